@@ -149,16 +149,12 @@ fn show(checked: &Checked, format: Format) -> Result<(), CliError> {
             }
         }
         Format::Json => {
-            let document = |problem: &ConfigError| {
-                json!({ "file": problem.file, "line": problem.line, "column": problem.column,
-                        "message": problem.message, "hint": problem.hint, "snippet": problem.snippet })
-            };
             output::json(&json!({
                 "schema": "loopgate.check-config/v1",
                 "valid": errors.is_empty(),
                 "repository": repository.as_ref().map(ToString::to_string),
-                "errors": errors.iter().map(document).collect::<Vec<_>>(),
-                "warnings": warnings.iter().map(document).collect::<Vec<_>>(),
+                "errors": errors,
+                "warnings": warnings,
             }))?;
         }
     }

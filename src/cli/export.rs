@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online, PullRequest},
+    online::{self, PullRequest},
     output::{self, Format},
+    recorded::Place,
     runtime,
 };
 use crate::{
-    github::GithubObjects,
-    refs::{GitObjects, LocalRepository, RefName, StateStore},
+    refs::{GitObjects, RefName, StateStore},
     render,
 };
 use loopgate_core::{PrNumber, state::LoopState};
@@ -66,18 +66,14 @@ fn refs_of(number: PrNumber) -> [RefName; 2] {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let (repository, names) = match &arguments.run {
+        RecordedRun::OnGithub(PullRequest { repository, number }) => (Some(repository), &refs_of(*number)[..]),
+        RecordedRun::Here(names) => (None, &names[..]),
+    };
     let (state, attempts) = runtime()?.block_on(async {
-        match &arguments.run {
-            RecordedRun::OnGithub(PullRequest { repository, number }) => {
-                let Online { github, installation } = online::connect(repository).await?;
-                let objects = GithubObjects::new(github.client(installation), repository.clone());
-                recorded(&objects, &refs_of(*number)).await
-            }
-            RecordedRun::Here(names) => {
-                let here = std::env::current_dir().map_err(CliError::unavailable)?;
-                let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
-                recorded(&repository, names).await
-            }
+        match Place::open(repository).await? {
+            Place::OnGithub(objects) => recorded(&objects, names).await,
+            Place::Here(objects) => recorded(&objects, names).await,
         }
     })?;
     let document = match arguments.schema {

@@ -10,14 +10,13 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    CliError, CommandResult, exit, local,
-    online::{self, Online},
+    CliError, CommandResult, exit, local, online,
     output::{self, Format},
+    recorded::Place,
     runtime,
 };
 use crate::{
-    github::GithubObjects,
-    refs::{ListObjects, LocalRepository, MemoryNotes, MemoryStore},
+    refs::{ListObjects, MemoryNotes, MemoryStore},
     render,
     runner::Checkout,
 };
@@ -116,19 +115,14 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
     let retention = Retention { days };
     runtime()?.block_on(async {
-        match (&arguments.repository, here) {
-            (Some(repository), _) => {
-                let Online { github, installation } = online::connect(repository).await?;
-                let objects = GithubObjects::new(github.client(installation), repository.clone());
+        if arguments.repository.is_none() && here.is_none() {
+            return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
+        }
+        match Place::open(arguments.repository.as_ref()).await? {
+            Place::OnGithub(objects) => {
                 carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
             }
-            (None, Some(checkout)) => {
-                let objects = LocalRepository::open(&checkout.root).await.map_err(CliError::unavailable)?;
-                carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
-            }
-            (None, None) => {
-                Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"))
-            }
+            Place::Here(objects) => carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await,
         }
     })
 }
@@ -170,7 +164,7 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
         Command::Export { file } => {
             let text = exported(store).await?;
             match file {
-                Some(file) => write(file, &text)?,
+                Some(file) => output::write(file, &text)?,
                 None => output::text(text),
             }
         }
@@ -285,16 +279,11 @@ async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: O
             return Err(CliError::usage("nothing was removed"));
         }
     }
-    write(&archive, &text)?;
+    output::write(&archive, &text)?;
     store.clear().await.map_err(CliError::unavailable)?;
     output::note_line(format!(
         "cleared; {} has what was there, and `loopgate memory import` takes it in again",
         archive.display()
     ));
     Ok(())
-}
-
-fn write(file: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(file, text)
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", file.display())))
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     github::{Clock as _, SystemClock},
-    refs::{GitListing, RefName, RunLines, StateStore},
+    refs::{ListObjects, RefName, RunLines, StateStore},
     render,
 };
 use loopgate_core::{
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 }
 
 /// The lines of runs that ended in the window or in the time before it, and those of the open runs.
-async fn lines<G: GitListing>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
+async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
     let whole = Window { from: window.before().from, to: window.to };
     let mut lines = RunLines::of_pull_requests(objects).read(whole).await.map_err(CliError::unavailable)?;
     let is_live = |name: &RefName| !name.is_archived();

@@ -102,3 +102,19 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
     result.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?;
     Ok(text)
 }
+
+/// Writes a file that was asked for.
+pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(path, text)
+        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
+}
+
+/// Appends to the file that a variable of GitHub Actions names, if it names one. What was to be told there changes no
+/// outcome.
+pub fn append_to_file_of(variable: &str, what: &str, text: &str) {
+    let Some(file) = std::env::var_os(variable).filter(|file| !file.is_empty()) else { return };
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
+    if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+        note_line(format_args!("{what} cannot be written: {error}"));
+    }
+}

@@ -4,7 +4,7 @@
 //! and begin an output of its own
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings>).
 
-use std::{fmt::Write as _, fs::OpenOptions, io::Write as _, path::Path};
+use std::{fmt::Write as _, path::Path};
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -75,12 +75,11 @@ pub fn tell_state_folder(folder: &Path) {
 }
 
 fn tell(outputs: &[(&str, String)]) {
-    let Some(file) = std::env::var_os("GITHUB_OUTPUT").filter(|file| !file.is_empty()) else { return };
-    let told = OpenOptions::new().append(true).create(true).open(&file);
-    let text = fenced(outputs, &Uuid::new_v4().to_string());
-    if let Err(error) = told.and_then(|mut file| file.write_all(text.as_bytes())) {
-        output::note_line(format_args!("the outputs of the step cannot be written: {error}"));
-    }
+    output::append_to_file_of(
+        "GITHUB_OUTPUT",
+        "the outputs of the step",
+        &fenced(outputs, &Uuid::new_v4().to_string()),
+    );
 }
 
 /// `fence` is a text that no value holds.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     github::GithubObjects,
-    refs::{GitListing, LocalRepository, RefName, RefsError},
+    refs::{ListObjects, LocalRepository, RefName, RefsError},
 };
 use loopgate_core::{RepoName, Sha};
 
@@ -60,7 +60,7 @@ impl Place {
 /// What `read` makes of these runs, several at a time, at most `most` of them: those with the highest numbers.
 ///
 /// Returns how many were left out beside it.
-pub(super) async fn each<G: GitListing, T>(
+pub(super) async fn each<G: ListObjects, T>(
     objects: &G,
     wanted: impl Fn(&RefName) -> bool,
     most: usize,

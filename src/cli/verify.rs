@@ -167,12 +167,12 @@ pub(super) fn verify(
     local.snapshot.base_evidence = base_evidence;
     let decision = local.decide(Utc::now());
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
-    append_job_summary(&summary);
+    output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     tell_outputs(&decision, &path, &summary)?;
     let told = render::feedback_document(&decision, &local.snapshot, &local.policy);
     let tree = if actions::is_here() { None } else { local::working_tree(&checkout.root, &arguments.evidence) };
     let told = tree.into_iter().fold(told, Told::of_tree);
-    write_file(&directory.join(feedback::FILE), &told.written())?;
+    output::write(&directory.join(feedback::FILE), &told.written())?;
     Ok(Some(Verified { local, decision, path, told }))
 }
 
@@ -425,23 +425,10 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
     }
 }
 
-/// GitHub shows what is appended to this file on the run's page.
-fn append_job_summary(text: &str) {
-    let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY") else { return };
-    let appended = std::fs::OpenOptions::new().append(true).create(true).open(&file).and_then(|mut file| {
-        use std::io::Write;
-        file.write_all(text.as_bytes())
-    });
-    if let Err(error) = appended {
-        // A summary that cannot be written does not change the outcome of the verification.
-        output::note_line(format_args!("the job summary cannot be written: {error}"));
-    }
-}
-
 /// The outputs of the step, and the report that one of them points at, beside the evidence.
 fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(), CliError> {
     let report = evidence.with_file_name("report.md");
-    write_file(&report, summary)?;
+    output::write(&report, summary)?;
     let evaluation = &decision.view.evaluation;
     let outputs = Outputs {
         decision: decision.word(),
@@ -454,11 +441,6 @@ fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(
     };
     outputs.tell();
     Ok(())
-}
-
-fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(path, text)
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
 /// 4 tells "nothing was tested" from "something failed".

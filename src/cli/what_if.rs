@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config,
     github::{Clock as _, SystemClock},
-    refs::{GitListing, StateStore},
+    refs::{ListObjects, StateStore},
     render,
 };
 use loopgate_core::{
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 }
 
 /// The runs that something happened to since then, open and archived.
-async fn runs<G: GitListing>(objects: &G, since: Timestamp) -> Result<Vec<RecordedRun>, CliError> {
+async fn runs<G: ListObjects>(objects: &G, since: Timestamp) -> Result<Vec<RecordedRun>, CliError> {
     let (runs, left_out) = recorded::each(
         objects,
         |_| true,

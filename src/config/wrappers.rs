@@ -6,10 +6,13 @@ use std::{borrow::Cow, fmt, marker::PhantomData};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, SeqAccess, Visitor},
+    de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
 
-use super::place::{Layer, Place};
+use super::{
+    leaf::schema_of,
+    place::{Layer, Place},
+};
 
 pub(super) const LOCATED: &str = "$loopgate::Located";
 pub(super) const ONE_OR_MANY: &str = "$loopgate::OneOrMany";
@@ -79,19 +82,7 @@ impl Visitor<'_> for Expecting<Off> {
     }
 }
 
-impl JsonSchema for Off {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Off".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "const": "off" })
-    }
-}
+schema_of!(Off, json_schema!({ "const": "off" }));
 
 /// Files are capped at 256 KiB, so lines and columns fit in 28 bits.
 const PLACE_BITS: u32 = 28;
@@ -115,42 +106,31 @@ fn unpack(packed: u64) -> Place {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(LOCATED, Expecting::<Self>(PhantomData))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Expecting<Located<T>> {
-    type Value = Located<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value with its place")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut halves: A) -> Result<Located<T>, A::Error> {
-        let place = unpack(half(&mut halves)?);
-        Ok(Located { value: half(&mut halves)?, place })
+        let parts = Parts::<(u64, T)>(PhantomData);
+        deserializer
+            .deserialize_newtype_struct(LOCATED, parts)
+            .map(|(place, value)| Self { value, place: unpack(place) })
     }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(ONE_OR_MANY, Expecting::<Self>(PhantomData))
+        deserializer.deserialize_newtype_struct(ONE_OR_MANY, Parts::<Vec<T>>(PhantomData)).map(Self)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Expecting<OneOrMany<T>> {
-    type Value = OneOrMany<T>;
+/// Takes what the tree's deserializer hands over for a wrapper, one part after the other.
+struct Parts<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Parts<T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("one value or a list")
+        f.write_str("a value of a configuration")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OneOrMany<T>, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(OneOrMany(items))
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<T, A::Error> {
+        T::deserialize(SeqAccessDeserializer::new(parts))
     }
 }
 

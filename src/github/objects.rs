@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
-use crate::refs::{GitListing, GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
+use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{RepoName, Sha};
 
 /// Pages of run refs read at most, of 100 each.
@@ -199,29 +199,16 @@ impl ListObjects for GithubObjects {
             let path = self.path(format_args!("trees/{sha}"));
             self.client.get_immutable_json::<Tree>(&path).await.map_err(told)
         };
-        let root = tree(self.commit(commit).await?.tree.sha).await?.unwrap_or_default().tree;
-        let Some(found) = root.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
-        Ok(tree(found.sha).await?.unwrap_or_default().tree.into_iter().map(|entry| entry.path).collect())
+        let mut listed = tree(self.commit(commit).await?.tree.sha).await?.unwrap_or_default().tree;
+        if !folder.is_empty() {
+            let Some(found) = listed.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
+            listed = tree(found.sha).await?.unwrap_or_default().tree;
+        }
+        Ok(listed.into_iter().map(|entry| entry.path).collect())
     }
 
     async fn write_whole(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
         self.write_on(None, commit).await
-    }
-}
-
-impl GitListing for GithubObjects {
-    async fn files(&self, commit: Sha) -> Result<Vec<String>, RefsError> {
-        #[derive(Deserialize)]
-        struct Tree {
-            tree: Vec<Entry>,
-        }
-        #[derive(Deserialize)]
-        struct Entry {
-            path: String,
-        }
-        let path = self.path(format_args!("trees/{}", self.commit(commit).await?.tree.sha));
-        let tree: Option<Tree> = self.client.get_immutable_json(&path).await.map_err(told)?;
-        Ok(tree.into_iter().flat_map(|tree| tree.tree).map(|entry| entry.path).collect())
     }
 
     async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {

@@ -107,38 +107,24 @@ pub enum Routed {
     Ping,
 }
 
-/// Why a delivery concerns nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Irrelevant {
-    UnknownEvent,
-    UnknownAction,
-    /// An echo of our own write.
-    OwnEvent,
-    /// A button or re-run of another App's check.
-    NotOurs,
-    /// A comment that holds no command and no gate word.
-    Chat,
-    /// An issue that is not a pull request.
-    NotAPullRequest,
-    /// A push that changes neither our configuration nor CODEOWNERS, or not to a branch.
-    NothingThatGoverns,
-    /// Sent by a repository's own webhook, not to an installation of the App.
-    NoInstallation,
-}
-
-impl Irrelevant {
-    /// One word for logs and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownEvent => "unknown_event",
-            Self::UnknownAction => "unknown_action",
-            Self::OwnEvent => "own_event",
-            Self::NotOurs => "not_ours",
-            Self::Chat => "chat",
-            Self::NotAPullRequest => "not_a_pull_request",
-            Self::NothingThatGoverns => "nothing_that_governs",
-            Self::NoInstallation => "no_installation",
-        }
+loopgate_core::words! {
+    /// Why a delivery concerns nothing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+    pub enum Irrelevant {
+        UnknownEvent = "unknown_event",
+        UnknownAction = "unknown_action",
+        /// An echo of our own write.
+        OwnEvent = "own_event",
+        /// A button or re-run of another App's check.
+        NotOurs = "not_ours",
+        /// A comment that holds no command and no gate word.
+        Chat = "chat",
+        /// An issue that is not a pull request.
+        NotAPullRequest = "not_a_pull_request",
+        /// A push that changes neither our configuration nor CODEOWNERS, or not to a branch.
+        NothingThatGoverns = "nothing_that_governs",
+        /// Sent by a repository's own webhook, not to an installation of the App.
+        NoInstallation = "no_installation",
     }
 }
 

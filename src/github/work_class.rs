@@ -4,31 +4,18 @@ use std::future::Future;
 
 use serde::Serialize;
 
-/// Who waits for a piece of work, the most urgent first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkClass {
-    /// Somebody commented, reviewed or pressed a button.
-    Person,
-    /// An author or an agent: the verdict on a push.
-    Author,
-    /// Nobody yet: a check went on.
-    Progress,
-    /// Nobody: one of many that a change elsewhere concerns, or a resync asks for.
-    Spread,
-}
-
-impl WorkClass {
-    pub const ALL: [Self; 4] = [Self::Person, Self::Author, Self::Progress, Self::Spread];
-
-    /// One word for metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Author => "author",
-            Self::Progress => "progress",
-            Self::Spread => "spread",
-        }
+loopgate_core::words! {
+    /// Who waits for a piece of work, the most urgent first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum WorkClass {
+        /// Somebody commented, reviewed or pressed a button.
+        Person = "person",
+        /// An author or an agent: the verdict on a push.
+        Author = "author",
+        /// Nobody yet: a check went on.
+        Progress = "progress",
+        /// Nobody: one of many that a change elsewhere concerns, or a resync asks for.
+        Spread = "spread",
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::{GitListing, GitObjects, ListObjects, NewCommit, RefName, RefsError};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
     Score, Sha,
     deciding::{AttemptRecord, DecisionWord, Provenance, ReplayBasis},
@@ -79,17 +79,6 @@ impl FakeObjects {
     }
 }
 
-impl GitListing for FakeObjects {
-    async fn files(&self, commit: Sha) -> Result<Vec<String>, RefsError> {
-        Ok(self.0.lock().unwrap().commits[&commit].tree.keys().cloned().collect())
-    }
-
-    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
-        let world = self.0.lock().unwrap();
-        Ok(world.refs.iter().map(|(name, sha)| (name.clone(), *sha)).filter(|(name, _)| is_run(name)).collect())
-    }
-}
-
 fn is_run(name: &RefName) -> bool {
     RefName::of_run(&name.to_string()).is_some()
 }
@@ -141,8 +130,16 @@ impl GitObjects for FakeObjects {
 impl ListObjects for FakeObjects {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
         let world = self.0.lock().unwrap();
-        let within = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+        let within = |path: &String| match folder {
+            "" => Some(path.clone()),
+            folder => path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned),
+        };
         Ok(world.commits[&commit].tree.keys().filter_map(within).collect())
+    }
+
+    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        let world = self.0.lock().unwrap();
+        Ok(world.refs.iter().map(|(name, sha)| (name.clone(), *sha)).filter(|(name, _)| is_run(name)).collect())
     }
 }
 

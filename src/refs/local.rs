@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{GitListing, GitObjects, ListObjects, NewCommit, RefName, RefsError};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use crate::git::{GitCommand, GitOutput, object_id};
 use loopgate_core::Sha;
 
@@ -168,12 +168,6 @@ impl ListObjects for LocalRepository {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
         let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else { return Ok(Vec::new()) };
         Ok(self.tree_of(Some(&tree.to_string())).await?.into_iter().map(|entry| entry.name).collect())
-    }
-}
-
-impl GitListing for LocalRepository {
-    async fn files(&self, commit: Sha) -> Result<Vec<String>, RefsError> {
-        Ok(self.tree_of(Some(&commit.to_string())).await?.into_iter().map(|entry| entry.name).collect())
     }
 
     async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {

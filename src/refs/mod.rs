@@ -34,7 +34,7 @@ pub use memory::{MemoryNotes, MemoryStore, Recorded};
 pub use name::RefName;
 pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
-pub use run_lines::{GitListing, RunLines};
+pub use run_lines::RunLines;
 pub use seal::{Seal, SealOf};
 pub(crate) use store::HISTORY_FILE;
 pub use store::{LoadedRun, Remembered, Save, StateStore};

@@ -43,15 +43,19 @@ pub trait GitObjects: Sync {
     fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<(), RefsError>> + Send;
 }
 
-/// A git database that tells what a folder holds.
+/// A git database that tells what it holds.
 pub trait ListObjects: GitObjects {
-    /// The names in a folder at the top of a commit's tree; none where there is no such folder.
+    /// The names in a folder at the top of a commit's tree, or at the top itself (`""`); none where there is no such
+    /// folder.
     fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>, RefsError>> + Send;
 
     /// Writes a commit whose files are all that its tree need hold: what the parent's tree holds may be left out.
     fn write_whole(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send {
         self.write_commit(commit)
     }
+
+    /// The runs that are kept, with their commits; at most some thousands.
+    fn runs(&self) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
 }
 
 /// A commit to write.

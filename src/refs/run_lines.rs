@@ -3,9 +3,7 @@
 //! Two writers make the same file of the same tip; one of them moves the ref, and the other appends to what is there
 //! then. So no line is lost, and a line that is there is not written again.
 
-use std::future::Future;
-
-use super::{GitObjects, NewCommit, RefName, RefsError, Retry};
+use super::{ListObjects, NewCommit, RefName, RefsError, Retry};
 use loopgate_core::{
     Sha, Timestamp,
     metrics::{RunLine, Window},
@@ -18,15 +16,6 @@ const MOST_DAYS: usize = 400;
 /// How often a line is appended anew because somebody else was faster.
 const MOST_TRIES: usize = 5;
 
-/// A git database that can say what it holds.
-pub trait GitListing: GitObjects {
-    /// Paths of the files at the top of a commit's tree.
-    fn files(&self, commit: Sha) -> impl Future<Output = Result<Vec<String>, RefsError>> + Send;
-
-    /// The runs that are kept, with their commits; at most some thousands.
-    fn runs(&self) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
-}
-
 /// Where lines are kept.
 #[derive(Debug)]
 pub struct RunLines<'g, G> {
@@ -34,7 +23,7 @@ pub struct RunLines<'g, G> {
     name: RefName,
 }
 
-impl<'g, G: GitListing> RunLines<'g, G> {
+impl<'g, G: ListObjects> RunLines<'g, G> {
     /// Those of a repository's pull requests.
     pub fn of_pull_requests(objects: &'g G) -> Self {
         Self { objects, name: RefName::metrics() }
@@ -92,7 +81,7 @@ impl<'g, G: GitListing> RunLines<'g, G> {
     pub async fn read(&self, window: Window) -> Result<Vec<RunLine>, RefsError> {
         let Some(tip) = self.objects.read_ref(&self.name).await? else { return Ok(Vec::new()) };
         let (first, last) = (path(window.from), path(window.to));
-        let mut days = self.objects.files(tip).await?;
+        let mut days = self.objects.list_folder(tip, "").await?;
         days.retain(|day| (&first..=&last).contains(&day));
         days.sort();
         let mut lines = Vec::new();
@@ -106,7 +95,7 @@ impl<'g, G: GitListing> RunLines<'g, G> {
     /// One day's lines as they stand. A day that is not listed is not asked for: that something is absent is asked
     /// twice of GitHub.
     async fn day(&self, tip: Sha, path: &str) -> Result<Option<String>, RefsError> {
-        if !self.objects.files(tip).await?.iter().any(|file| file == path) {
+        if !self.objects.list_folder(tip, "").await?.iter().any(|file| file == path) {
             return Ok(None);
         }
         let bytes = self.objects.read_file(tip, path, DAY_LIMIT).await?.unwrap_or_default();
@@ -136,7 +125,10 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::refs::fake::{FakeObjects, sample_state};
+    use crate::refs::{
+        GitObjects,
+        fake::{FakeObjects, sample_state},
+    };
 
     fn line(run: &str, ended_at: Timestamp) -> RunLine {
         RunLine { run_id: run.to_owned(), ..RunLine::of(&sample_state(), &[], &[], Some(ended_at)) }

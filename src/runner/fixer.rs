@@ -65,10 +65,8 @@ pub struct FixerReport {
     #[serde(default, alias = "summary")]
     pub description: Option<String>,
     /// What it thinks was wrong.
-    #[serde(default)]
     pub cause: Option<String>,
     /// What the call cost, in US dollars.
-    #[serde(default)]
     pub cost_usd: Option<f64>,
 }
 

@@ -35,17 +35,7 @@ fn shorten(text: &str) -> String {
 /// Text forms shared by every newtype that is written as a string.
 macro_rules! written_as_text {
     ($name:ident, $pattern:literal) => {
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(deserializer)?;
-                text.parse().map_err(de::Error::custom)
-            }
-        }
+        serde_as_text!($name);
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($name).into()
@@ -60,6 +50,27 @@ macro_rules! written_as_text {
                 text.parse()
             }
         }
+    };
+}
+
+/// Bytes that are written as hex digits.
+macro_rules! hex_digits {
+    ($name:ident, $expected:literal, $pattern:literal) => {
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(text: &str) -> Result<Self, Malformed> {
+                let mut read = Self(Default::default());
+                hex::decode_to_slice(text, &mut read.0).map_err(|_| Malformed::new(text, $expected))?;
+                Ok(read)
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&hex::encode(self.0))
+            }
+        }
+
+        written_as_text!($name, $pattern);
     };
 }
 
@@ -91,29 +102,13 @@ impl Sha {
     }
 }
 
-impl FromStr for Sha {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        let mut bytes = [0; 20];
-        hex::decode_to_slice(text, &mut bytes)
-            .map_err(|_| Malformed::new(text, "a full commit id (40 hexadecimal digits)"))?;
-        Ok(Self(bytes))
-    }
-}
-
-impl fmt::Display for Sha {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
 impl fmt::Debug for Sha {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sha({self})")
     }
 }
 
-written_as_text!(Sha, "^[0-9a-fA-F]{40}$");
+hex_digits!(Sha, "a full commit id (40 hexadecimal digits)", "^[0-9a-fA-F]{40}$");
 
 /// `owner/name` of a repository. GitHub compares both parts without regard to ASCII case, and so does this type.
 #[derive(Clone, Debug)]
@@ -358,22 +353,7 @@ impl Fingerprint {
     }
 }
 
-impl FromStr for Fingerprint {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        let mut bytes = [0; 8];
-        hex::decode_to_slice(text, &mut bytes)
-            .map_err(|_| Malformed::new(text, "a fingerprint (16 hexadecimal digits)"))?;
-        Ok(Self(bytes))
-    }
-}
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-written_as_text!(Fingerprint, "^[0-9a-f]{16}$");
+hex_digits!(Fingerprint, "a fingerprint (16 hexadecimal digits)", "^[0-9a-f]{16}$");
 
 /// What people call a failure by: the first half of its [`Fingerprint`], written as 8 hex digits. Same id, same error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -385,22 +365,7 @@ impl From<Fingerprint> for FailureId {
     }
 }
 
-impl FromStr for FailureId {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        let mut bytes = [0; 4];
-        hex::decode_to_slice(text, &mut bytes)
-            .map_err(|_| Malformed::new(text, "a failure's id (8 hexadecimal digits)"))?;
-        Ok(Self(bytes))
-    }
-}
-impl fmt::Display for FailureId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-written_as_text!(FailureId, "^[0-9a-f]{8}$");
+hex_digits!(FailureId, "a failure's id (8 hexadecimal digits)", "^[0-9a-f]{8}$");
 
 /// A score between 0 and 1 with two decimals, kept in hundredths so that equal scores are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,6 +7,9 @@
 //! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] →
 //! [`stages`] → [`deciding`] → [`reflex`] → [`metrics`] → [`replay`].
 
+#[macro_use]
+mod words;
+
 pub mod attempts;
 pub mod commands;
 pub mod deciding;

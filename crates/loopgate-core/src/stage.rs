@@ -2,55 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The stages of a pull request, in order.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Stage {
-    #[default]
-    Init,
-    Scaffold,
-    Implement,
-    Test,
-    Verify,
-    Validate,
-    Document,
-    Review,
-    Ship,
-    Complete,
+words! {
+    /// The stages of a pull request, in order.
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    pub enum Stage {
+        #[default]
+        Init = "INIT",
+        Scaffold = "SCAFFOLD",
+        Implement = "IMPLEMENT",
+        Test = "TEST",
+        Verify = "VERIFY",
+        Validate = "VALIDATE",
+        Document = "DOCUMENT",
+        Review = "REVIEW",
+        Ship = "SHIP",
+        Complete = "COMPLETE",
+    }
 }
 
 impl Stage {
-    /// Every stage, in order.
-    pub const ALL: [Self; 10] = [
-        Self::Init,
-        Self::Scaffold,
-        Self::Implement,
-        Self::Test,
-        Self::Verify,
-        Self::Validate,
-        Self::Document,
-        Self::Review,
-        Self::Ship,
-        Self::Complete,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Init => "INIT",
-            Self::Scaffold => "SCAFFOLD",
-            Self::Implement => "IMPLEMENT",
-            Self::Test => "TEST",
-            Self::Verify => "VERIFY",
-            Self::Validate => "VALIDATE",
-            Self::Document => "DOCUMENT",
-            Self::Review => "REVIEW",
-            Self::Ship => "SHIP",
-            Self::Complete => "COMPLETE",
-        }
-    }
-
     /// The stage after this one; COMPLETE is the last.
     pub fn next(self) -> Option<Self> {
         Self::ALL.get(self as usize + 1).copied()

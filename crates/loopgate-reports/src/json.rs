@@ -36,36 +36,30 @@ impl<'de, A: MapAccess<'de>> Member<'_, A> {
     }
 
     pub fn object(self, keys: &mut impl Keys) -> Result<(), A::Error> {
-        self.map.next_value_seed(Object { keys, path: self.path })
+        self.map.next_value_seed(Any(Object { keys, path: self.path }))
     }
 
     /// An array of objects.
     pub fn objects(self, keys: &mut impl Keys) -> Result<(), A::Error> {
-        self.map.next_value_seed(Objects { keys, path: self.path })
+        self.map.next_value_seed(Any(Objects { keys, path: self.path }))
     }
 
     /// An array, element by element.
     pub fn each<T: Deserialize<'de>>(self, take: impl FnMut(T)) -> Result<(), A::Error> {
-        self.map.next_value_seed(Each { take, path: self.path, element: PhantomData })
+        self.map.next_value_seed(Any(Each { take, path: self.path, element: PhantomData }))
     }
 }
 
 /// Reads a document that is an object.
 pub(super) fn read_object(window: &mut Window<'_>, keys: &mut impl Keys) -> Result<(), Unreadable> {
     let path = Path::default();
-    let mut source = ShortStrings::new(window);
-    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let read = Object { keys, path: &path }.deserialize(&mut json);
-    read.map_err(|error| unreadable(error, &path))
+    read(window, &path, Object { keys, path: &path })
 }
 
 /// Reads a document that is an array of objects.
 pub(super) fn read_objects(window: &mut Window<'_>, keys: &mut impl Keys) -> Result<(), Unreadable> {
     let path = Path::default();
-    let mut source = ShortStrings::new(window);
-    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let read = Objects { keys, path: &path }.deserialize(&mut json);
-    read.map_err(|error| unreadable(error, &path))
+    read(window, &path, Objects { keys, path: &path })
 }
 
 /// Reads a document that is an array, element by element.
@@ -74,10 +68,27 @@ pub(super) fn read_each<T: for<'de> Deserialize<'de>>(
     take: impl FnMut(T),
 ) -> Result<(), Unreadable> {
     let path = Path::default();
+    read(window, &path, Each { take, path: &path, element: PhantomData })
+}
+
+fn read(
+    window: &mut Window<'_>,
+    path: &Path,
+    document: impl for<'de> Visitor<'de, Value = ()>,
+) -> Result<(), Unreadable> {
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let read = Each { take, path: &path, element: PhantomData }.deserialize(&mut json);
-    read.map_err(|error| unreadable(error, &path))
+    json.deserialize_any(document).map_err(|error| unreadable(error, path))
+}
+
+/// Whatever stands there, taken by a visitor.
+struct Any<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Any<V> {
+    type Value = V::Value;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        deserializer.deserialize_any(self.0)
+    }
 }
 
 fn unreadable(error: serde_json::Error, path: &Path) -> Unreadable {
@@ -132,13 +143,6 @@ struct Object<'a, K> {
     path: &'a Path,
 }
 
-impl<'de, K: Keys> DeserializeSeed<'de> for Object<'_, K> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
 impl<'de, K: Keys> Visitor<'de> for Object<'_, K> {
     type Value = ();
 
@@ -167,13 +171,6 @@ struct Objects<'a, K> {
     path: &'a Path,
 }
 
-impl<'de, K: Keys> DeserializeSeed<'de> for Objects<'_, K> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
 impl<'de, K: Keys> Visitor<'de> for Objects<'_, K> {
     type Value = ();
 
@@ -184,7 +181,7 @@ impl<'de, K: Keys> Visitor<'de> for Objects<'_, K> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         for index in 0.. {
             self.path.enter(Step::Index(index));
-            if seq.next_element_seed(Object { keys: self.keys, path: self.path })?.is_none() {
+            if seq.next_element_seed(Any(Object { keys: self.keys, path: self.path }))?.is_none() {
                 break;
             }
             self.path.leave();
@@ -202,13 +199,6 @@ struct Each<'a, T, F> {
     take: F,
     path: &'a Path,
     element: PhantomData<T>,
-}
-
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> DeserializeSeed<'de> for Each<'_, T, F> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
 }
 
 impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Each<'_, T, F> {

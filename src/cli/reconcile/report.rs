@@ -137,16 +137,12 @@ impl ReconcileReport {
 
     /// GitHub shows what is appended to this file on the run's page.
     fn append_to_summary(&self) {
-        let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty()) else { return };
         let lines = self.lines();
         let text = lines.lines().fold(String::from("### Loopgate\n\n"), |mut text, line| {
             let _ = writeln!(text, "- {}", render::plain_line(line.trim()));
             text
         });
-        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
-        if let Err(error) = opened.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())) {
-            output::note_line(format_args!("the job summary cannot be written: {error}"));
-        }
+        output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &text);
     }
 }
 

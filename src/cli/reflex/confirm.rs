@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use super::new::{MajorWord, Proposal, TaskType, check, score};
+use super::new::{MajorWord, Proposal, check, score};
 use crate::cli::CliError;
 use loopgate_core::{
     CheckName,
@@ -86,7 +86,7 @@ pub(super) fn criteria(proposal: &Proposal) -> String {
     format!(
         "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\nFixer       {}\n",
         crate::render::plain_line(&proposal.task.prompt),
-        word(settings.task_type),
+        settings.task_type.as_str(),
         proposal
             .task
             .ideal_result
@@ -100,16 +100,6 @@ pub(super) fn criteria(proposal: &Proposal) -> String {
     )
 }
 
-const fn word(code_type: CodeType) -> &'static str {
-    match code_type {
-        CodeType::NewFunction => "new_function",
-        CodeType::BugFix => "bug_fix",
-        CodeType::Refactor => "refactor",
-        CodeType::ApiEndpoint => "api_endpoint",
-        CodeType::Integration => "integration",
-    }
-}
-
 /// The set-up questions, for a task that says too little by itself.
 fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), CliError> {
     if proposal.task.prompt.trim().is_empty() {
@@ -120,9 +110,9 @@ fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal
     }
     let kinds = "new_function, bug_fix, refactor, api_endpoint or integration";
     let settings = &mut proposal.settings;
-    let known = word(settings.task_type);
+    let known = settings.task_type.as_str();
     settings.task_type = again(terminal, &format!("Task type: {kinds}? [{known}]"), settings.task_type, |answer| {
-        <TaskType as clap::ValueEnum>::from_str(answer, true).ok().map(CodeType::from)
+        CodeType::of_word(&answer.to_lowercase())
     })?;
     let ideal = terminal.ask("What does the ideal result look like? [every check passes]")?;
     if !ideal.is_empty() {

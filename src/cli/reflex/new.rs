@@ -1,7 +1,10 @@
 //! `loopgate loop new`: what is inferred is shown, and nothing of it counts before it is confirmed.
 
 use chrono::Utc;
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 use super::{
     confirm::{self, Terminal, confirm},
@@ -44,8 +47,8 @@ pub struct Arguments {
     #[arg(long, value_name = "ALIAS")]
     alias: Option<Alias>,
     /// What kind of change it is
-    #[arg(long = "type", value_enum, value_name = "TYPE")]
-    task_type: Option<TaskType>,
+    #[arg(long = "type", value_parser = task_type(), value_name = "TYPE")]
+    task_type: Option<CodeType>,
     /// What it looks like when it is done
     #[arg(long, value_name = "TEXT")]
     ideal: Option<String>,
@@ -87,26 +90,9 @@ pub struct Arguments {
     yes: bool,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(super) enum TaskType {
-    NewFunction,
-    BugFix,
-    Refactor,
-    ApiEndpoint,
-    Integration,
-}
-
-impl From<TaskType> for CodeType {
-    fn from(word: TaskType) -> Self {
-        match word {
-            TaskType::NewFunction => Self::NewFunction,
-            TaskType::BugFix => Self::BugFix,
-            TaskType::Refactor => Self::Refactor,
-            TaskType::ApiEndpoint => Self::ApiEndpoint,
-            TaskType::Integration => Self::Integration,
-        }
-    }
+fn task_type() -> impl TypedValueParser<Value = CodeType> {
+    let words = PossibleValuesParser::new(CodeType::ALL.map(CodeType::as_str));
+    words.try_map(|word| CodeType::of_word(&word).ok_or("no type of task"))
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -214,7 +200,7 @@ fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
     let defaults = settings_of(policy);
     let inferred = reflex::infer_type(&prompt).unwrap_or(defaults.task_type);
     let settings = Settings {
-        task_type: arguments.task_type.map_or(inferred, CodeType::from),
+        task_type: arguments.task_type.unwrap_or(inferred),
         mandatory: arguments.mandatory.clone(),
         threshold_a: arguments.threshold_a.unwrap_or(defaults.threshold_a),
         threshold_b: arguments.threshold_b.unwrap_or(defaults.threshold_b),

@@ -1,12 +1,14 @@
 //! Values of which there is one, and values that are taken as they are.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde::{
     Deserialize, Deserializer,
     de::{self, Visitor},
 };
+
+use super::schema_of;
 
 /// `true`, for conditions that are only ever written to be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +24,7 @@ impl<'de> Deserialize<'de> for Yes {
     }
 }
 
-impl JsonSchema for Yes {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Yes".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "const": true })
-    }
-}
+schema_of!(Yes, json_schema!({ "const": true }));
 
 /// The version of the file's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,19 +41,7 @@ impl<'de> Deserialize<'de> for Version {
     }
 }
 
-impl JsonSchema for Version {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Version".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "const": 1 })
-    }
-}
+schema_of!(Version, json_schema!({ "const": 1 }));
 
 /// The value of an environment variable: text, or what YAML takes for a number or a truth value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,16 +76,4 @@ impl<'de> Deserialize<'de> for EnvValue {
     }
 }
 
-impl JsonSchema for EnvValue {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "EnvValue".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer", "boolean"] })
-    }
-}
+schema_of!(EnvValue, json_schema!({ "type": ["string", "integer", "boolean"] }));

@@ -1,50 +1,30 @@
 //! Numbers with a range.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, Unexpected, Visitor},
-};
+use schemars::{Schema, json_schema};
+use serde::de::Unexpected;
 
+use super::{Written, written};
 use loopgate_core::policy::CoverageTarget;
+
+written!(Whole<MIN, MAX>, UpTo<MAX>, Target);
 
 /// A whole number within bounds, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::config) struct Whole<const MIN: u32, const MAX: u32>(pub u32);
 
-impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Whole<MIN, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bounded<const MIN: u32, const MAX: u32>;
-        impl<const MIN: u32, const MAX: u32> Visitor<'_> for Bounded<MIN, MAX> {
-            type Value = u32;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number from {MIN} to {MAX}")
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<u32, E> {
-                u32::try_from(value)
-                    .ok()
-                    .filter(|value| (MIN..=MAX).contains(value))
-                    .ok_or_else(|| E::invalid_value(Unexpected::Signed(value), &self))
-            }
-        }
-        deserializer.deserialize_any(Bounded::<MIN, MAX>).map(Self)
-    }
-}
-
-impl<const MIN: u32, const MAX: u32> JsonSchema for Whole<MIN, MAX> {
-    fn inline_schema() -> bool {
-        true
+impl<const MIN: u32, const MAX: u32> Written for Whole<MIN, MAX> {
+    fn expected() -> Cow<'static, str> {
+        format!("a whole number from {MIN} to {MAX}").into()
     }
 
-    fn schema_name() -> Cow<'static, str> {
-        format!("Whole_{MIN}_{MAX}").into()
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Signed(value) = found else { return None };
+        u32::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value)).map(Self)
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn schema() -> Schema {
         json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
@@ -53,45 +33,16 @@ impl<const MIN: u32, const MAX: u32> JsonSchema for Whole<MIN, MAX> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::config) struct UpTo<const MAX: u32>(pub f64);
 
-impl<'de, const MAX: u32> Deserialize<'de> for UpTo<MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bounded<const MAX: u32>;
-        impl<const MAX: u32> Visitor<'_> for Bounded<MAX> {
-            type Value = f64;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a number from 0 to {MAX}")
-            }
-
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<f64, E> {
-                if (0.0..=f64::from(MAX)).contains(&value) {
-                    Ok(value)
-                } else {
-                    Err(E::invalid_value(Unexpected::Float(value), &self))
-                }
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<f64, E> {
-                match u32::try_from(value) {
-                    Ok(small) if small <= MAX => Ok(f64::from(small)),
-                    _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Bounded::<MAX>).map(Self)
-    }
-}
-
-impl<const MAX: u32> JsonSchema for UpTo<MAX> {
-    fn inline_schema() -> bool {
-        true
+impl<const MAX: u32> Written for UpTo<MAX> {
+    fn expected() -> Cow<'static, str> {
+        format!("a number from 0 to {MAX}").into()
     }
 
-    fn schema_name() -> Cow<'static, str> {
-        format!("UpTo_{MAX}").into()
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        number(found).filter(|value| (0.0..=f64::from(MAX)).contains(value)).map(Self)
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn schema() -> Schema {
         json_schema!({ "type": "number", "minimum": 0, "maximum": MAX })
     }
 }
@@ -100,53 +51,28 @@ impl<const MAX: u32> JsonSchema for UpTo<MAX> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::config) struct Target(pub CoverageTarget);
 
-impl<'de> Deserialize<'de> for Target {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PercentOrMatch;
-        impl Visitor<'_> for PercentOrMatch {
-            type Value = CoverageTarget;
+impl Written for Target {
+    fn expected() -> Cow<'static, str> {
+        "a percentage from 0 to 100, or `match`".into()
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a percentage from 0 to 100, or `match`")
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<CoverageTarget, E> {
-                match u8::try_from(value) {
-                    _ if value == -1 => Ok(CoverageTarget::MatchBase),
-                    Ok(percent) if percent <= 100 => Ok(CoverageTarget::Percent(f64::from(percent))),
-                    _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
-                }
-            }
-
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<CoverageTarget, E> {
-                if (0.0..=100.0).contains(&value) {
-                    Ok(CoverageTarget::Percent(value))
-                } else {
-                    Err(E::invalid_value(Unexpected::Float(value), &self))
-                }
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<CoverageTarget, E> {
-                match text {
-                    "match" => Ok(CoverageTarget::MatchBase),
-                    other => Err(E::invalid_value(Unexpected::Str(other), &self)),
-                }
-            }
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        match found {
+            Unexpected::Str("match") | Unexpected::Signed(-1) => Some(Self(CoverageTarget::MatchBase)),
+            found => UpTo::<100>::read(found).map(|percent| Self(CoverageTarget::Percent(percent.0))),
         }
-        deserializer.deserialize_any(PercentOrMatch).map(Self)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 100 }, { "enum": ["match", -1] }] })
     }
 }
 
-impl JsonSchema for Target {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Target".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 100 }, { "enum": ["match", -1] }] })
+/// A whole number beyond 32 bits is beyond every bound too.
+fn number(found: Unexpected<'_>) -> Option<f64> {
+    match found {
+        Unexpected::Signed(value) => i32::try_from(value).ok().map(f64::from),
+        Unexpected::Float(value) => Some(value),
+        _ => None,
     }
 }

@@ -1,17 +1,14 @@
 //! Periods of time, with their units.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use chrono::TimeDelta;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, Unexpected, Visitor},
-};
+use schemars::{Schema, json_schema};
+use serde::de::Unexpected;
 
-use super::words::{Written, written};
+use super::{Written, written};
 
-written!(Period);
+written!(Period, Timeout);
 
 /// A period of time with its unit. At least a second, at most a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +18,12 @@ pub(in crate::config) struct Period(pub TimeDelta);
 const LONGEST_SECONDS: i64 = 366 * 86_400;
 
 impl Written for Period {
-    const EXPECTED: &'static str = "a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)";
+    fn expected() -> Cow<'static, str> {
+        "a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)".into()
+    }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
         let unit = text.find(|c: char| !c.is_ascii_digit())?;
         let (digits, unit) = text.split_at(unit);
         let seconds_each = match unit.trim_start() {
@@ -46,42 +46,21 @@ impl Written for Period {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::config) struct Timeout(pub TimeDelta);
 
-impl<'de> Deserialize<'de> for Timeout {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SecondsOrPeriod;
-        impl Visitor<'_> for SecondsOrPeriod {
-            type Value = TimeDelta;
+impl Written for Timeout {
+    fn expected() -> Cow<'static, str> {
+        "a number of seconds, or a period such as `90s` or `5m`".into()
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of seconds, or a period such as `90s` or `5m`")
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        match found {
+            Unexpected::Signed(seconds) if (1..=LONGEST_SECONDS).contains(&seconds) => {
+                Some(Self(TimeDelta::seconds(seconds)))
             }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<TimeDelta, E> {
-                if (1..=LONGEST_SECONDS).contains(&value) {
-                    Ok(TimeDelta::seconds(value))
-                } else {
-                    Err(E::invalid_value(Unexpected::Signed(value), &self))
-                }
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<TimeDelta, E> {
-                Period::read(text).map(|period| period.0).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-            }
+            found => Period::read(found).map(|period| Self(period.0)),
         }
-        deserializer.deserialize_any(SecondsOrPeriod).map(Self)
-    }
-}
-
-impl JsonSchema for Timeout {
-    fn inline_schema() -> bool {
-        true
     }
 
-    fn schema_name() -> Cow<'static, str> {
-        "Timeout".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn schema() -> Schema {
         json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::schema()] })
     }
 }
@@ -111,7 +90,7 @@ mod tests {
             ("99999999999999999999d", None),
             ("9223372036854775807d", None),
         ] {
-            assert_eq!(Period::read(text).map(|period| period.0.num_seconds()), seconds, "{text}");
+            assert_eq!(Period::read(Unexpected::Str(text)).map(|period| period.0.num_seconds()), seconds, "{text}");
         }
     }
 }

@@ -1,67 +1,16 @@
 //! Values that are written as text of a certain form.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, Unexpected, Visitor},
-};
+use schemars::{Schema, json_schema};
+use serde::de::Unexpected;
 
+use super::{Written, written};
 use loopgate_core::{
     GateName, Login, TeamSlug,
     policy::{Colour, Recipient},
     stage::Stage,
 };
-
-/// A type that is written as text: what it is called in messages, how it looks in the schema, how it is read.
-pub(super) trait Written: Sized {
-    /// "a period such as `30s`, `60m`, `24h` or `3d`"
-    const EXPECTED: &'static str;
-
-    fn read(text: &str) -> Option<Self>;
-
-    fn schema() -> Schema;
-}
-
-/// Implements serde's and schemars' traits for types that are [`Written`].
-macro_rules! written {
-    ($($name:ident),* $(,)?) => {$(
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl Visitor<'_> for Text {
-                    type Value = $name;
-
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($name::EXPECTED)
-                    }
-
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        $name::read(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-                    }
-                }
-                deserializer.deserialize_any(Text)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                $name::schema()
-            }
-        }
-    )*};
-}
-
-pub(super) use written;
 
 written!(WrittenColour, WrittenRecipient, Transition, Handle, EnvName);
 
@@ -70,9 +19,12 @@ written!(WrittenColour, WrittenRecipient, Transition, Handle, EnvName);
 pub(in crate::config) struct WrittenColour(pub Colour);
 
 impl Written for WrittenColour {
-    const EXPECTED: &'static str = "a colour as six hexadecimal digits in quotes, such as \"1d76db\"";
+    fn expected() -> Cow<'static, str> {
+        "a colour as six hexadecimal digits in quotes, such as \"1d76db\"".into()
+    }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
         text.strip_prefix('#').unwrap_or(text).parse().ok().map(Self)
     }
 
@@ -86,10 +38,12 @@ impl Written for WrittenColour {
 pub(in crate::config) struct WrittenRecipient(pub Recipient);
 
 impl Written for WrittenRecipient {
-    const EXPECTED: &'static str =
-        "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)";
+    fn expected() -> Cow<'static, str> {
+        "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)".into()
+    }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
         let recipient = match text.split_once(':') {
             Some(("gate", gate)) => Recipient::GateApprovers(gate.trim().parse::<GateName>().ok()?),
             Some(_) => return None,
@@ -117,9 +71,12 @@ impl Written for WrittenRecipient {
 pub(in crate::config) struct Handle(pub Login);
 
 impl Written for Handle {
-    const EXPECTED: &'static str = "a login, such as `copilot`";
+    fn expected() -> Cow<'static, str> {
+        "a login, such as `copilot`".into()
+    }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
         text.strip_prefix('@').unwrap_or(text).parse().ok().map(Self)
     }
 
@@ -138,10 +95,13 @@ pub(in crate::config) struct Transition {
 const BLOCKABLE: std::ops::RangeInclusive<Stage> = Stage::Init..=Stage::Review;
 
 impl Written for Transition {
-    const EXPECTED: &'static str = "a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`";
+    fn expected() -> Cow<'static, str> {
+        "a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`".into()
+    }
 
-    fn read(text: &str) -> Option<Self> {
-        let stage = |word: &str| Stage::ALL.into_iter().find(|stage| stage.as_str() == word.trim());
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
+        let stage = |word: &str| Stage::of_word(word.trim());
         let to = match text.split_once("->").or_else(|| text.split_once('→')) {
             Some((from, to)) => stage(from)?.next().filter(|next| Some(*next) == stage(to))?,
             None => stage(text)?,
@@ -165,9 +125,12 @@ impl Written for Transition {
 pub(in crate::config) struct EnvName(pub String);
 
 impl Written for EnvName {
-    const EXPECTED: &'static str = "the name of an environment variable (letters, digits and _)";
+    fn expected() -> Cow<'static, str> {
+        "the name of an environment variable (letters, digits and _)".into()
+    }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         (plain && starts_well).then(|| Self(text.to_owned()))
@@ -184,13 +147,13 @@ mod tests {
 
     #[test]
     fn recipients_are_people_teams_and_gates() {
-        let recipient = |text| Recipient::clone(&WrittenRecipient::read(text).unwrap().0);
+        let recipient = |text| Recipient::clone(&WrittenRecipient::read(Unexpected::Str(text)).unwrap().0);
         assert_eq!(recipient("alice"), Recipient::User("alice".parse().unwrap()));
         assert_eq!(recipient("@dependabot[bot]"), Recipient::User("dependabot[bot]".parse().unwrap()));
         assert_eq!(recipient("@acme/ops"), Recipient::Team("acme/ops".parse().unwrap()));
         assert_eq!(recipient("gate: security"), Recipient::GateApprovers("security".parse().unwrap()));
         for bad in ["", "@", "al ice", "a/b/c", "team:x", "gate:", "gate:Security", "alice,bob"] {
-            assert!(WrittenRecipient::read(bad).is_none(), "{bad}");
+            assert!(WrittenRecipient::read(Unexpected::Str(bad)).is_none(), "{bad}");
         }
     }
 
@@ -210,7 +173,7 @@ mod tests {
             ("validate -> document", None),
             ("", None),
         ] {
-            assert_eq!(Transition::read(text).map(|transition| transition.from), from, "{text}");
+            assert_eq!(Transition::read(Unexpected::Str(text)).map(|transition| transition.from), from, "{text}");
         }
     }
 
@@ -218,7 +181,7 @@ mod tests {
     fn names_of_environment_variables() {
         for (text, good) in [("PATH", true), ("_x1", true), ("1X", false), ("A-B", false), ("A=B", false), ("", false)]
         {
-            assert_eq!(EnvName::read(text).is_some(), good, "{text}");
+            assert_eq!(EnvName::read(Unexpected::Str(text)).is_some(), good, "{text}");
         }
     }
 }

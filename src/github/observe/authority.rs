@@ -235,17 +235,13 @@ struct RightsOfUser {
 }
 
 /// The `permissions` of an account or of a collaborator.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Flags {
-    #[serde(default)]
     admin: bool,
-    #[serde(default)]
     maintain: bool,
-    #[serde(default)]
     push: bool,
-    #[serde(default)]
     triage: bool,
-    #[serde(default)]
     pull: bool,
 }
 
@@ -270,16 +266,7 @@ impl Rights {
         if let Some(flags) = self.user.as_ref().and_then(|user| user.permissions.as_ref()) {
             return flags.permission();
         }
-        let named = |role: &str| match role {
-            "admin" => Some(Permission::Admin),
-            "maintain" => Some(Permission::Maintain),
-            "write" => Some(Permission::Write),
-            "triage" => Some(Permission::Triage),
-            "read" => Some(Permission::Read),
-            "none" => Some(Permission::None),
-            _ => None,
-        };
-        let of = |role: &Option<String>| role.as_deref().and_then(named);
+        let of = |role: &Option<String>| role.as_deref().and_then(Permission::of_word);
         of(&self.role_name).or_else(|| of(&self.permission)).unwrap_or(Permission::None)
     }
 }

@@ -305,22 +305,11 @@ fn annotation(wire: WireAnnotation) -> Annotation {
 /// A status and conclusion in GitHub's words. Unknown ones count as what says least: still running, or neutral.
 pub(super) fn progress(status: &str, conclusion: Option<&str>, at: Option<Timestamp>) -> CheckProgress {
     match status {
-        "completed" => CheckProgress::Completed { conclusion: conclusion_of(conclusion.unwrap_or_default()), at },
+        "completed" => {
+            let conclusion = conclusion.and_then(Conclusion::of_word).unwrap_or(Conclusion::Neutral);
+            CheckProgress::Completed { conclusion, at }
+        }
         "queued" | "waiting" | "requested" | "pending" => CheckProgress::Queued,
         _ => CheckProgress::InProgress,
-    }
-}
-
-fn conclusion_of(word: &str) -> Conclusion {
-    match word {
-        "success" => Conclusion::Success,
-        "failure" => Conclusion::Failure,
-        "cancelled" => Conclusion::Cancelled,
-        "skipped" => Conclusion::Skipped,
-        "timed_out" => Conclusion::TimedOut,
-        "action_required" => Conclusion::ActionRequired,
-        "stale" => Conclusion::Stale,
-        "startup_failure" => Conclusion::StartupFailure,
-        _ => Conclusion::Neutral,
     }
 }

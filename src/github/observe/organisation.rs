@@ -65,11 +65,10 @@ impl Organisations {
 }
 
 /// `GET …/contents/…`: the default branch's head, so it is asked conditionally rather than by commit.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Contents {
-    #[serde(default)]
     content: String,
-    #[serde(default)]
     encoding: String,
 }
 

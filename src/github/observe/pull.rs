@@ -263,7 +263,6 @@ pub(super) async fn changes(
 #[derive(Debug, Serialize, Deserialize)]
 struct Comparison {
     /// `ahead`: the head holds the base, so this is what was added to it.
-    #[serde(default)]
     status: Option<String>,
     total_commits: usize,
     commits: Vec<WireCommit>,

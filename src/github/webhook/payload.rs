@@ -1,7 +1,8 @@
 //! The few fields of each payload that routing reads, borrowed from the body.
 //!
 //! Everything else a payload holds is skipped by the parser without being kept, so an event costs one pass over its
-//! bytes whatever its size. What GitHub documents as always there is required; everything else is optional.
+//! bytes whatever its size. What GitHub documents as always there is required; everything else is optional. The bound
+//! says of each type that its texts may be borrowed.
 
 use std::{borrow::Cow, fmt};
 
@@ -44,13 +45,11 @@ macro_rules! payload {
     ($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Deserialize)]
+        #[serde(bound(deserialize = "'de: 'a"))]
         pub(super) struct $name<'a> {
-            #[serde(borrow)]
             pub action: Option<Text<'a>>,
-            #[serde(borrow)]
             pub repository: Option<Repository<'a>>,
             pub installation: Option<Id>,
-            #[serde(borrow)]
             pub sender: Option<Account<'a>>,
             $($(#[$attr])* pub $field: $type,)*
         }
@@ -83,50 +82,45 @@ pub(super) struct Id {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Account<'a> {
     pub id: u64,
-    #[serde(borrow)]
     pub login: Text<'a>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Repository<'a> {
-    #[serde(borrow)]
     pub full_name: Text<'a>,
-    #[serde(borrow)]
     pub default_branch: Option<Text<'a>>,
 }
 
 payload! {
     /// `pull_request`
     PullRequestEvent {
-        #[serde(borrow)]
         pull_request: PullRequest<'a>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct PullRequest<'a> {
     pub number: u64,
-    #[serde(borrow)]
     pub head: Option<Head<'a>>,
-    #[serde(borrow)]
     pub updated_at: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Head<'a> {
-    #[serde(borrow)]
     pub sha: Text<'a>,
 }
 
 payload! {
     /// `issue_comment`
     IssueCommentEvent {
-        #[serde(borrow)]
         comment: Comment<'a>,
         issue: Issue,
-        #[serde(borrow)]
         changes: Option<Changes<'a>>,
     }
 }
@@ -134,9 +128,7 @@ payload! {
 payload! {
     /// `pull_request_review_comment`
     ReviewCommentEvent {
-        #[serde(borrow)]
         comment: Comment<'a>,
-        #[serde(borrow)]
         pull_request: PullRequest<'a>,
     }
 }
@@ -145,17 +137,15 @@ payload! {
     /// `pull_request_review`
     ReviewEvent {
         review: Id,
-        #[serde(borrow)]
         pull_request: PullRequest<'a>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Comment<'a> {
     pub id: u64,
-    #[serde(borrow)]
     pub body: Option<Text<'a>>,
-    #[serde(borrow)]
     pub updated_at: Option<Text<'a>>,
 }
 
@@ -167,33 +157,30 @@ pub(super) struct Issue {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Changes<'a> {
-    #[serde(borrow)]
     pub body: Option<Before<'a>>,
-    #[serde(borrow)]
     pub default_branch: Option<Before<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Before<'a> {
-    #[serde(borrow)]
     pub from: Option<Text<'a>>,
 }
 
 payload! {
     /// `check_run`
     CheckRunEvent {
-        #[serde(borrow)]
         check_run: CheckRun<'a>,
-        #[serde(borrow)]
         requested_action: Option<RequestedAction<'a>>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct CheckRun<'a> {
     pub id: u64,
-    #[serde(borrow)]
     pub head_sha: Text<'a>,
     pub app: Option<Id>,
     pub pull_requests: Option<Vec<Number>>,
@@ -205,22 +192,21 @@ pub(super) struct Number {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct RequestedAction<'a> {
-    #[serde(borrow)]
     pub identifier: Text<'a>,
 }
 
 payload! {
     /// `check_suite`
     CheckSuiteEvent {
-        #[serde(borrow)]
         check_suite: CheckSuite<'a>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct CheckSuite<'a> {
-    #[serde(borrow)]
     pub head_sha: Text<'a>,
     pub app: Option<Id>,
     pub pull_requests: Option<Vec<Number>>,
@@ -229,7 +215,6 @@ pub(super) struct CheckSuite<'a> {
 payload! {
     /// `status`
     StatusEvent {
-        #[serde(borrow)]
         sha: Text<'a>,
     }
 }
@@ -237,55 +222,48 @@ payload! {
 payload! {
     /// `workflow_run`
     WorkflowRunEvent {
-        #[serde(borrow)]
         workflow_run: WorkflowRun<'a>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct WorkflowRun<'a> {
-    #[serde(borrow)]
     pub head_sha: Text<'a>,
     pub pull_requests: Option<Vec<Number>>,
     /// What started the run.
-    #[serde(borrow)]
     pub event: Option<Text<'a>>,
-    #[serde(borrow)]
     pub head_branch: Option<Text<'a>>,
 }
 
 payload! {
     /// `push`
     PushEvent {
-        #[serde(borrow, rename = "ref")]
+        #[serde(rename = "ref")]
         git_ref: Text<'a>,
-        #[serde(borrow, default)]
         before: Option<Text<'a>>,
         created: Option<bool>,
         deleted: Option<bool>,
         forced: Option<bool>,
-        #[serde(borrow, default)]
+        #[serde(default)]
         commits: Vec<Commit<'a>>,
     }
 }
 
 /// GitHub's own description of the payload requires none of the lists.
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Commit<'a> {
-    #[serde(borrow, default)]
     pub added: Option<Vec<Text<'a>>>,
-    #[serde(borrow, default)]
     pub modified: Option<Vec<Text<'a>>>,
-    #[serde(borrow, default)]
     pub removed: Option<Vec<Text<'a>>>,
 }
 
 payload! {
     /// `installation`, `installation_repositories` and `repository`
     InstallationEvent {
-        #[serde(borrow, default)]
+        #[serde(default)]
         repositories_added: Vec<Repository<'a>>,
-        #[serde(borrow)]
         changes: Option<Changes<'a>>,
     }
 }
@@ -293,52 +271,44 @@ payload! {
 payload! {
     /// `team`, `membership` and `organization`
     OrganizationEvent {
-        #[serde(borrow)]
         organization: Option<Organization<'a>>,
-        #[serde(borrow)]
         team: Option<Team<'a>>,
-        #[serde(borrow)]
         member: Option<Account<'a>>,
-        #[serde(borrow)]
         membership: Option<Membership<'a>>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Organization<'a> {
-    #[serde(borrow)]
     pub login: Text<'a>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Team<'a> {
-    #[serde(borrow)]
     pub slug: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Membership<'a> {
-    #[serde(borrow)]
     pub user: Option<Account<'a>>,
 }
 
 payload! {
     /// `merge_group`
     MergeGroupEvent {
-        #[serde(borrow)]
         merge_group: MergeGroup<'a>,
     }
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct MergeGroup<'a> {
-    #[serde(borrow)]
     pub head_sha: Text<'a>,
-    #[serde(borrow)]
     pub base_sha: Text<'a>,
-    #[serde(borrow)]
     pub base_ref: Text<'a>,
-    #[serde(borrow)]
     pub head_ref: Option<Text<'a>>,
 }
 

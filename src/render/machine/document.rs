@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::render::{fit::Shown, memory::Remembered};
 use loopgate_core::{
     CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    deciding::DecisionWord,
+    deciding::{DecisionWord, NextAction},
     evidence::{CheckKind, RootCauseCategory},
     failure::{Blame, Excerpt, FeedbackLine},
-    policy::{Phase, Trigger},
+    policy::Phase,
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
     verdict::DistanceToSuccess,
@@ -27,7 +27,7 @@ pub struct Status {
     /// Whether everything that was waited for has ended.
     pub r#final: bool,
     pub decision: DecisionWord,
-    pub action: Action,
+    pub action: NextAction,
     /// Who acts next; nobody once it is over.
     pub who_acts: Option<Actor>,
     pub status: RunStatus,
@@ -84,23 +84,6 @@ pub struct Actor {
     /// Since when it is their turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
-pub enum Action {
-    Complete,
-    Stopped,
-    WaitForHuman { cause: Trigger },
-    WaitForApproval { gate: GateName },
-    WaitForEvidence { missing: Vec<CheckName> },
-    WaitForRunApproval { missing: Vec<CheckName> },
-    Retry { attempt: u32 },
-    Escalate { cause: Trigger },
-    WaitForPush { capability: String },
-    WaitForReady,
-    WaitForReview,
-    WaitForMerge,
 }
 
 #[derive(Debug, Serialize)]
@@ -206,14 +189,14 @@ pub enum TriedOutcome {
 }
 
 /// Where more stands.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Links {
     pub status: Option<String>,
     /// The newest record: a page, or the command that shows it.
     pub report: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     pub file: String,
     pub line: Option<u32>,

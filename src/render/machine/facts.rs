@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{
-    Action, Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, Tests, Tried, TriedOutcome,
-};
+use super::document::{Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, Tests, Tried, TriedOutcome};
 use crate::render::{
     failure_card::Cause,
     gate_card::approve_by,
@@ -14,7 +12,7 @@ use crate::render::{
     words,
 };
 use loopgate_core::{
-    CheckName, FailureId,
+    FailureId,
     deciding::{CheckView, NextAction},
     failure::{Blame, FeedbackLine},
     gate::{EligibleApprovers, GateReport, GateStanding, Holding},
@@ -24,25 +22,14 @@ use loopgate_core::{
     verdict::{CheckStanding, EvaluationVerdict},
 };
 
-pub fn action(action: &NextAction) -> Action {
-    match action {
-        NextAction::Complete => Action::Complete,
-        NextAction::Stopped => Action::Stopped,
-        NextAction::WaitForHuman { cause } => Action::WaitForHuman { cause: *cause },
-        NextAction::WaitForApproval { gate } => Action::WaitForApproval { gate: gate.clone() },
-        NextAction::WaitForEvidence { missing } => Action::WaitForEvidence { missing: first(missing) },
-        NextAction::WaitForRunApproval { missing } => Action::WaitForRunApproval { missing: first(missing) },
-        NextAction::Retry { attempt } => Action::Retry { attempt: *attempt },
-        NextAction::Escalate { cause } => Action::Escalate { cause: *cause },
-        NextAction::WaitForPush { capability } => Action::WaitForPush { capability: short(capability, 200) },
-        NextAction::WaitForReady => Action::WaitForReady,
-        NextAction::WaitForReview => Action::WaitForReview,
-        NextAction::WaitForMerge => Action::WaitForMerge,
+pub fn action(action: &NextAction) -> NextAction {
+    let mut action = action.clone();
+    match &mut action {
+        NextAction::WaitForEvidence { missing } | NextAction::WaitForRunApproval { missing } => missing.truncate(50),
+        NextAction::WaitForPush { capability } => *capability = short(capability, 200),
+        _ => {}
     }
-}
-
-fn first(checks: &[CheckName]) -> Vec<CheckName> {
-    checks.iter().take(50).cloned().collect()
+    action
 }
 
 pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation {

@@ -2,10 +2,14 @@
 //! written what they liked, so its size is bounded, fields that are not known are left as they are, and whatever is
 //! shown is made plain first.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, Status, escape_invisible};
+use super::{
+    FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, Status,
+    document::{Links, Place},
+    escape_invisible,
+};
 use loopgate_core::{
     PrNumber, RepoName, Sha,
     deciding::DecisionWord,
@@ -49,7 +53,7 @@ pub(in crate::render) struct Page {
     #[serde(default)]
     pub rules: Vec<String>,
     #[serde(default)]
-    pub links: ToldLinks,
+    pub links: Links,
     /// The working tree that a local verification left.
     pub working_tree: Option<Sha>,
 }
@@ -72,7 +76,7 @@ pub(in crate::render) struct ToldFailure {
     pub regression: bool,
     #[serde(default)]
     pub also: u64,
-    pub place: Option<ToldPlace>,
+    pub place: Option<Place>,
     pub message: Option<String>,
     pub expected: Option<String>,
     pub actual: Option<String>,
@@ -82,12 +86,6 @@ pub(in crate::render) struct ToldFailure {
     pub reproduce: Option<String>,
     #[serde(default)]
     pub tried: Vec<ToldTried>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldPlace {
-    pub file: String,
-    pub line: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -106,33 +104,17 @@ pub(in crate::render) struct ToldGate {
     pub write: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldLinks {
-    pub status: Option<String>,
-    pub report: Option<String>,
-}
-
-/// Where a document was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadFrom {
-    CheckRun,
-    StatusComment,
-    StateRef,
-    /// The files of the last `loopgate verify` here.
-    Verification,
-    /// Loopgate has said nothing yet.
-    Nowhere,
-}
-
-impl ReadFrom {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::CheckRun => "check_run",
-            Self::StatusComment => "status_comment",
-            Self::StateRef => "state_ref",
-            Self::Verification => "verification",
-            Self::Nowhere => "nowhere",
-        }
+loopgate_core::words! {
+    /// Where a document was read.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum ReadFrom {
+        CheckRun = "check_run",
+        StatusComment = "status_comment",
+        StateRef = "state_ref",
+        /// The files of the last `loopgate verify` here.
+        Verification = "verification",
+        /// Loopgate has said nothing yet.
+        Nowhere = "nowhere",
     }
 }
 

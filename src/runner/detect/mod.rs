@@ -26,15 +26,17 @@ use loopgate_core::{
 };
 use usual::{Site, Usual};
 
-/// What a project is made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ecosystem {
-    Rust,
-    Node,
-    Python,
-    Go,
-    Maven,
-    Gradle,
+loopgate_core::words! {
+    /// What a project is made with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    pub enum Ecosystem {
+        Rust = "rust",
+        Node = "node",
+        Python = "python",
+        Go = "go",
+        Maven = "maven",
+        Gradle = "gradle",
+    }
 }
 
 /// Whether the commands are to run on this machine now, or to be written down for others.
@@ -57,19 +59,6 @@ pub struct Detected {
 const TIMEOUT: TimeDelta = TimeDelta::seconds(600);
 
 impl Ecosystem {
-    const ALL: [Self; 6] = [Self::Rust, Self::Node, Self::Python, Self::Go, Self::Maven, Self::Gradle];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rust => "rust",
-            Self::Node => "node",
-            Self::Python => "python",
-            Self::Go => "go",
-            Self::Maven => "maven",
-            Self::Gradle => "gradle",
-        }
-    }
-
     /// The name people know it by.
     pub const fn title(self) -> &'static str {
         match self {

@@ -15,12 +15,14 @@ const TSC: &str = r"^(?P<file>[^()\s][^()]*)\((?P<line>\d+),(?P<column>\d+)\): (
 /// Names under which packages keep the script that checks types.
 const TYPES: [&str; 6] = ["typecheck", "type-check", "types", "check-types", "check:types", "tsc"];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manager {
-    Npm,
-    Pnpm,
-    Yarn,
-    Bun,
+loopgate_core::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    pub(super) enum Manager {
+        Npm = "npm",
+        Pnpm = "pnpm",
+        Yarn = "yarn",
+        Bun = "bun",
+    }
 }
 
 impl Manager {
@@ -40,24 +42,11 @@ impl Manager {
             }
             let manifest = Manifest::json(&above.join("package.json"));
             let named = manifest.text(&["packageManager"]).and_then(|named| named.split('@').next());
-            if let Some(manager) = named.and_then(Self::named) {
+            if let Some(manager) = named.and_then(Self::of_word) {
                 return manager;
             }
         }
         Self::Npm
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        [Self::Npm, Self::Pnpm, Self::Yarn, Self::Bun].into_iter().find(|manager| manager.as_str() == name)
-    }
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Npm => "npm",
-            Self::Pnpm => "pnpm",
-            Self::Yarn => "yarn",
-            Self::Bun => "bun",
-        }
     }
 
     /// The command for a script, with options for what the script runs.

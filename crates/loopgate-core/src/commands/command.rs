@@ -251,7 +251,7 @@ pub fn dispute(rest: &str) -> Option<Command> {
     let rest = rest.trim();
     let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let named = word.trim_end_matches(':').to_ascii_lowercase().replace('-', "_");
-    let (kind, reason) = match DisputeKind::ALL.into_iter().find(|kind| kind.as_str() == named) {
+    let (kind, reason) = match DisputeKind::of_word(&named) {
         Some(kind) => (kind, after),
         None => (DisputeKind::default(), rest),
     };

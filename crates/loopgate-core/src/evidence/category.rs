@@ -5,43 +5,23 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de};
 
-/// Category of a failure's root cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RootCauseCategory {
-    NullUndefinedAccess,
-    TypeMismatch,
-    MissingValidation,
-    LogicError,
-    OffByOne,
-    RaceCondition,
-    ResourceLeak,
-    MissingErrorHandling,
-    ApiMisuse,
-    ConfigurationError,
-    DependencyIssue,
-    Environment,
-    Other,
-}
-
-impl RootCauseCategory {
-    /// The word used in documents and text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NullUndefinedAccess => "null_undefined_access",
-            Self::TypeMismatch => "type_mismatch",
-            Self::MissingValidation => "missing_validation",
-            Self::LogicError => "logic_error",
-            Self::OffByOne => "off_by_one",
-            Self::RaceCondition => "race_condition",
-            Self::ResourceLeak => "resource_leak",
-            Self::MissingErrorHandling => "missing_error_handling",
-            Self::ApiMisuse => "api_misuse",
-            Self::ConfigurationError => "configuration_error",
-            Self::DependencyIssue => "dependency_issue",
-            Self::Environment => "environment",
-            Self::Other => "other",
-        }
+words! {
+    /// Category of a failure's root cause.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum RootCauseCategory {
+        NullUndefinedAccess = "null_undefined_access",
+        TypeMismatch = "type_mismatch",
+        MissingValidation = "missing_validation",
+        LogicError = "logic_error",
+        OffByOne = "off_by_one",
+        RaceCondition = "race_condition",
+        ResourceLeak = "resource_leak",
+        MissingErrorHandling = "missing_error_handling",
+        ApiMisuse = "api_misuse",
+        ConfigurationError = "configuration_error",
+        DependencyIssue = "dependency_issue",
+        Environment = "environment",
+        Other = "other",
     }
 }
 

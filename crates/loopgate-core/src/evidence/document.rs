@@ -111,68 +111,41 @@ pub enum TestFramework {
     Other,
 }
 
-/// What a check is evidence of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckKind {
-    Build,
-    Test,
-    Lint,
-    Types,
-    Integration,
-    Security,
-    Performance,
-    Coverage,
-    Docs,
-    Custom,
-}
-
-impl CheckKind {
-    /// The word used in configuration, documents and text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Test => "test",
-            Self::Lint => "lint",
-            Self::Types => "types",
-            Self::Integration => "integration",
-            Self::Security => "security",
-            Self::Performance => "performance",
-            Self::Coverage => "coverage",
-            Self::Docs => "docs",
-            Self::Custom => "custom",
-        }
+words! {
+    /// What a check is evidence of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum CheckKind {
+        Build = "build",
+        Test = "test",
+        Lint = "lint",
+        Types = "types",
+        Integration = "integration",
+        Security = "security",
+        Performance = "performance",
+        Coverage = "coverage",
+        Docs = "docs",
+        Custom = "custom",
     }
 }
 
-/// How a check ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Passed,
-    Failed,
-    /// Killed at its timeout.
-    TimedOut,
-    /// A test check whose report holds no test, without `allow_empty`.
-    NoTestsExecuted,
-    /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
-    Skipped,
-    /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
-    Cancelled,
+words! {
+    /// How a check ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Outcome {
+        Passed = "passed",
+        Failed = "failed",
+        /// Killed at its timeout.
+        TimedOut = "timed_out",
+        /// A test check whose report holds no test, without `allow_empty`.
+        NoTestsExecuted = "no_tests_executed",
+        /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
+        Skipped = "skipped",
+        /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
+        Cancelled = "cancelled",
+    }
 }
 
 impl Outcome {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed_out",
-            Self::NoTestsExecuted => "no_tests_executed",
-            Self::Skipped => "skipped",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether the check ran to an end that speaks against the code.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted)
@@ -338,102 +311,68 @@ pub enum ReportQuality {
     Invalid,
 }
 
-/// Makes the enumeration of report formats: a format is one line, its variant and its name in documents.
-macro_rules! report_formats {
-    ($($(#[$about:meta])* $format:ident $name:literal;)*) => {
-        /// The report formats Loopgate reads.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum ReportFormat {
-            $($(#[$about])* $format,)*
-        }
-
-        impl ReportFormat {
-            pub const ALL: &[Self] = &[$(Self::$format,)*];
-
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$format => $name,)*
-                }
-            }
-        }
-    };
+words! {
+    /// The report formats Loopgate reads.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum ReportFormat {
+        Junit = "junit",
+        GoTestJson = "go_test_json",
+        CargoTest = "cargo_test",
+        LibtestJson = "libtest_json",
+        CargoMessages = "cargo_messages",
+        Tap = "tap",
+        Trx = "trx",
+        EslintJson = "eslint_json",
+        Sarif = "sarif",
+        Checkstyle = "checkstyle",
+        Lcov = "lcov",
+        Cobertura = "cobertura",
+        Jacoco = "jacoco",
+        Clover = "clover",
+        LlvmCovJson = "llvm_cov_json",
+        GoCover = "go_cover",
+        GithubAnnotations = "github_annotations",
+        /// What `jest --json` and Vitest's `json` reporter write.
+        JestJson = "jest_json",
+        /// The text of Python's `unittest`, and of Django's tests.
+        PythonUnittest = "python_unittest",
+        /// NUnit 3.
+        NunitXml = "nunit_xml",
+        /// xUnit.net v2.
+        XunitXml = "xunit_xml",
+        RuffJson = "ruff_json",
+        GolangciJson = "golangci_json",
+        MypyJson = "mypy_json",
+        /// What the test runner of Dart and Flutter writes for machines.
+        DartJson = "dart_json",
+        PlaywrightJson = "playwright_json",
+        MochaJson = "mocha_json",
+        RspecJson = "rspec_json",
+        /// The Common Test Report Format.
+        Ctrf = "ctrf",
+        /// What test runners, compilers and linters print for people, read block by block.
+        Console = "console",
+        /// Plain text read with a configured regular expression.
+        Regex = "regex",
+    }
 }
 
-report_formats! {
-    Junit "junit";
-    GoTestJson "go_test_json";
-    CargoTest "cargo_test";
-    LibtestJson "libtest_json";
-    CargoMessages "cargo_messages";
-    Tap "tap";
-    Trx "trx";
-    EslintJson "eslint_json";
-    Sarif "sarif";
-    Checkstyle "checkstyle";
-    Lcov "lcov";
-    Cobertura "cobertura";
-    Jacoco "jacoco";
-    Clover "clover";
-    LlvmCovJson "llvm_cov_json";
-    GoCover "go_cover";
-    GithubAnnotations "github_annotations";
-    /// What `jest --json` and Vitest's `json` reporter write.
-    JestJson "jest_json";
-    /// The text of Python's `unittest`, and of Django's tests.
-    PythonUnittest "python_unittest";
-    /// NUnit 3.
-    NunitXml "nunit_xml";
-    /// xUnit.net v2.
-    XunitXml "xunit_xml";
-    RuffJson "ruff_json";
-    GolangciJson "golangci_json";
-    MypyJson "mypy_json";
-    /// What the test runner of Dart and Flutter writes for machines.
-    DartJson "dart_json";
-    PlaywrightJson "playwright_json";
-    MochaJson "mocha_json";
-    RspecJson "rspec_json";
-    /// The Common Test Report Format.
-    Ctrf "ctrf";
-    /// What test runners, compilers and linters print for people, read block by block.
-    Console "console";
-    /// Plain text read with a configured regular expression.
-    Regex "regex";
-}
-
-/// The normalised type of an error; the tool's own class is kept in [`Failure::error_class`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum ErrorType {
-    AssertionError,
-    TypeError,
-    ReferenceError,
-    SyntaxError,
-    RuntimeError,
-    TimeoutError,
-    NetworkError,
-    ValidationError,
-    CompileError,
-    LintError,
-    #[default]
-    Other,
-}
-
-impl ErrorType {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AssertionError => "AssertionError",
-            Self::TypeError => "TypeError",
-            Self::ReferenceError => "ReferenceError",
-            Self::SyntaxError => "SyntaxError",
-            Self::RuntimeError => "RuntimeError",
-            Self::TimeoutError => "TimeoutError",
-            Self::NetworkError => "NetworkError",
-            Self::ValidationError => "ValidationError",
-            Self::CompileError => "CompileError",
-            Self::LintError => "LintError",
-            Self::Other => "Other",
-        }
+words! {
+    /// The normalised type of an error; the tool's own class is kept in [`Failure::error_class`].
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum ErrorType {
+        AssertionError = "AssertionError",
+        TypeError = "TypeError",
+        ReferenceError = "ReferenceError",
+        SyntaxError = "SyntaxError",
+        RuntimeError = "RuntimeError",
+        TimeoutError = "TimeoutError",
+        NetworkError = "NetworkError",
+        ValidationError = "ValidationError",
+        CompileError = "CompileError",
+        LintError = "LintError",
+        #[default]
+        Other = "Other",
     }
 }
 
@@ -441,14 +380,13 @@ impl ErrorType {
 ///
 /// Everything but the enums is text from outside; `render` makes it safe to show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Failure {
     pub test_name: Option<String>,
     pub test_file: Option<String>,
-    #[serde(default)]
     pub error_type: ErrorType,
     /// The tool's own word for it: `panic`, `AssertionError`, `E0308`.
     pub error_class: Option<String>,
-    #[serde(default)]
     pub error_message: String,
     pub stack_trace: Option<String>,
     /// The line of the failing assertion in `test_file`, from 1.
@@ -459,16 +397,16 @@ pub struct Failure {
     pub source: Option<SourceLocation>,
     /// The directory, from the top of the repository, in which the test's tool ran it, where that is another one than the
     /// check's: a package of a workspace, a module.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
     /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a
     /// test.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_id: Option<TestId>,
     /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
 }
 

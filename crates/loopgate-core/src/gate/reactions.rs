@@ -64,24 +64,12 @@ impl Reacted {
     }
 }
 
-/// Reactions on commands and approvals: seen, done, not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum ReactionKind {
-    #[serde(rename = "eyes")]
-    Seen,
-    #[serde(rename = "+1")]
-    Done,
-    #[serde(rename = "confused")]
-    NotAccepted,
-}
-
-impl ReactionKind {
-    /// GitHub's word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Seen => "eyes",
-            Self::Done => "+1",
-            Self::NotAccepted => "confused",
-        }
+words! {
+    /// Reactions on commands and approvals: seen, done, not accepted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum ReactionKind {
+        Seen = "eyes",
+        Done = "+1",
+        NotAccepted = "confused",
     }
 }

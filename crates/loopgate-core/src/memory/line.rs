@@ -31,9 +31,7 @@ pub struct MemoryLine {
     pub schema: String,
     /// The run's id. Texts in a line come from outside, all of them.
     pub session_id: String,
-    #[serde(default)]
     pub pull_request: Option<PrNumber>,
-    #[serde(default)]
     pub file_path: Option<String>,
     /// Counts from 1.
     pub attempt: u32,
@@ -41,7 +39,6 @@ pub struct MemoryLine {
     /// SHA-256 over the head's tree id, in hex.
     pub code_hash: String,
     pub head_sha: Sha,
-    #[serde(default)]
     pub environment: Option<Environment>,
     /// The sum over all checks.
     #[serde(default)]
@@ -50,10 +47,8 @@ pub struct MemoryLine {
     #[serde(default)]
     pub failures: Vec<Failure>,
     /// Of the first failure.
-    #[serde(default)]
     pub analysis: Option<LineAnalysis>,
     /// What changed since the attempt before.
-    #[serde(default)]
     pub fix_applied: Option<AppliedFix>,
     pub status: LineStatus,
     /// Tests that failed and passed on this very head.

@@ -67,11 +67,6 @@ impl MemoryMatch {
         Self { told: None, ..self.clone() }
     }
 
-    /// Whether its card was found and verified, shown or not.
-    pub const fn is_verified(&self) -> bool {
-        matches!(self.outcome, MatchOutcome::Shown | MatchOutcome::Withheld)
-    }
-
     /// What a fixer may be told: the same error, or the same test with the same message.
     pub fn for_fixer(&self) -> Option<(&ToldFix, Tier, FailureId)> {
         let (told, tier, card) = (self.told.as_ref()?, self.tier?, self.card?);

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use chrono::{Datelike as _, NaiveDate, TimeDelta, Weekday};
-use serde::{Deserialize, Serialize, de};
+use serde::Serialize;
 
 use crate::ids::{Malformed, Timestamp};
 
@@ -51,37 +51,17 @@ impl FromStr for Week {
     }
 }
 
-impl Serialize for Week {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+serde_as_text!(Week);
 
-impl<'de> Deserialize<'de> for Week {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-/// A folder of a week: what stands in it says how long it stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Folder {
-    Failures,
-    /// Runs that taught a card.
-    Taught,
-    /// Runs in which a human was called.
-    Escalated,
-}
-
-impl Folder {
-    pub const ALL: [Self; 3] = [Self::Failures, Self::Taught, Self::Escalated];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Failures => "failures",
-            Self::Taught => "taught",
-            Self::Escalated => "escalated",
-        }
+words! {
+    /// A folder of a week: what stands in it says how long it stays.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    pub enum Folder {
+        Failures = "failures",
+        /// Runs that taught a card.
+        Taught = "taught",
+        /// Runs in which a human was called.
+        Escalated = "escalated",
     }
 }
 

@@ -9,7 +9,7 @@ use super::{CheckUse, CoverageMet, GateUse, RunLine, Uplift, Waited};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
     policy::Trigger,
-    state::{AuthorKind, VerificationResult},
+    state::VerificationResult,
 };
 
 /// `schema` of a report.
@@ -49,15 +49,16 @@ impl Window {
     }
 }
 
-/// One of the five (decisions.md, Q6 to Q10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    FirstAttemptPassRate,
-    AverageAttempts,
-    EscalationRate,
-    DebugMemoryReuse,
-    CoverageMetRate,
+words! {
+    /// One of the five (decisions.md, Q6 to Q10).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Metric {
+        FirstAttemptPassRate = "first_attempt_pass_rate",
+        AverageAttempts = "average_attempts",
+        EscalationRate = "escalation_rate",
+        DebugMemoryReuse = "debug_memory_reuse",
+        CoverageMetRate = "coverage_met_rate",
+    }
 }
 
 /// What a metric is to be. Rates are between 0 and 1.
@@ -69,25 +70,6 @@ pub enum Target {
 }
 
 impl Metric {
-    pub const ALL: [Self; 5] = [
-        Self::FirstAttemptPassRate,
-        Self::AverageAttempts,
-        Self::EscalationRate,
-        Self::DebugMemoryReuse,
-        Self::CoverageMetRate,
-    ];
-
-    /// The name in documents.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FirstAttemptPassRate => "first_attempt_pass_rate",
-            Self::AverageAttempts => "average_attempts",
-            Self::EscalationRate => "escalation_rate",
-            Self::DebugMemoryReuse => "debug_memory_reuse",
-            Self::CoverageMetRate => "coverage_met_rate",
-        }
-    }
-
     pub const fn target(self) -> Target {
         match self {
             Self::FirstAttemptPassRate => Target::Above(0.7),
@@ -235,14 +217,7 @@ impl Report {
             calls,
             saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
             uplift: Uplift::of(runs.iter().copied()),
-            by_author: groups(&runs, |line| {
-                let kind = match line.author {
-                    AuthorKind::Person => "person",
-                    AuthorKind::Agent => "agent",
-                    AuthorKind::Bot => "bot",
-                };
-                Some(kind.to_owned())
-            }),
+            by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),
             by_agent: groups(&runs, |line| line.agent.clone()),
             gates,
             checks,

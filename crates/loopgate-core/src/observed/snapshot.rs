@@ -302,17 +302,18 @@ pub(crate) fn hunk_start(header: &str) -> Option<u32> {
     new.split(',').next()?.parse().ok()
 }
 
-/// What happened to a file. Words of GitHub's files list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileStatus {
-    Added,
-    Modified,
-    Removed,
-    Renamed,
-    Copied,
-    Changed,
-    Unchanged,
+words! {
+    /// What happened to a file. Words of GitHub's files list.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum FileStatus {
+        Added = "added",
+        Modified = "modified",
+        Removed = "removed",
+        Renamed = "renamed",
+        Copied = "copied",
+        Changed = "changed",
+        Unchanged = "unchanged",
+    }
 }
 
 /// One commit of the pull request and who had a hand in it.
@@ -401,19 +402,20 @@ pub enum CheckProgress {
     Completed { conclusion: Conclusion, at: Option<Timestamp> },
 }
 
-/// How a check run ended, in GitHub's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Conclusion {
-    Success,
-    Failure,
-    Neutral,
-    Cancelled,
-    Skipped,
-    TimedOut,
-    ActionRequired,
-    Stale,
-    StartupFailure,
+words! {
+    /// How a check run ended, in GitHub's words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Conclusion {
+        Success = "success",
+        Failure = "failure",
+        Neutral = "neutral",
+        Cancelled = "cancelled",
+        Skipped = "skipped",
+        TimedOut = "timed_out",
+        ActionRequired = "action_required",
+        Stale = "stale",
+        StartupFailure = "startup_failure",
+    }
 }
 
 /// An annotation of a check run.
@@ -549,17 +551,18 @@ pub enum Standing {
     Unknown(String),
 }
 
-/// Effective permission on the repository, weakest first. `maintain` and `triage` come from `role_name` or
-/// `user.permissions`: GitHub's plain `permission` field folds them into `write` and `read`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Permission {
-    None,
-    Read,
-    Triage,
-    Write,
-    Maintain,
-    Admin,
+words! {
+    /// Effective permission on the repository, weakest first. `maintain` and `triage` come from `role_name` or
+    /// `user.permissions`: GitHub's plain `permission` field folds them into `write` and `read`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Permission {
+        None = "none",
+        Read = "read",
+        Triage = "triage",
+        Write = "write",
+        Maintain = "maintain",
+        Admin = "admin",
+    }
 }
 
 /// What is known of a team named in the policy.

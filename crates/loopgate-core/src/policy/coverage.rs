@@ -91,37 +91,23 @@ pub enum CoverageTarget {
     MatchBase,
 }
 
-/// Tests that a type of change must come with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RequiredTest {
-    HappyPath,
-    EdgeCases,
-    ErrorHandling,
-    RegressionTest,
-    OriginalBugReproduction,
-    ExistingTestsPass,
-    ErrorCases,
-    IntegrationTest,
-    ValidationTest,
+words! {
+    /// Tests that a type of change must come with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum RequiredTest {
+        HappyPath = "happy_path",
+        EdgeCases = "edge_cases",
+        ErrorHandling = "error_handling",
+        RegressionTest = "regression_test",
+        OriginalBugReproduction = "original_bug_reproduction",
+        ExistingTestsPass = "existing_tests_pass",
+        ErrorCases = "error_cases",
+        IntegrationTest = "integration_test",
+        ValidationTest = "validation_test",
+    }
 }
 
 impl RequiredTest {
-    /// The word used in configuration, rules and text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::HappyPath => "happy_path",
-            Self::EdgeCases => "edge_cases",
-            Self::ErrorHandling => "error_handling",
-            Self::RegressionTest => "regression_test",
-            Self::OriginalBugReproduction => "original_bug_reproduction",
-            Self::ExistingTestsPass => "existing_tests_pass",
-            Self::ErrorCases => "error_cases",
-            Self::IntegrationTest => "integration_test",
-            Self::ValidationTest => "validation_test",
-        }
-    }
-
     /// The sort as a sentence about a change.
     pub const fn description(self) -> &'static str {
         match self {

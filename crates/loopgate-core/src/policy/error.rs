@@ -2,21 +2,23 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// What is wrong in a configuration file, and where. Lines and columns count from 1, columns in characters.
 ///
 /// Its `Display` is a code frame for the terminal: the message, the place, the line with a mark under the offending
 /// word, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConfigError {
     pub file: String,
     pub line: usize,
     pub column: usize,
-    /// The offending line of the file.
-    pub snippet: String,
     /// What is wrong, naming the key: "unknown key `aproach`".
     pub message: String,
     /// What to do: "did you mean `approve_by`?".
     pub hint: Option<String>,
+    /// The offending line of the file.
+    pub snippet: String,
 }
 
 impl std::error::Error for ConfigError {}

@@ -67,25 +67,14 @@ pub enum Recipient {
     GateApprovers(GateName),
 }
 
-/// Where an escalation is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    IssueComment,
-    Cli,
-    Slack,
-    Email,
-}
-
-impl Channel {
-    /// The name used in configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::IssueComment => "issue_comment",
-            Self::Cli => "cli",
-            Self::Slack => "slack",
-            Self::Email => "email",
-        }
+words! {
+    /// Where an escalation is said.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum Channel {
+        IssueComment = "issue_comment",
+        Cli = "cli",
+        Slack = "slack",
+        Email = "email",
     }
 }
 

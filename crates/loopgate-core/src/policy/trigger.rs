@@ -3,54 +3,32 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The causes of an escalation, the most urgent first: when several hold, the first of this order is *the* cause and
-/// the others are listed with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    SecurityIssueFound,
-    Tampering,
-    Disputed,
-    RegressionDetected,
-    CircularFailure,
-    SameError,
-    TotalFailures,
-    MaxAttemptsReached,
-    Stagnation,
-    TimeoutExceeded,
-    ExternalDependencyDown,
-    AmbiguousRequirement,
-    BudgetExhausted,
-    GateTimeout,
-    CoverageThresholdUnmet,
-    NoChange,
-    UnknownErrorType,
+words! {
+    /// The causes of an escalation, the most urgent first: when several hold, the first of this order is *the* cause and
+    /// the others are listed with it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum Trigger {
+        SecurityIssueFound = "security_issue_found",
+        Tampering = "tampering",
+        Disputed = "disputed",
+        RegressionDetected = "regression_detected",
+        CircularFailure = "circular_failure",
+        SameError = "same_error",
+        TotalFailures = "total_failures",
+        MaxAttemptsReached = "max_attempts_reached",
+        Stagnation = "stagnation",
+        TimeoutExceeded = "timeout_exceeded",
+        ExternalDependencyDown = "external_dependency_down",
+        AmbiguousRequirement = "ambiguous_requirement",
+        BudgetExhausted = "budget_exhausted",
+        GateTimeout = "gate_timeout",
+        CoverageThresholdUnmet = "coverage_threshold_unmet",
+        NoChange = "no_change",
+        UnknownErrorType = "unknown_error_type",
+    }
 }
 
 impl Trigger {
-    /// The name used in configuration, history and documents.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SecurityIssueFound => "security_issue_found",
-            Self::Tampering => "tampering",
-            Self::Disputed => "disputed",
-            Self::RegressionDetected => "regression_detected",
-            Self::CircularFailure => "circular_failure",
-            Self::SameError => "same_error",
-            Self::TotalFailures => "total_failures",
-            Self::MaxAttemptsReached => "max_attempts_reached",
-            Self::Stagnation => "stagnation",
-            Self::TimeoutExceeded => "timeout_exceeded",
-            Self::ExternalDependencyDown => "external_dependency_down",
-            Self::AmbiguousRequirement => "ambiguous_requirement",
-            Self::BudgetExhausted => "budget_exhausted",
-            Self::GateTimeout => "gate_timeout",
-            Self::CoverageThresholdUnmet => "coverage_threshold_unmet",
-            Self::NoChange => "no_change",
-            Self::UnknownErrorType => "unknown_error_type",
-        }
-    }
-
     /// Whether a later passing push is not enough: a person must say `/loop resume` (decisions.md, E5).
     pub const fn needs_a_decision(self) -> bool {
         matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::Disputed | Self::AmbiguousRequirement)

@@ -45,7 +45,6 @@ pub struct RecordedAttempt {
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<ChangedCoverage>,
     /// None in records of before it was kept.
-    #[serde(default)]
     pub basis: Option<ReplayBasis>,
 }
 

@@ -13,15 +13,16 @@ pub struct Agent {
     pub version: Option<String>,
 }
 
-/// Who opened a pull request, or works on a task here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuthorKind {
-    Person,
-    /// A coding agent: its account is one of `coding_agents`, or the description has an `Agent:` line.
-    Agent,
-    /// Another bot, such as one that updates dependencies.
-    Bot,
+words! {
+    /// Who opened a pull request, or works on a task here.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum AuthorKind {
+        Person = "person",
+        /// A coding agent: its account is one of `coding_agents`, or the description has an `Agent:` line.
+        Agent = "agent",
+        /// Another bot, such as one that updates dependencies.
+        Bot = "bot",
+    }
 }
 
 /// What a coding agent is for.

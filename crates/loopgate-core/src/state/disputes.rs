@@ -53,34 +53,19 @@ pub enum DisputeSource {
     Commit(Sha),
 }
 
-/// Why a failure is not for whoever repairs to mend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DisputeKind {
-    /// The code is right, and the test asks for something else.
-    #[default]
-    TestWrong,
-    RequirementUnclear,
-    /// What is asked for cannot be had.
-    Impossible,
-    /// The change has nothing to do with it.
-    NotMine,
-    Environment,
-}
-
-impl DisputeKind {
-    pub const ALL: [Self; 5] =
-        [Self::TestWrong, Self::RequirementUnclear, Self::Impossible, Self::NotMine, Self::Environment];
-
-    /// As it is written in comments and commits.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TestWrong => "test_wrong",
-            Self::RequirementUnclear => "requirement_unclear",
-            Self::Impossible => "impossible",
-            Self::NotMine => "not_mine",
-            Self::Environment => "environment",
-        }
+words! {
+    /// Why a failure is not for whoever repairs to mend.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum DisputeKind {
+        /// The code is right, and the test asks for something else.
+        #[default]
+        TestWrong = "test_wrong",
+        RequirementUnclear = "requirement_unclear",
+        /// What is asked for cannot be had.
+        Impossible = "impossible",
+        /// The change has nothing to do with it.
+        NotMine = "not_mine",
+        Environment = "environment",
     }
 }
 

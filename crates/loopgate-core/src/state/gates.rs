@@ -6,28 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{CommentId, Login, ReviewId, Timestamp, UserId};
 
-/// The status of a gate, as the state keeps it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateStatus {
-    /// Triggered, not asked for yet (`request: after_checks`).
-    #[default]
-    Pending,
-    NotApplicable,
-    Requested,
-    Approved,
-    Rejected,
-}
-
-impl GateStatus {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::NotApplicable => "not_applicable",
-            Self::Requested => "requested",
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-        }
+words! {
+    /// The status of a gate, as the state keeps it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GateStatus {
+        /// Triggered, not asked for yet (`request: after_checks`).
+        #[default]
+        Pending = "pending",
+        NotApplicable = "not_applicable",
+        Requested = "requested",
+        Approved = "approved",
+        Rejected = "rejected",
     }
 }
 

@@ -37,7 +37,6 @@ pub struct GateState {
     /// Since when its approvers could decide: none while it is not asked for, and on a draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<Timestamp>,
-    #[serde(default)]
     pub reminded_at: Option<Timestamp>,
     /// Counted comments that somebody else changed, as far as that is in the history.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

@@ -4,58 +4,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Login;
 
-/// Status of a run (decisions.md, A).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    #[default]
-    InProgress,
-    Passed,
-    Failed,
-    Escalated,
-    Aborted,
-    Stopped,
-    Completed,
-}
-
-impl RunStatus {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "in_progress",
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Escalated => "escalated",
-            Self::Aborted => "aborted",
-            Self::Stopped => "stopped",
-            Self::Completed => "completed",
-        }
+words! {
+    /// Status of a run (decisions.md, A).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum RunStatus {
+        #[default]
+        InProgress = "in_progress",
+        Passed = "passed",
+        Failed = "failed",
+        Escalated = "escalated",
+        Aborted = "aborted",
+        Stopped = "stopped",
+        Completed = "completed",
     }
 }
 
-/// Step of the reflex loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Step {
-    Plan,
-    ProducePrepare,
-    Prepare,
-    #[default]
-    Evaluate,
-    Critique,
-    Refine,
-}
-
-impl Step {
-    /// The word of the contract.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "PLAN",
-            Self::ProducePrepare => "PRODUCE_PREPARE",
-            Self::Prepare => "PREPARE",
-            Self::Evaluate => "EVALUATE",
-            Self::Critique => "CRITIQUE",
-            Self::Refine => "REFINE",
-        }
+words! {
+    /// Step of the reflex loop.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Step {
+        Plan = "PLAN",
+        ProducePrepare = "PRODUCE_PREPARE",
+        Prepare = "PREPARE",
+        #[default]
+        Evaluate = "EVALUATE",
+        Critique = "CRITIQUE",
+        Refine = "REFINE",
     }
 }
 
@@ -72,29 +46,16 @@ pub struct Stop {
     pub by: Option<Login>,
 }
 
-/// Why a run stopped (decisions.md, L for local loops).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    ThresholdReached,
-    NoMajorIssues,
-    IterationLimit,
-    UserStop,
-    Stagnation,
-    PhaseError,
-}
-
-impl StopReason {
-    /// The word of the contract.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ThresholdReached => "threshold_reached",
-            Self::NoMajorIssues => "no_major_issues",
-            Self::IterationLimit => "iteration_limit",
-            Self::UserStop => "user_stop",
-            Self::Stagnation => "stagnation",
-            Self::PhaseError => "phase_error",
-        }
+words! {
+    /// Why a run stopped (decisions.md, L for local loops).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum StopReason {
+        ThresholdReached = "threshold_reached",
+        NoMajorIssues = "no_major_issues",
+        IterationLimit = "iteration_limit",
+        UserStop = "user_stop",
+        Stagnation = "stagnation",
+        PhaseError = "phase_error",
     }
 }
 

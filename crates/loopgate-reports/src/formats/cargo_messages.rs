@@ -23,9 +23,7 @@ const MAX_EXPANSIONS: usize = 16;
 #[derive(Deserialize)]
 pub(super) struct Line {
     /// `compiler-message`, `compiler-artifact`, `build-finished`, …
-    #[serde(default)]
     reason: Option<String>,
-    #[serde(default)]
     message: Option<Message>,
 }
 
@@ -37,17 +35,13 @@ enum Message {
     Other(IgnoredAny),
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Diagnostic {
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     level: String,
-    #[serde(default)]
     code: Option<Code>,
-    #[serde(default)]
     spans: Vec<Span>,
-    #[serde(default)]
     rendered: Option<String>,
 }
 
@@ -57,15 +51,12 @@ struct Code {
     code: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Span {
-    #[serde(default)]
     file_name: String,
-    #[serde(default)]
     line_start: u32,
-    #[serde(default)]
     is_primary: bool,
-    #[serde(default)]
     expansion: Option<Box<Expansion>>,
 }
 

@@ -26,18 +26,13 @@ struct Files<'c, 'o> {
     out: &'c mut Collector<'o>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Message {
-    #[serde(default)]
     rule_id: Text,
-    #[serde(default)]
     severity: Number,
-    #[serde(default)]
     message: Text,
-    #[serde(default)]
     line: Number,
-    #[serde(default)]
     fatal: Option<bool>,
 }
 

@@ -62,7 +62,6 @@ struct Event<'a> {
     import_path: Cow<'a, str>,
     #[serde(borrow, default)]
     failed_build: Cow<'a, str>,
-    #[serde(default)]
     elapsed: Option<f64>,
 }
 

@@ -53,20 +53,14 @@ struct File<'c, 'o> {
     tests: Vec<Test>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Test {
-    #[serde(default)]
     ancestor_titles: Vec<Text>,
-    #[serde(default)]
     title: Text,
-    #[serde(default)]
     status: Text,
-    #[serde(default)]
     duration: Number,
-    #[serde(default)]
     failure_messages: Vec<Text>,
-    #[serde(default)]
     invocations: Number,
 }
 

@@ -31,7 +31,6 @@ pub(super) struct Event<'a> {
     stdout: Cow<'a, str>,
     #[serde(borrow, default)]
     message: Cow<'a, str>,
-    #[serde(default)]
     exec_time: Option<f64>,
 }
 

@@ -44,10 +44,9 @@ struct Summary {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct LineCount {
-    #[serde(default)]
     count: Number,
-    #[serde(default)]
     covered: Number,
 }
 

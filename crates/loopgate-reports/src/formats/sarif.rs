@@ -76,16 +76,12 @@ struct Rule {
     text: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct RuleFields {
-    #[serde(default)]
     id: Text,
-    #[serde(default)]
     default_configuration: Option<Configuration>,
-    #[serde(default)]
     properties: Option<Properties>,
-    #[serde(default)]
     short_description: Option<MessageFields>,
 }
 
@@ -107,26 +103,17 @@ struct MessageFields {
     text: Text,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct SarifResult {
-    #[serde(default)]
     rule_id: Text,
-    #[serde(default)]
     rule_index: Number,
-    #[serde(default)]
     rule: Option<RuleReference>,
-    #[serde(default)]
     level: Text,
-    #[serde(default)]
     kind: Text,
-    #[serde(default)]
     baseline_state: Text,
-    #[serde(default)]
     message: Option<MessageFields>,
-    #[serde(default)]
     locations: First<Location>,
-    #[serde(default)]
     suppressions: Vec<Suppression>,
 }
 
@@ -142,21 +129,17 @@ struct Suppression {
     status: Text,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Location {
-    #[serde(default)]
     physical_location: Option<PhysicalLocation>,
-    #[serde(default)]
     logical_locations: First<LogicalLocation>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PhysicalLocation {
-    #[serde(default)]
     artifact_location: Option<ArtifactLocation>,
-    #[serde(default)]
     region: Option<Region>,
 }
 
@@ -166,24 +149,21 @@ struct ArtifactLocation {
     uri: Text,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Region {
-    #[serde(default)]
     start_line: Number,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct LogicalLocation {
-    #[serde(default)]
     fully_qualified_name: Text,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Invocation {
-    #[serde(default)]
     execution_successful: Option<bool>,
 }
 

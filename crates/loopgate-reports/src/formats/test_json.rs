@@ -52,48 +52,38 @@ impl Keys for Document<'_, '_> {
 }
 
 /// A test of mocha, RSpec or CTRF.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Test {
-    #[serde(default, alias = "fullTitle", alias = "full_description")]
+    #[serde(alias = "fullTitle", alias = "full_description")]
     name: Text,
-    #[serde(default)]
     suite: Text,
-    #[serde(default, alias = "filePath", alias = "file_path")]
+    #[serde(alias = "filePath", alias = "file_path")]
     file: Text,
-    #[serde(default, alias = "line_number")]
+    #[serde(alias = "line_number")]
     line: Number,
-    #[serde(default)]
     status: Text,
-    #[serde(default)]
     flaky: Option<bool>,
     /// Milliseconds.
-    #[serde(default)]
     duration: Number,
     /// Seconds.
-    #[serde(default)]
     run_time: Number,
-    #[serde(default)]
     message: Text,
-    #[serde(default)]
     trace: Text,
-    #[serde(default, alias = "exception")]
+    #[serde(alias = "exception")]
     err: Option<Thrown>,
 }
 
 /// What was thrown.
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Thrown {
-    #[serde(default, alias = "name")]
+    #[serde(alias = "name")]
     class: Text,
-    #[serde(default)]
     message: Text,
-    #[serde(default)]
     stack: Text,
-    #[serde(default)]
     backtrace: Option<Vec<Text>>,
-    #[serde(default)]
     expected: Text,
-    #[serde(default)]
     actual: Text,
 }
 
@@ -146,37 +136,29 @@ fn failure(thrown: Thrown) -> Failure {
 }
 
 /// A file or a `describe` of Playwright.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Suite {
-    #[serde(default)]
     title: Text,
-    #[serde(default)]
     file: Text,
-    #[serde(default)]
     suites: Vec<Suite>,
-    #[serde(default)]
     specs: Vec<Spec>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Spec {
-    #[serde(default)]
     title: Text,
-    #[serde(default)]
     line: Number,
-    #[serde(default)]
     tests: Vec<Run>,
 }
 
 /// A spec in one project.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Run {
-    #[serde(default)]
     project_name: Text,
-    #[serde(default)]
     status: Text,
-    #[serde(default)]
     results: Vec<Try>,
 }
 
@@ -184,7 +166,6 @@ struct Run {
 struct Try {
     #[serde(default)]
     duration: Number,
-    #[serde(default)]
     error: Option<Thrown>,
 }
 
@@ -307,22 +288,18 @@ impl Running {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Event {
-    #[serde(default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text,
-    #[serde(default)]
     time: f64,
     suite: Option<DartSuite>,
     test: Option<DartTest>,
     #[serde(rename = "testID")]
     test_id: Option<u64>,
-    #[serde(default)]
     error: Text,
-    #[serde(default)]
     stack_trace: Text,
-    #[serde(default)]
     result: Text,
     hidden: Option<bool>,
     skipped: Option<bool>,

@@ -47,7 +47,8 @@ pub struct Decision {
 }
 
 /// What happens next, and who acts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
 pub enum NextAction {
     /// Merged.
     Complete,
@@ -115,24 +116,14 @@ impl NextAction {
     }
 }
 
-/// The four words every action folds into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionWord {
-    Proceed,
-    Retry,
-    Escalate,
-    Wait,
-}
-
-impl DecisionWord {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Proceed => "proceed",
-            Self::Retry => "retry",
-            Self::Escalate => "escalate",
-            Self::Wait => "wait",
-        }
+words! {
+    /// The four words every action folds into.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum DecisionWord {
+        Proceed = "proceed",
+        Retry = "retry",
+        Escalate = "escalate",
+        Wait = "wait",
     }
 }
 

@@ -18,31 +18,19 @@ use crate::{
     },
 };
 
-/// Whose failure it is. Only [`PrCode`](Self::PrCode) consumes an attempt or calls a fixer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Blame {
-    PrCode,
-    /// Fails on the base too.
-    Base,
-    /// Fails and passes on the same commit.
-    Flaky,
-    /// A service, the network, the runner.
-    Infrastructure,
-    /// The check was cut off before it could tell.
-    Inconclusive,
-}
-
-impl Blame {
-    /// The word used in documents and text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PrCode => "pr_code",
-            Self::Base => "base",
-            Self::Flaky => "flaky",
-            Self::Infrastructure => "infrastructure",
-            Self::Inconclusive => "inconclusive",
-        }
+words! {
+    /// Whose failure it is. Only [`PrCode`](Self::PrCode) consumes an attempt or calls a fixer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Blame {
+        PrCode = "pr_code",
+        /// Fails on the base too.
+        Base = "base",
+        /// Fails and passes on the same commit.
+        Flaky = "flaky",
+        /// A service, the network, the runner.
+        Infrastructure = "infrastructure",
+        /// The check was cut off before it could tell.
+        Inconclusive = "inconclusive",
     }
 }
 

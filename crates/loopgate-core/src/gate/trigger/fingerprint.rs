@@ -27,7 +27,7 @@ pub(in crate::gate) fn fingerprint(scope: &Scope, snapshot: &Snapshot) -> String
 fn add(digest: &mut Framed, file: &ChangedFile, snapshot: &Snapshot) {
     digest.field(file.path.as_bytes());
     digest.field(file.previous_path.as_deref().unwrap_or_default().as_bytes());
-    digest.field(status(file.status).as_bytes());
+    digest.field(file.status.as_str().as_bytes());
     digest.field(&file.additions.to_be_bytes());
     digest.field(&file.deletions.to_be_bytes());
     match (&file.patch, file.blob, file.status) {
@@ -42,18 +42,6 @@ fn add(digest: &mut Framed, file: &ChangedFile, snapshot: &Snapshot) {
         (None, None, _) => digest.field(snapshot.pull_request.head.sha.as_bytes()),
     }
     digest.field(b"end of file");
-}
-
-const fn status(status: FileStatus) -> &'static str {
-    match status {
-        FileStatus::Added => "added",
-        FileStatus::Modified => "modified",
-        FileStatus::Removed => "removed",
-        FileStatus::Renamed => "renamed",
-        FileStatus::Copied => "copied",
-        FileStatus::Changed => "changed",
-        FileStatus::Unchanged => "unchanged",
-    }
 }
 
 /// A digest in which every field carries its length, so that no two lists of fields read the same.
