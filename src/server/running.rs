@@ -24,6 +24,7 @@ use super::{
     receive::Receiver,
     reconciler::Reconciler,
     recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
+    setup::SetupPages,
     signature::Signatures,
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Rest, Shared, Worker},
@@ -46,6 +47,7 @@ pub struct Server {
     rng: fastrand::Rng,
     checks: Vec<(&'static str, ReadinessCheck)>,
     recovery: Option<Github>,
+    setup: Option<Arc<SetupPages>>,
 }
 
 /// Why a server did not start.
@@ -68,6 +70,7 @@ impl Server {
             rng: fastrand::Rng::new(),
             checks: Vec::new(),
             recovery: None,
+            setup: None,
         }
     }
 
@@ -98,6 +101,11 @@ impl Server {
     /// Asks this GitHub for what no webhook has told: at start, and regularly then.
     pub fn recovering(self, github: Github) -> Self {
         Self { recovery: Some(github), ..self }
+    }
+
+    /// Shows these pages to whoever has their token.
+    pub fn setup(self, pages: SetupPages) -> Self {
+        Self { setup: Some(Arc::new(pages)), ..self }
     }
 
     /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.
@@ -134,7 +142,7 @@ impl Server {
         let (stop_listeners, listeners_stop) = watch::channel(false);
         let mut listeners = JoinSet::new();
         let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
-        let app = pages::public(Arc::new(receiver), readiness.clone());
+        let app = pages::public(Arc::new(receiver), readiness.clone(), self.setup);
         listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
         let (ask_recovery, requests) = mpsc::channel(1);
         let recovery = self.recovery.map(|github| {
