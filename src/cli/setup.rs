@@ -22,7 +22,7 @@ use crate::{
     github::registration::{
         AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage, stored_github,
     },
-    server::{SetupPages, setup_token},
+    server::{ServerConfig, SetupPages, known_setup_token, setup_token, stop_signal},
 };
 use loopgate_core::Login;
 
@@ -237,4 +237,49 @@ fn tell(
             Ok(())
         }
     }
+}
+
+/// Registers an App on the public listener of a server that knows none. The exit code where it was stopped meanwhile.
+pub async fn on_public_listener(
+    public_url: &str,
+    folder: &Path,
+    given: impl Fn(&str) -> Option<String>,
+) -> Result<Option<u8>, CliError> {
+    let public: Url =
+        public_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_PUBLIC_URL: {error}")))?;
+    let web_url = given("LOOPGATE_GITHUB_WEB_URL").unwrap_or_else(|| "https://github.com".to_owned());
+    let web_url = web_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_GITHUB_WEB_URL: {error}")))?;
+    let listen = given("LOOPGATE_LISTEN").unwrap_or_else(|| "0.0.0.0:8080".to_owned());
+    let listener = TcpListener::bind(&listen).await;
+    let listener = listener.map_err(|error| CliError::unavailable(format!("cannot listen on {listen}: {error}")))?;
+    let token = setup_token(folder).map_err(|error| CliError::unavailable(format!("{}: {error}", folder.display())))?;
+    let name = format!("Loopgate {:04x}", fastrand::u16(..));
+    let wish = AppWish { name, owner: Owner::Person, web_url, arrival: Arrival::Public(public.clone()) };
+    let pages = Arc::new(SetupPages::new(folder, wish, public.as_str(), token));
+    tracing::info!(
+        page = %format!("{}/setup?token=…", public.as_str().trim_end_matches('/')),
+        token = %folder.join("setup-token").display(),
+        "no App is known yet: register one on this page, with the token in this file"
+    );
+    let (stop, stopping) = watch::channel(false);
+    let served = tokio::spawn(pages.clone().serve(listener, stopping));
+    let ended = tokio::select! {
+        stopped = stop_signal() => Some(stopped.map(|()| exit::OK).map_err(CliError::unavailable)?),
+        app = pages.registered() => {
+            tracing::info!(app = app.map(|app| app.slug), "registered");
+            None
+        }
+    };
+    stop.send_replace(true);
+    tokio::time::timeout(Duration::from_secs(5), served).await.ok();
+    Ok(ended)
+}
+
+/// The pages of a server whose App is known: for whoever has the token, where there is one.
+pub fn pages_of(config: &ServerConfig) -> Option<SetupPages> {
+    let public = config.public_url.as_ref()?;
+    let token = known_setup_token(&config.data_dir)?;
+    let (web_url, arrival) = (config.github_web_url.clone(), Arrival::Public(public.clone()));
+    let wish = AppWish { name: "Loopgate".to_owned(), owner: Owner::Person, web_url, arrival };
+    Some(SetupPages::new(&config.data_dir, wish, public.as_str(), token))
 }

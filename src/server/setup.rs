@@ -90,9 +90,10 @@ impl SetupPages {
         registered.wait_for(Option::is_some).await.ok().and_then(|app| app.clone())
     }
 
-    /// Serves the pages, and nothing else, until `stop`.
+    /// Serves the pages, and to probes that the process is alive, until `stop`.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: watch::Receiver<bool>) {
-        let app = routes(self).layer(map_response(secured));
+        let alive = Router::new().route("/healthz", get(|| async { "ok\n" }));
+        let app = routes(self).merge(alive).layer(map_response(secured));
         listener::serve(listener, app, HEADER_TIMEOUT, stop).await;
     }
 }

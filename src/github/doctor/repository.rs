@@ -9,9 +9,10 @@ use loopgate_core::{
     policy::{ConfigError, Fixer},
 };
 
-/// Agents that answer to people only: comments of Apps start no run of theirs
-/// (<https://docs.github.com/en/copilot/how-tos/use-copilot-agents/cloud-agent/make-changes-to-an-existing-pr>).
-const DEAF_TO_APPS: [&str; 5] = ["copilot", "codex", "chatgpt-codex-connector", "amazon-q-developer", "amazon-q"];
+/// Agents that answer to people with write access only: comments of Apps start no run of theirs
+/// (<https://docs.github.com/en/copilot/how-tos/use-copilot-agents/coding-agent/review-copilot-prs>).
+const DEAF_TO_APPS: [&str; 6] =
+    ["copilot", "copilot-swe-agent", "codex", "chatgpt-codex-connector", "amazon-q-developer", "amazon-q"];
 
 pub(super) fn reached(facts: &Facts) -> Vec<Finding> {
     let Some(repository) = &facts.repository else { return Vec::new() };
