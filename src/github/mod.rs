@@ -42,7 +42,7 @@ mod wire;
 mod work_class;
 
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
-pub use app::DeliveryAttempt;
+pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
 pub use budget::{PointsLimit, Quota};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};

@@ -11,6 +11,7 @@
 //! Everything between is rebuilt from the disk at start, so the process may die at any instant. The room knows
 //! nothing of what a reconcile does: that is the [`Reconciler`] it is given.
 
+mod channel;
 mod clock;
 mod config;
 mod dirty;

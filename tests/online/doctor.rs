@@ -16,7 +16,7 @@ use crate::{As, browser::Browser, run_with};
 
 const RIGHT: &str = "\
 version: 1
-verify: { checks: { unit: { kind: test, run: make test } } }
+verify: { checks: { build: { kind: build, run: make }, unit: { kind: test, run: make test } } }
 gates:
   security: { approvers: { users: [olga, bob] } }
   architecture: off

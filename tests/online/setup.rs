@@ -166,7 +166,7 @@ async fn a_server_registers_its_app_by_itself_and_its_page_closes() {
     server.says("ready");
     assert_eq!(browser.get(&format!("{public}/setup")).await.status, 404, "it is configured");
     let registered = browser.get(&format!("{public}/setup?token={token}")).await;
-    assert!(registered.text.contains("/apps/gate/installations/new"), "{}", registered.text);
+    assert!(registered.text.contains("Install it on your repositories"), "{}", registered.text);
     // It asks for no more than GitHub refuses by itself, and tells what was refused.
     assert_eq!(browser.get(&format!("{public}/setup?code=x&state=y")).await.status, 400);
 }
