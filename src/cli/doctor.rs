@@ -9,10 +9,7 @@ use super::{
     runtime,
 };
 use crate::{
-    github::{
-        doctor::{Arrives, Examination, Expected, Line, Outcome, examine},
-        registration::Arrival,
-    },
+    github::doctor::{Arrives, Examination, Expected, Line, Outcome, examine},
     render::defused,
 };
 use loopgate_core::RepoName;
@@ -56,13 +53,9 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 /// How webhooks are meant to come, as the environment or the stored App says.
 fn expected() -> Expected {
     let url = |name: &str| online::variable(name).and_then(|text| text.trim().parse().ok());
-    let arrival = match (url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY")) {
-        (_, Some(proxy)) => Some(Arrival::Proxy(proxy)),
-        (Some(public), None) => Some(Arrival::Public(public)),
-        (None, None) => online::variable("LOOPGATE_POLL").filter(|word| word.trim() == "on").map(|_| Arrival::Poll),
-    };
-    let arrives = if arrival == Some(Arrival::Poll) { Arrives::ReadFromLog } else { Arrives::Answered };
-    Expected { hook: arrival.as_ref().map(Arrival::hook), arrives }
+    let polls = online::variable("LOOPGATE_POLL").is_some_and(|word| word.trim() == "on");
+    let arrives = if polls { Arrives::ReadFromLog } else { Arrives::Answered };
+    Expected::new(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), arrives)
 }
 
 fn show(examination: &Examination) {

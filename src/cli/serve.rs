@@ -5,6 +5,7 @@ use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, time::Duration};
 use clap::Args;
 use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
+use url::Url;
 
 use super::{CliError, CommandResult, exit, runtime, setup};
 use crate::{
@@ -32,6 +33,8 @@ The environment:
   LOOPGATE_PRIVATE_KEY              the App's private key, PEM                            required
   LOOPGATE_WEBHOOK_SECRET           the secret of the App's webhook                       required
   LOOPGATE_PUBLIC_URL               where GitHub and people reach this server
+  LOOPGATE_WEBHOOK_PROXY            a channel (smee.io or the like) that webhooks are read from
+  LOOPGATE_POLL                     off              on: webhooks are read from GitHub's log, every minute
   LOOPGATE_WEBHOOK_SECRET_PREVIOUS  accepted too while the secret is being rotated
   LOOPGATE_GITHUB_API_URL           https://api.github.com, or your GitHub Enterprise Server's /api/v3
   LOOPGATE_GITHUB_WEB_URL           https://github.com
@@ -53,12 +56,20 @@ pub struct Arguments {
     /// Where operators look; overrides LOOPGATE_ADMIN_LISTEN
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
+    /// A channel that webhooks are read from; overrides LOOPGATE_WEBHOOK_PROXY
+    #[arg(long, value_name = "URL")]
+    webhook_proxy: Option<Url>,
+    /// Nothing reaches this server: GitHub's log of deliveries is read every minute
+    #[arg(long)]
+    poll: bool,
 }
 
 pub fn run(arguments: Arguments) -> CommandResult {
     let flag = |name: &str| match name {
         "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
         "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),
+        "LOOPGATE_WEBHOOK_PROXY" => arguments.webhook_proxy.as_ref().map(Url::to_string),
+        "LOOPGATE_POLL" => arguments.poll.then(|| "on".to_owned()),
         _ => None,
     };
     let given = |name: &str| flag(name).or_else(|| std::env::var(name).ok());

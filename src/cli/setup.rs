@@ -120,8 +120,8 @@ impl Arguments {
 
 async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     let until = Instant::now() + PATIENCE;
-    let disk = |error: std::io::Error| CliError::unavailable(format!("{}: {error}", arguments.data_dir.display()));
-    let app = match Registration::new(&arguments.data_dir).stage().map_err(disk)? {
+    let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
+    let app = match stage {
         Some(Stage::Registered(app)) => app,
         before => {
             let registered = tokio::time::timeout_at(until, register(arguments, before)).await;
@@ -142,19 +142,33 @@ async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
 /// Serves the page until the credentials are on disk.
 async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<RegisteredApp, CliError> {
     let wish = arguments.wish(before)?;
-    let listener = TcpListener::bind(arguments.listen).await;
-    let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok());
-    let (Ok(listener), Some(address)) = (listener, address) else {
-        return Err(CliError::unavailable(format!("cannot listen on {}", arguments.listen)));
-    };
-    let disk = |error: std::io::Error| CliError::unavailable(format!("{}: {error}", arguments.data_dir.display()));
-    let token = setup_token(&arguments.data_dir).map_err(disk)?;
-    let pages = Arc::new(SetupPages::new(&arguments.data_dir, wish, &format!("http://{address}"), token));
+    let (listener, address) = bind(&arguments.listen.to_string()).await?;
+    let pages = pages(&arguments.data_dir, wish, &format!("http://{address}"))?;
     let link = pages.link();
     let opened = !arguments.no_browser && open(&link);
     let instruction =
-        if opened { "Your browser opens this page; press its button:" } else { "Open this page and press its button:" };
-    output::note_line(format_args!("{instruction}\n  {link}"));
+        if opened { "Your browser opens this page; press its button" } else { "Open this page and press its button" };
+    output::note_line(format_args!("{instruction}:\n  {link}"));
+    served(pages, listener).await
+}
+
+async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
+    let taken = |error| CliError::unavailable(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(taken)?;
+    let address = listener.local_addr().map_err(taken)?;
+    Ok((listener, address))
+}
+
+fn pages(folder: &Path, wish: AppWish, origin: &str) -> Result<Arc<SetupPages>, CliError> {
+    let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
+    Ok(Arc::new(SetupPages::new(folder, wish, origin, token)))
+}
+
+fn disk(folder: &Path, error: &std::io::Error) -> CliError {
+    CliError::unavailable(format!("{}: {error}", folder.display()))
+}
+
+async fn served(pages: Arc<SetupPages>, listener: TcpListener) -> Result<RegisteredApp, CliError> {
     let (stop, stopping) = watch::channel(false);
     let served = tokio::spawn(pages.clone().serve(listener, stopping));
     let app = pages.registered().await;
@@ -249,30 +263,22 @@ pub async fn on_public_listener(
         public_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_PUBLIC_URL: {error}")))?;
     let web_url = given("LOOPGATE_GITHUB_WEB_URL").unwrap_or_else(|| "https://github.com".to_owned());
     let web_url = web_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_GITHUB_WEB_URL: {error}")))?;
-    let listen = given("LOOPGATE_LISTEN").unwrap_or_else(|| "0.0.0.0:8080".to_owned());
-    let listener = TcpListener::bind(&listen).await;
-    let listener = listener.map_err(|error| CliError::unavailable(format!("cannot listen on {listen}: {error}")))?;
-    let token = setup_token(folder).map_err(|error| CliError::unavailable(format!("{}: {error}", folder.display())))?;
+    let (listener, _) = bind(given("LOOPGATE_LISTEN").as_deref().unwrap_or("0.0.0.0:8080")).await?;
     let name = format!("Loopgate {:04x}", fastrand::u16(..));
     let wish = AppWish { name, owner: Owner::Person, web_url, arrival: Arrival::Public(public.clone()) };
-    let pages = Arc::new(SetupPages::new(folder, wish, public.as_str(), token));
+    let pages = pages(folder, wish, public.as_str())?;
     tracing::info!(
         page = %format!("{}/setup?token=…", public.as_str().trim_end_matches('/')),
         token = %folder.join("setup-token").display(),
         "no App is known yet: register one on this page, with the token in this file"
     );
-    let (stop, stopping) = watch::channel(false);
-    let served = tokio::spawn(pages.clone().serve(listener, stopping));
-    let ended = tokio::select! {
-        stopped = stop_signal() => Some(stopped.map(|()| exit::OK).map_err(CliError::unavailable)?),
-        app = pages.registered() => {
-            tracing::info!(app = app.map(|app| app.slug), "registered");
-            None
+    tokio::select! {
+        stopped = stop_signal() => stopped.map(|()| Some(exit::OK)).map_err(CliError::unavailable),
+        app = served(pages, listener) => {
+            tracing::info!(app = app?.slug, "registered");
+            Ok(None)
         }
-    };
-    stop.send_replace(true);
-    tokio::time::timeout(Duration::from_secs(5), served).await.ok();
-    Ok(ended)
+    }
 }
 
 /// The pages of a server whose App is known: for whoever has the token, where there is one.

@@ -44,8 +44,6 @@ pub struct ServerConfig {
     pub database_url: Option<Secret>,
     /// How often all open pull requests are compared with what is known of them; `None`: when a person asks for it.
     pub resync_every: Option<TimeDelta>,
-    /// A filter as `tracing-subscriber` reads it.
-    pub log: String,
 }
 
 /// Where the server hears what happens.
@@ -120,7 +118,6 @@ impl ServerConfig {
         let admin_listen = reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address);
         let data_dir = reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| Ok(PathBuf::from(text)));
         let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
-        let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
         let database_url = reader.optional_secret("DATABASE_URL");
         let public_url = reader.optional_url("LOOPGATE_PUBLIC_URL");
         let webhook_proxy = reader.optional_url("LOOPGATE_WEBHOOK_PROXY");
@@ -159,7 +156,6 @@ impl ServerConfig {
                 polling: polling?,
                 database_url,
                 resync_every: resync_every?,
-                log: log?,
             })
         };
         match complete() {

@@ -86,9 +86,7 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
     let (folder, browser) = (tempfile::tempdir().unwrap(), Browser::new());
     let (webhooks, admin) = (address(), address());
     let public = format!("http://{webhooks}");
-    let arguments =
-        ["setup", "--organization", "acme", "--web-url", &url, "--public-url", &public, "--listen", "127.0.0.1:0"];
-    let setup = start(command(folder.path(), &arguments));
+    let setup = start(command(folder.path(), &setting_up(&url, &["--public-url", &public])));
     let link = setup.says("/setup?token=").trim().to_owned();
     let locked = browser.get(link.split('?').next().unwrap()).await;
     assert!(locked.text.contains("setup-token") && !locked.text.contains("manifest"), "{}", locked.text);
@@ -146,6 +144,79 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
     let doctor = command(folder.path(), &["doctor", "acme/widgets", "--format", "json"]).output().unwrap();
     let told: Value = serde_json::from_slice(&doctor.stdout).unwrap();
     assert_eq!((doctor.status.code(), &told["healthy"]), (Some(0), &true.into()), "{told:#}");
+}
+
+fn setting_up<'a>(url: &'a str, arrival: &[&'a str]) -> Vec<&'a str> {
+    [&["setup", "--organization", "acme", "--web-url", url, "--listen", "127.0.0.1:0"], arrival].concat()
+}
+
+/// Registers and installs an App whose webhooks come on some way, and opens a pull request after `meanwhile`.
+async fn judged_through(arrival: &[&str], meanwhile: impl AsyncFnOnce(&Path) -> Option<Spoken>) {
+    let (github, url) = github().await;
+    let (folder, browser) = (tempfile::tempdir().unwrap(), Browser::new());
+    let mut setup = start(command(folder.path(), &setting_up(&url, arrival)));
+    let page = browser.get(setup.says("/setup?token=").trim()).await;
+    press(&browser, &page).await;
+    browser.submit(setup.says("/installations/new").trim(), &[("account", "acme")]).await;
+    let ended = tokio::task::spawn_blocking(move || setup.child.wait().unwrap().code()).await.unwrap();
+    assert_eq!(ended, Some(0));
+    let before = meanwhile(folder.path()).await;
+    let spec = PullSpec::new("Say c").file("a", "c\n");
+    let pr = github.user("alice").open_pull_request(&"acme/widgets".parse().unwrap(), spec).unwrap();
+    github.settle().await;
+    let _server = before.unwrap_or_else(|| start(serving(folder.path())));
+    let judged = |github: &Simulator| {
+        github.pull_request(&pr).unwrap().comments.iter().any(|it| it.author == "loopgate-acme[bot]")
+    };
+    github.wait_until(judged, Duration::from_secs(60)).await.unwrap();
+}
+
+/// A server that hears of pull requests by webhooks only.
+fn serving(folder: &Path) -> Command {
+    let mut serve = command(folder, &["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    serve.env("LOOPGATE_RESYNC", "off");
+    serve
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_nobody_reaches_reads_githubs_log() {
+    judged_through(&["--poll"], async |_: &Path| None).await;
+}
+
+/// A channel as smee.io is one: it writes the JSON anew, so that its signature says nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_nobody_reaches_listens_to_a_channel() {
+    let (sender, _) = tokio::sync::broadcast::channel::<String>(100);
+    let listeners = sender.clone();
+    let listen = async move || {
+        let events = futures::stream::unfold(listeners.subscribe(), async |mut events| {
+            let event: Result<_, std::convert::Infallible> = Ok(events.recv().await.ok()?);
+            Some((event, events))
+        });
+        ([("content-type", "text/event-stream")], axum::body::Body::from_stream(events))
+    };
+    let relayed = sender.clone();
+    let relay = async move |headers: http::HeaderMap, body: bytes::Bytes| {
+        let mut message: serde_json::Map<_, _> =
+            headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().into())).collect();
+        let body: std::collections::BTreeMap<String, Value> = serde_json::from_slice(&body).unwrap();
+        message.insert("body".to_owned(), serde_json::to_value(body).unwrap());
+        relayed.send(format!("id: 1\ndata: {}\n\n", Value::Object(message))).ok();
+        "relayed"
+    };
+    let channel = axum::Router::new().route("/channel", axum::routing::get(listen).post(relay));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/channel", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, channel).await });
+    judged_through(&["--webhook-proxy", &address], async |folder: &Path| {
+        let server = start(serving(folder));
+        server.says("ready");
+        while sender.receiver_count() == 0 {
+            tokio::task::yield_now().await;
+        }
+        Some(server)
+    })
+    .await;
 }
 
 /// A server that knows no App registers one on its own address, and serves it then.

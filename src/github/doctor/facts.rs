@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use chrono::TimeDelta;
 use serde::Deserialize;
+use url::Url;
 
 use super::super::{Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration};
 use crate::{
     config::{self, OnlineFindings, Source},
-    github::registration::Access,
+    github::registration::{Access, Arrival},
 };
 use loopgate_core::{
     AppId, InstallationId, Login, RepoName,
@@ -26,6 +27,18 @@ pub struct Expected {
     /// The address that the App's webhook should have, where it is known.
     pub hook: Option<String>,
     pub arrives: Arrives,
+}
+
+impl Expected {
+    /// Of the server's settings: a channel counts before an address of its own.
+    pub fn new(public_url: Option<Url>, webhook_proxy: Option<Url>, arrives: Arrives) -> Self {
+        let arrival = match (webhook_proxy, public_url, arrives) {
+            (Some(proxy), ..) => Some(Arrival::Proxy(proxy)),
+            (None, _, Arrives::ReadFromLog) => Some(Arrival::Poll),
+            (None, public, Arrives::Answered) => public.map(Arrival::Public),
+        };
+        Self { hook: arrival.as_ref().map(Arrival::hook), arrives }
+    }
 }
 
 /// Whether GitHub's deliveries are meant to be answered.
