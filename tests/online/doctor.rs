@@ -104,8 +104,22 @@ async fn a_healthy_installation_has_no_fault_and_no_warning() {
     assert!(lines.iter().all(|line| line["outcome"] == "healthy"), "{told:#}");
     assert_eq!((code, lines.len()), (Some(0), 14));
     let nowhere = tempfile::tempdir().unwrap();
+    it.github.admin().edit_app(|_, events| drop(events.remove("status"))).unwrap();
     let said = run_with(&it.github, &As::App, nowhere.path(), &["doctor"], &it.environment);
-    insta::assert_snapshot!(said.out, @"");
+    insta::assert_snapshot!(said.out.replace(&it.github.url(), "https://github.com"), @"
+    ✓ clock: this machine's clock agrees with GitHub's
+    ✓ app: GitHub answers, and takes the App's key
+    ✓ permissions: the App asks for all permissions that are needed
+    ✗ events: the App does not hear of: status
+        do: tick these under Subscribe to events, on the App's settings page
+        at: https://github.com/organizations/acme/settings/apps/loopgate/permissions
+    ✓ installations: the App is installed, and nothing suspends it
+    ✓ accepted-permissions: every installation has what the App asks for
+    ✓ installation-requests: nobody waits for the App to be installed
+    ✓ webhook-address: webhooks go to this server
+    ✓ deliveries: the last deliveries were accepted
+    ✓ redelivery: the newest delivery was sent again, and arrived
+    ");
 }
 
 /// The check that finds a fault, and words of its remedy.

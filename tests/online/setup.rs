@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use loopgate_simulator::{Config, PullSpec, Simulator};
+use loopgate_simulator::{Config, Harm, Often, PullSpec, RequestFault, Simulator};
 use serde_json::Value;
 
 use crate::browser::{Browser, Page};
@@ -144,6 +144,28 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
     let doctor = command(folder.path(), &["doctor", "acme/widgets", "--format", "json"]).output().unwrap();
     let told: Value = serde_json::from_slice(&doctor.stdout).unwrap();
     assert_eq!((doctor.status.code(), &told["healthy"]), (Some(0), &true.into()), "{told:#}");
+}
+
+/// The process dies while the browser is on GitHub's page, and GitHub is away when it comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_back_goes_on() {
+    let (github, url) = github().await;
+    let (folder, browser, listen) = (tempfile::tempdir().unwrap(), Browser::new(), address());
+    let arguments = ["setup", "--web-url", &url, "--poll", "--listen", &listen];
+    let first = start(command(folder.path(), &arguments));
+    let page = browser.get(first.says("/setup?token=").trim()).await;
+    let back = browser.submit(&page.action(), &[("manifest", &page.field("manifest"))]).await.location();
+    drop(first);
+    let second = start(command(folder.path(), &arguments));
+    let again = browser.get(second.says("/setup?token=").trim()).await;
+    assert_eq!(again.action(), page.action(), "the same registration, under the same made-up name");
+    assert_eq!(again.field("name"), page.field("name"));
+    let away = RequestFault::on("/conversions$", Harm::status(http::StatusCode::BAD_GATEWAY)).unwrap();
+    github.add_fault(away.often(Often::Times(1)));
+    let refused = browser.get(&back).await;
+    assert!(refused.status == 400 && refused.text.contains("GitHub did not exchange the code"), "{}", refused.text);
+    assert_eq!(browser.get(&back).await.status, 303, "a reload is enough");
+    second.says("is registered");
 }
 
 fn setting_up<'a>(url: &'a str, arrival: &[&'a str]) -> Vec<&'a str> {

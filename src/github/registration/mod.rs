@@ -36,7 +36,7 @@ use loopgate_core::{AppId, Login};
 const PENDING: &str = "registration.json";
 
 /// A registration that GitHub has not answered yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     pub wish: AppWish,
     /// Comes back with the code: whoever does not know it cannot give us another App.
@@ -61,7 +61,7 @@ impl RegisteredApp {
 }
 
 /// How far it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Stage {
     Pending(Pending),
     Registered(RegisteredApp),
