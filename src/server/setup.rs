@@ -19,7 +19,8 @@ use super::listener::{self, secured};
 use crate::github::{
     Secret,
     registration::{
-        AppWish, InstallationProgress, Owner, RegisteredApp, Registration, Stage, is_same, nonce, stored_github,
+        AppWish, InstallationProgress, Owner, RegisteredApp, Registration, Stage, is_same, make_folder, nonce,
+        stored_github,
     },
 };
 
@@ -52,7 +53,7 @@ pub fn setup_token(folder: &Path) -> io::Result<Secret> {
     if let Some(token) = known_setup_token(folder) {
         return Ok(token);
     }
-    fs::create_dir_all(folder)?;
+    make_folder(folder)?;
     let token = Secret::new(nonce());
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(token.expose().as_bytes())?;

@@ -104,7 +104,12 @@ async fn a_healthy_installation_has_no_fault_and_no_warning() {
     assert!(lines.iter().all(|line| line["outcome"] == "healthy"), "{told:#}");
     assert_eq!((code, lines.len()), (Some(0), 14));
     let nowhere = tempfile::tempdir().unwrap();
-    it.github.admin().edit_app(|_, events| drop(events.remove("status"))).unwrap();
+    it.github
+        .admin()
+        .edit_app(|_, events| {
+            events.remove("status");
+        })
+        .unwrap();
     let said = run_with(&it.github, &As::App, nowhere.path(), &["doctor"], &it.environment);
     insta::assert_snapshot!(said.out.replace(&it.github.url(), "https://github.com"), @"
     ✓ clock: this machine's clock agrees with GitHub's
@@ -140,10 +145,20 @@ const FAULTS: [Planted; 23] = [
         it.harm("^/app$", Harm::Alter(late));
     }),
     ("a permission that the App does not ask for", ("permissions", "choose Checks: read and write"), |it| {
-        it.github.admin().edit_app(|permissions, _| drop(permissions.insert(Area::Checks, Level::Read))).unwrap();
+        it.github
+            .admin()
+            .edit_app(|permissions, _| {
+                permissions.insert(Area::Checks, Level::Read);
+            })
+            .unwrap();
     }),
     ("an event that it does not hear", ("events", "tick these"), |it| {
-        it.github.admin().edit_app(|_, events| drop(events.remove("issue_comment"))).unwrap();
+        it.github
+            .admin()
+            .edit_app(|_, events| {
+                events.remove("issue_comment");
+            })
+            .unwrap();
     }),
     ("permissions that nobody accepted", ("accepted-permissions", "Review request"), |it| {
         it.github.admin().accept_permissions([(Area::Contents, Level::Read)].into()).unwrap();

@@ -191,6 +191,9 @@ async fn judged_through(arrival: &[&str], meanwhile: impl AsyncFnOnce(&Path) -> 
         github.pull_request(&pr).unwrap().comments.iter().any(|it| it.author == "loopgate-acme[bot]")
     };
     github.wait_until(judged, Duration::from_secs(60)).await.unwrap();
+    let doctor = command(folder.path(), &["doctor", "--format", "json"]).output().unwrap();
+    let told: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    assert!(told["lines"].as_array().unwrap().iter().all(|line| line["outcome"] == "healthy"), "{told:#}");
 }
 
 /// A server that hears of pull requests by webhooks only.

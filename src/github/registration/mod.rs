@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 
 pub use manifest::{AppWish, Arrival, Owner};
 pub use needs::{Access, NEEDS, Need};
-pub use stored::StoredApp;
+pub use stored::{StoredApp, make_folder};
 
 use super::{
     AppCredentials, AppName, Client, Credentials, Error, Github, Secret, Setup, error::OrAbsent as _, path,
@@ -123,7 +123,7 @@ impl Registration {
             Some(registered @ Stage::Registered(_)) => Ok(registered),
             _ => {
                 let pending = Pending { wish, nonce: nonce() };
-                fs::create_dir_all(&self.folder)?;
+                make_folder(&self.folder)?;
                 let file = NamedTempFile::new_in(&self.folder)?;
                 serde_json::to_writer(file.as_file(), &pending)?;
                 file.persist(self.folder.join(PENDING)).map_err(|failed| failed.error)?;

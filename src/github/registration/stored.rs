@@ -34,6 +34,19 @@ pub(super) fn file(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
 
+/// Makes a data directory where there is none: its files are secret, and no commit of whatever is around it takes them.
+///
+/// # Errors
+/// When the disk does not take it.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    match fs::File::create_new(folder.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 impl StoredApp {
     pub(super) fn new<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), Secret::new(value)));
@@ -63,7 +76,7 @@ impl StoredApp {
     /// # Errors
     /// When the disk does not take it.
     pub(super) fn write(&self, folder: &Path) -> io::Result<PathBuf> {
-        fs::create_dir_all(folder)?;
+        make_folder(folder)?;
         // Only its owner may read such a file.
         let mut file = NamedTempFile::new_in(folder)?;
         for (name, value) in &self.0 {
@@ -137,7 +150,7 @@ mod tests {
         let beside = app("8").write(&data).unwrap();
         assert_eq!(beside.file_name().unwrap(), "app-8.env");
         assert_eq!(StoredApp::read(&data).unwrap(), kept);
-        assert_eq!(fs::read_dir(&data).unwrap().count(), 2, "no half-written file is left");
+        assert_eq!(fs::read_dir(&data).unwrap().count(), 3, "with .gitignore, and no half-written file");
         #[cfg(unix)]
         for path in [path, beside] {
             use std::os::unix::fs::PermissionsExt as _;
