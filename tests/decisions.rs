@@ -37,7 +37,8 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 9] = [
+const OF_SECTIONS: [(char, Letters); 10] = [
+    ('U', &[("", &["src/github/registration", "src/server", "tests/online"])]),
     ('D', &[("", &["crates/loopgate-core/src/memory", "src/refs/memory", "src/render", "tests/scenarios"])]),
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
     (

@@ -10,6 +10,7 @@ mod check_config;
 mod decide;
 #[cfg(feature = "demo")]
 mod demo;
+mod doctor;
 pub mod exit;
 mod explain;
 mod export;
@@ -30,6 +31,7 @@ mod reconcile;
 mod recorded;
 mod reflex;
 mod serve;
+mod setup;
 mod try_history;
 mod verify;
 mod what_if;
@@ -73,6 +75,10 @@ enum Command {
     Loop(reflex::Command),
     /// Decide one iteration: YAML in, YAML out
     Decide(decide::Arguments),
+    /// Register Loopgate as a GitHub App, with the help of your browser
+    Setup(setup::Arguments),
+    /// Find out what keeps Loopgate from working, on GitHub and here, and what to do about it
+    Doctor(doctor::Arguments),
     /// Receive webhooks and look after the pull requests of every installation
     Serve(serve::Arguments),
     /// Look after the pull requests that a workflow's event concerns, without a server
@@ -171,6 +177,8 @@ fn run(cli: Cli) -> CommandResult {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
         Command::Loop(command) => reflex::run(&command, cli.format),
         Command::Decide(arguments) => decide::run(&arguments, cli.format),
+        Command::Setup(arguments) => setup::run(&arguments, cli.format),
+        Command::Doctor(arguments) => doctor::run(&arguments, cli.format),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),
         Command::Health(arguments) => operate::health(&arguments),

@@ -1,11 +1,17 @@
 //! GitHub, with the credentials that the environment has: for subcommands that only read.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr, sync::OnceLock};
 
 use serde::Deserialize;
 
 use super::CliError;
-use crate::github::{ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, Secret, Setup};
+use crate::{
+    github::{
+        ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, Secret, Setup,
+        registration::StoredApp,
+    },
+    server::DATA_DIR,
+};
 use loopgate_core::{InstallationId, PrNumber, RepoName};
 
 /// What `--help` says about the environment.
@@ -14,6 +20,7 @@ The environment, one of these:
   GITHUB_TOKEN (or GH_TOKEN)            a token that may read the repository, and LOOPGATE_APP_SLUG: the App that
                                         looks after it (loopgate unless set; github-actions within a workflow)
   LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY the App itself, as `loopgate serve` takes them (a file's path with _FILE)
+  LOOPGATE_DATA_DIR                     where `loopgate setup` has stored them, ./loopgate-data unless set
 and LOOPGATE_GITHUB_API_URL (or GITHUB_API_URL), https://api.github.com unless set.";
 
 /// `owner/name#12`.
@@ -134,6 +141,14 @@ impl Reader {
     }
 }
 
+/// GitHub as the App: for what is asked of it, not of a repository. Must be called within a runtime.
+pub fn as_app() -> Result<Github, CliError> {
+    let app = app_credentials()?.ok_or_else(|| {
+        CliError::bad_data("no App is known here: register one with `loopgate setup`, or set LOOPGATE_APP_ID")
+    })?;
+    github(Credentials::App(app))
+}
+
 fn github(credentials: Credentials) -> Result<Github, CliError> {
     let url = variable("LOOPGATE_GITHUB_API_URL").or_else(|| variable("GITHUB_API_URL"));
     let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(CliError::bad_data)?;
@@ -142,19 +157,27 @@ fn github(credentials: Credentials) -> Result<Github, CliError> {
 
 /// What the environment names, if anything.
 fn credentials() -> Result<Option<Credentials>, CliError> {
-    if let Some(id) = variable("LOOPGATE_APP_ID") {
-        let id: AppName = id.trim().parse().map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
-        let key = secret("LOOPGATE_PRIVATE_KEY")?
-            .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
-        return AppCredentials::new(id, &key).map(|app| Some(Credentials::App(app))).map_err(CliError::bad_data);
+    if set_here("LOOPGATE_APP_ID").is_some() {
+        return Ok(app_credentials()?.map(Credentials::App));
     }
-    let Some(token) = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")) else { return Ok(None) };
+    let Some(token) = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")) else {
+        return Ok(app_credentials()?.map(Credentials::App));
+    };
     let app = match (variable("LOOPGATE_APP_SLUG"), variable("GITHUB_ACTIONS")) {
         (Some(slug), _) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         (None, Some(_)) => AppSlug::actions(),
         (None, None) => "loopgate".parse().map_err(CliError::bad_data)?,
     };
     Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app }))
+}
+
+/// The App that the environment names, or that is stored.
+fn app_credentials() -> Result<Option<AppCredentials>, CliError> {
+    let Some(id) = variable("LOOPGATE_APP_ID") else { return Ok(None) };
+    let id: AppName = id.trim().parse().map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
+    let key = secret("LOOPGATE_PRIVATE_KEY")?
+        .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
+    AppCredentials::new(id, &key).map(Some).map_err(CliError::bad_data)
 }
 
 async fn installation(github: &Github, repository: &RepoName) -> Result<InstallationId, CliError> {
@@ -168,7 +191,16 @@ async fn installation(github: &Github, repository: &RepoName) -> Result<Installa
         .map_err(|error| CliError::unavailable(format!("the App is not installed there: {error}")))
 }
 
-fn variable(name: &str) -> Option<String> {
+/// What the environment says, and beneath it the App that `loopgate setup` has stored.
+pub fn variable(name: &str) -> Option<String> {
+    static STORED: OnceLock<StoredApp> = OnceLock::new();
+    let folder = || set_here("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned());
+    // A file that cannot be read is told of by what needs it.
+    let stored = STORED.get_or_init(|| StoredApp::read(Path::new(&folder())).unwrap_or_default());
+    stored.beneath(set_here)(name)
+}
+
+fn set_here(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 

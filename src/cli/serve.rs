@@ -1,17 +1,24 @@
 //! `loopgate serve`: the App. Puts the parts together and stays until it is told to stop.
 
-use std::{io::IsTerminal, net::SocketAddr, time::Duration};
+use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
+use url::Url;
 
-use super::{CliError, CommandResult, exit, runtime};
+use super::{CliError, CommandResult, exit, runtime, setup};
 use crate::{
     channels::Channels,
-    github::{ApiUrl, AppCredentials, Credentials, ErrorKind, Github, Setup, SystemClock, webhook::OwnApp},
-    server::{GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
+    github::{
+        ApiUrl, AppCredentials, Credentials, ErrorKind, Github, Setup, SystemClock, registration::StoredApp,
+        webhook::OwnApp,
+    },
+    server::{DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
 };
+
+/// What names an App. Where none of it is given, and none is stored, one is registered first.
+const APP: [&str; 3] = ["LOOPGATE_APP_ID", "LOOPGATE_PRIVATE_KEY", "LOOPGATE_WEBHOOK_SECRET"];
 
 /// How long GitHub may take to say who we are before the start goes on without it; and how often it is asked then.
 const INTRODUCTION: Duration = Duration::from_secs(5);
@@ -25,6 +32,9 @@ The environment:
   LOOPGATE_APP_ID                   the App's number or client id                         required
   LOOPGATE_PRIVATE_KEY              the App's private key, PEM                            required
   LOOPGATE_WEBHOOK_SECRET           the secret of the App's webhook                       required
+  LOOPGATE_PUBLIC_URL               where GitHub and people reach this server
+  LOOPGATE_WEBHOOK_PROXY            a channel (smee.io or the like) that webhooks are read from
+  LOOPGATE_POLL                     off              on: webhooks are read from GitHub's log, every minute
   LOOPGATE_WEBHOOK_SECRET_PREVIOUS  accepted too while the secret is being rotated
   LOOPGATE_GITHUB_API_URL           https://api.github.com, or your GitHub Enterprise Server's /api/v3
   LOOPGATE_GITHUB_WEB_URL           https://github.com
@@ -34,6 +44,8 @@ The environment:
   DATABASE_URL                                       a PostgreSQL server for the inbox of several processes
   LOOPGATE_RESYNC                   6                hours between looks for what no webhook told, or off
   LOOPGATE_LOG                      info             a filter such as loopgate=debug
+What `loopgate setup` has stored in LOOPGATE_DATA_DIR is used where the environment says nothing. Where no App is known
+at all, and LOOPGATE_PUBLIC_URL is set, the page LOOPGATE_PUBLIC_URL/setup registers one first.
 Every secret can also be the path of a file, in the variable of the same name with _FILE.
 
 SIGTERM or Ctrl-C: what is running is finished or released within 25 seconds.")]
@@ -44,18 +56,47 @@ pub struct Arguments {
     /// Where operators look; overrides LOOPGATE_ADMIN_LISTEN
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
+    /// A channel that webhooks are read from; overrides LOOPGATE_WEBHOOK_PROXY
+    #[arg(long, value_name = "URL")]
+    webhook_proxy: Option<Url>,
+    /// Nothing reaches this server: GitHub's log of deliveries is read every minute
+    #[arg(long)]
+    poll: bool,
 }
 
 pub fn run(arguments: Arguments) -> CommandResult {
     let flag = |name: &str| match name {
         "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
         "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),
+        "LOOPGATE_WEBHOOK_PROXY" => arguments.webhook_proxy.as_ref().map(Url::to_string),
+        "LOOPGATE_POLL" => arguments.poll.then(|| "on".to_owned()),
         _ => None,
     };
-    let lookup = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
-    let config = ServerConfig::from_env(lookup).map_err(|error: ServerConfigError| CliError::bad_data(error))?;
-    log_to_stderr(&config.log)?;
-    runtime()?.block_on(serve(config, || ServerConfig::from_env(lookup)))
+    let given = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
+    let folder = PathBuf::from(given("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned()));
+    let stored =
+        || StoredApp::read(&folder).map_err(|error| CliError::bad_data(format!("{}: {error}", folder.display())));
+    log_to_stderr(given("LOOPGATE_LOG").as_deref().unwrap_or("info"))?;
+    let runtime = runtime()?;
+    let is_known = APP.iter().any(|name| given(name).is_some() || given(&format!("{name}_FILE")).is_some());
+    if !is_known
+        && stored()?.is_empty()
+        && let Some(public_url) = given("LOOPGATE_PUBLIC_URL")
+        && let Some(ended) = runtime.block_on(setup::on_public_listener(&public_url, &folder, given))?
+    {
+        return Ok(ended);
+    }
+    let read = || {
+        let stored = stored().unwrap_or_default();
+        ServerConfig::from_env(stored.beneath(given))
+    };
+    stored()?;
+    let config = read().map_err(|error: ServerConfigError| {
+        let advice =
+            if is_known { "" } else { "\nRegister an App with `loopgate setup`; its credentials are found then." };
+        CliError::bad_data(format!("{error}{advice}"))
+    })?;
+    runtime.block_on(serve(config, read))
 }
 
 /// Lines for people on a terminal, JSON documents otherwise.
@@ -84,9 +125,14 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
     let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(seal.clone()).calling(channels);
     let mut current = config.clone();
+    let setup_pages = setup::pages_of(&config);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
     let server = server.recovering(github.clone());
+    let server = match setup_pages {
+        Some(pages) => server.setup(pages),
+        None => server,
+    };
     let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     let learned = async {

@@ -1,6 +1,7 @@
 //! What only the App's own signed token may ask: its installations, and the log of its deliveries.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{Client, Error, error::OrAbsent as _, path, retry::Repeat};
 use http::Method;
@@ -27,6 +28,27 @@ impl DeliveryAttempt {
     /// Whether we took it.
     pub fn is_accepted(&self) -> bool {
         (200..300).contains(&self.status_code)
+    }
+}
+
+/// A delivery as the log keeps it.
+#[derive(Debug, Deserialize)]
+pub struct LoggedDelivery {
+    pub guid: String,
+    /// `X-GitHub-Event`.
+    pub event: String,
+    request: LoggedRequest,
+}
+
+#[derive(Debug, Deserialize)]
+struct LoggedRequest {
+    payload: Box<RawValue>,
+}
+
+impl LoggedDelivery {
+    /// The JSON that was sent; not byte for byte, so that its signature tells nothing.
+    pub fn payload(&self) -> &str {
+        self.request.payload.get()
     }
 }
 
@@ -62,6 +84,14 @@ impl Client {
     /// Every kind of [`Error`].
     pub async fn delivery_attempts(&self, since: Timestamp) -> Result<Listing<DeliveryAttempt>, Error> {
         self.list_until("/app/hook/deliveries", LOG_PAGES, |it: &DeliveryAttempt| it.delivered_at < since).await
+    }
+
+    /// What an attempt was to deliver.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn logged_delivery(&self, attempt: u64) -> Result<LoggedDelivery, Error> {
+        self.fetch(&format!("/app/hook/deliveries/{attempt}")).await
     }
 
     /// Asks for the event of an attempt to be delivered again, under the same guid.

@@ -14,6 +14,9 @@ use crate::{
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;
 
+/// Where a server keeps what is its own, unless it is told another place.
+pub const DATA_DIR: &str = "./loopgate-data";
+
 /// What the server needs to know at start. Its `Debug` shows no secret.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -31,12 +34,26 @@ pub struct ServerConfig {
     /// Where operators look. Never the same as `listen`.
     pub admin_listen: SocketAddr,
     pub data_dir: PathBuf,
+    /// Where GitHub, and people, reach the server; `None` where it is not known.
+    pub public_url: Option<Url>,
+    /// A channel that webhooks are read from.
+    pub webhook_proxy: Option<Url>,
+    /// Whether no webhook arrives, and GitHub's log of deliveries is read instead.
+    pub polling: Polling,
     /// A PostgreSQL server that several processes share, with its password; `None`: one process, on `data_dir`.
     pub database_url: Option<Secret>,
     /// How often all open pull requests are compared with what is known of them; `None`: when a person asks for it.
     pub resync_every: Option<TimeDelta>,
-    /// A filter as `tracing-subscriber` reads it.
-    pub log: String,
+}
+
+/// Where the server hears what happens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Polling {
+    /// From webhooks; the log is read for those that failed.
+    #[default]
+    Off,
+    /// From the log alone.
+    On,
 }
 
 /// Everything that is wrong with the configuration, and what to do about it.
@@ -99,10 +116,12 @@ impl ServerConfig {
         let github_web_url = reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url);
         let listen = reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address);
         let admin_listen = reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address);
-        let data_dir = reader.or("LOOPGATE_DATA_DIR", "./loopgate-data", |text| Ok(PathBuf::from(text)));
+        let data_dir = reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| Ok(PathBuf::from(text)));
         let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
-        let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
         let database_url = reader.optional_secret("DATABASE_URL");
+        let public_url = reader.optional_url("LOOPGATE_PUBLIC_URL");
+        let webhook_proxy = reader.optional_url("LOOPGATE_WEBHOOK_PROXY");
+        let polling = reader.or("LOOPGATE_POLL", "off", parse_polling);
         let is_postgres = |url: &Secret| {
             let text = url.expose().trim();
             let scheme = text.split_once("://").map(|(scheme, _)| scheme);
@@ -132,9 +151,11 @@ impl ServerConfig {
                 listen: listen?,
                 admin_listen: admin_listen?,
                 data_dir: data_dir?,
+                public_url,
+                webhook_proxy,
+                polling: polling?,
                 database_url,
                 resync_every: resync_every?,
-                log: log?,
             })
         };
         match complete() {
@@ -175,6 +196,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     fn or<T>(&mut self, variable: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
         let text = self.text(variable);
         self.parsed(variable, text.as_deref().unwrap_or(default), parse)
+    }
+
+    fn optional_url(&mut self, variable: &str) -> Option<Url> {
+        let text = self.text(variable)?;
+        self.parsed(variable, &text, parse_url)
     }
 
     fn secret(&mut self, variable: &str, hint: &str) -> Option<Secret> {
@@ -254,6 +280,14 @@ fn parse_resync(text: &str) -> Result<Option<TimeDelta>, String> {
         Ok(hours @ 1..=24) => Ok(Some(TimeDelta::hours(hours.into()))),
         _ if text == "off" => Ok(None),
         _ => Err("is neither a number of hours from 1 to 24 nor `off`".to_owned()),
+    }
+}
+
+fn parse_polling(text: &str) -> Result<Polling, String> {
+    match text {
+        "on" => Ok(Polling::On),
+        "off" => Ok(Polling::Off),
+        _ => Err("is neither `on` nor `off`".to_owned()),
     }
 }
 

@@ -98,7 +98,8 @@ fn connection(
     }
 }
 
-/// What every answer of both listeners carries. The pages load nothing, run nothing and are framed by nobody.
+/// What every answer of both listeners carries. The pages load nothing, run nothing and are framed by nobody; one that
+/// needs more says so itself.
 pub(super) async fn secured(mut response: Response) -> Response {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -111,7 +112,7 @@ pub(super) async fn secured(mut response: Response) -> Response {
         ),
     ];
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, value);
+        response.headers_mut().entry(name).or_insert(value);
     }
     response
 }

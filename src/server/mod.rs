@@ -11,6 +11,7 @@
 //! Everything between is rebuilt from the disk at start, so the process may die at any instant. The room knows
 //! nothing of what a reconcile does: that is the [`Reconciler`] it is given.
 
+mod channel;
 mod clock;
 mod config;
 mod dirty;
@@ -26,17 +27,19 @@ mod receive;
 mod reconciler;
 mod recovery;
 mod running;
+mod setup;
 mod signature;
 mod storage;
 mod worker;
 
 pub use clock::Clock;
-pub use config::{Problem, ServerConfig, ServerConfigError};
+pub use config::{DATA_DIR, Polling, Problem, ServerConfig, ServerConfigError};
 pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app, readiness};
 pub use operating::{GUARD, Replay, ResyncOf};
 pub use pages::ReadinessCheck;
 pub use reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal};
+pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::{BadSignature, Signatures};
 pub use storage::{DeadLetter, DeliveryId, Key, StoreError};

@@ -32,6 +32,7 @@ use super::{
     operating,
     receive::{Receiver, webhook},
     recovery::RecoveryHandle,
+    setup::{self, SetupPages},
     storage::{Change, Store},
 };
 use loopgate_core::Timestamp;
@@ -99,8 +100,8 @@ pub(super) struct Admin {
     pub recovery: Option<RecoveryHandle>,
 }
 
-/// `POST /webhook`, `GET /`, `/healthz`, and `/readyz` in one word: probes cannot reach the admin's listener.
-pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>) -> Router {
+/// `POST /webhook`, `GET /`, `/setup` where there is a token for it, `/healthz`, and `/readyz` in one word: probes cannot reach the admin's listener.
+pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>, setup: Option<Arc<SetupPages>>) -> Router {
     Router::new()
         .route("/webhook", post(webhook))
         .with_state(receiver)
@@ -108,6 +109,7 @@ pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>) -> Rout
         .with_state(readiness)
         .route("/", get(|| async { Html(HOME) }))
         .route("/healthz", get(healthy))
+        .merge(setup.map(setup::routes).unwrap_or_default())
         .layer(map_response(secured))
 }
 

@@ -34,7 +34,7 @@ use super::{
     signature::Signatures,
     storage::{Applied, Change, Delivery, DeliveryId},
 };
-use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed};
+use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed, Work};
 
 /// GitHub caps payloads at 25 MB.
 pub(super) const LARGEST_BODY: usize = 25 * 1024 * 1024;
@@ -69,6 +69,15 @@ pub(super) struct Receiver {
     pub clock: Arc<dyn Clock>,
     large_bodies: Semaphore,
     suspect_bodies: Semaphore,
+}
+
+/// How much of a payload that no signature vouches for is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Believed {
+    /// GitHub itself told it.
+    Whole,
+    /// Which pull requests to look at, and nothing of what happened there.
+    Place,
 }
 
 /// What the sender is told, and how it is counted.
@@ -190,6 +199,24 @@ impl Receiver {
             .map_err(|_| Refused(Answer::new(StatusCode::UNAUTHORIZED, Received::BadSignature, "unauthorized")))?;
         let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
         Ok(webhook::route(event, body, &own, self.clock.now()))
+    }
+
+    /// Takes what came on another way than as a request to us. The answer is as a sender of it would have got.
+    pub async fn hear(&self, event: &str, delivery: &str, body: &[u8], believed: Believed) -> StatusCode {
+        let Ok(delivery) = delivery.parse::<DeliveryId>() else { return StatusCode::BAD_REQUEST };
+        let routed = {
+            let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+            webhook::route(event, body, &own, self.clock.now())
+        };
+        let answer = match (routed, believed) {
+            (Ok(Routed::Work(work)), Believed::Place) => {
+                self.keep(event, &delivery, Routed::Work(Work { hints: Vec::new(), ..work })).await
+            }
+            (Ok(routed), _) => self.keep(event, &delivery, routed).await,
+            (Err(misread), _) => Answer::new(StatusCode::BAD_REQUEST, Received::BadRequest, misread.to_string()),
+        };
+        self.metrics.received(answer.counted).add(1);
+        answer.status
     }
 
     async fn keep(&self, event: &str, delivery: &DeliveryId, routed: Routed) -> Answer {

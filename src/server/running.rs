@@ -14,8 +14,9 @@ use tokio::{
 };
 
 use super::{
+    channel,
     clock::Clock,
-    config::ServerConfig,
+    config::{Polling, ServerConfig},
     dirty::{DirtySet, Limits},
     inbox::{self, Inbox},
     listener,
@@ -24,6 +25,7 @@ use super::{
     receive::Receiver,
     reconciler::Reconciler,
     recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
+    setup::SetupPages,
     signature::Signatures,
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Rest, Shared, Worker},
@@ -46,6 +48,7 @@ pub struct Server {
     rng: fastrand::Rng,
     checks: Vec<(&'static str, ReadinessCheck)>,
     recovery: Option<Github>,
+    setup: Option<Arc<SetupPages>>,
 }
 
 /// Why a server did not start.
@@ -68,6 +71,7 @@ impl Server {
             rng: fastrand::Rng::new(),
             checks: Vec::new(),
             recovery: None,
+            setup: None,
         }
     }
 
@@ -98,6 +102,11 @@ impl Server {
     /// Asks this GitHub for what no webhook has told: at start, and regularly then.
     pub fn recovering(self, github: Github) -> Self {
         Self { recovery: Some(github), ..self }
+    }
+
+    /// Shows these pages to whoever has their token.
+    pub fn setup(self, pages: SetupPages) -> Self {
+        Self { setup: Some(Arc::new(pages)), ..self }
     }
 
     /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.
@@ -131,15 +140,19 @@ impl Server {
         let own = Arc::new(RwLock::new(self.own));
         let receiver =
             Receiver::new(signatures.clone(), own.clone(), inbox.clone(), metrics.clone(), self.clock.clone());
+        let receiver = Arc::new(receiver);
+        let channel =
+            config.webhook_proxy.clone().map(|url| Task(tokio::spawn(channel::listen(url, receiver.clone()))));
+        let reads_log = (config.polling == Polling::On).then(|| receiver.clone());
         let (stop_listeners, listeners_stop) = watch::channel(false);
         let mut listeners = JoinSet::new();
         let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
-        let app = pages::public(Arc::new(receiver), readiness.clone());
+        let app = pages::public(receiver, readiness.clone(), self.setup);
         listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
         let (ask_recovery, requests) = mpsc::channel(1);
         let recovery = self.recovery.map(|github| {
             let (store, inbox, clock) = (store.clone(), inbox.clone(), self.clock.clone());
-            let tools = Tools { github: github.clone(), store, inbox, metrics: metrics.clone(), clock };
+            let tools = Tools { github: github.clone(), store, inbox, metrics: metrics.clone(), clock, reads_log };
             let task = Task(tokio::spawn(Recovery::new(tools, config.resync_every).run(requests)));
             (RecoveryHandle { github, ask: ask_recovery }, task)
         });
@@ -166,6 +179,7 @@ impl Server {
             ask,
             recovery,
             recovery_task,
+            channel,
             stop_worker,
             stop_listeners,
             listeners,
@@ -206,6 +220,8 @@ pub struct Running {
     ask: mpsc::Sender<(Rest, oneshot::Sender<()>)>,
     recovery: Option<RecoveryHandle>,
     recovery_task: Option<Task<()>>,
+    /// Ends with the server.
+    channel: Option<Task<()>>,
     stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
     stop_listeners: watch::Sender<bool>,
     listeners: JoinSet<()>,
@@ -296,6 +312,7 @@ impl Running {
         let deadline = self.clock.now() + STOP_WITHIN;
         self.readiness.drain();
         drop(self.recovery_task.take());
+        drop(self.channel.take());
         self.stop_listeners.send_replace(true);
         self.stop_worker.send(deadline).ok();
         let listeners_done = async { while self.listeners.join_next().await.is_some() {} };

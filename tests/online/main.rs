@@ -1,6 +1,8 @@
 //! Subcommands that ask GitHub and write nothing, as processes of their own, against the simulator.
 
+mod browser;
 mod check_config;
+mod doctor;
 mod explain;
 mod feedback;
 #[path = "../config/json_schema.rs"]
@@ -9,6 +11,7 @@ mod json_schema;
 #[cfg(unix)]
 mod mcp;
 mod metrics;
+mod setup;
 mod try_history;
 
 use std::{path::Path, process::Command};
@@ -38,6 +41,17 @@ async fn github() -> Simulator {
 
 /// Runs the real program in a directory.
 fn run(github: &Simulator, who: &As<'_>, directory: &Path, arguments: &[&str]) -> Said {
+    run_with(github, who, directory, arguments, &[])
+}
+
+/// The same, in an environment that has more.
+fn run_with(
+    github: &Simulator,
+    who: &As<'_>,
+    directory: &Path,
+    arguments: &[&str],
+    environment: &[(&str, String)],
+) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
     command.args(arguments).current_dir(directory).env_clear().env("LOOPGATE_GITHUB_API_URL", github.url());
     command.env("HOME", directory);
@@ -51,6 +65,7 @@ fn run(github: &Simulator, who: &As<'_>, directory: &Path, arguments: &[&str]) -
         As::Token(token) => command.env("GITHUB_TOKEN", token).env("GITHUB_ACTIONS", "true"),
         As::Nobody => &mut command,
     };
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
     let output = command.output().expect("the program that was built for this test");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }

@@ -127,6 +127,7 @@ impl Config {
             apps: Default::default(),
             installations: Default::default(),
             tokens: Default::default(),
+            registrations: Default::default(),
             networks: Vec::new(),
             repos: Default::default(),
             outbox: Outbox::default(),

@@ -59,6 +59,7 @@ impl World {
             apps: self.apps.clone(),
             installations: self.installations.clone(),
             tokens: self.tokens.clone(),
+            registrations: self.registrations.clone(),
             networks: self.networks.clone(),
             repos: self.repos.clone(),
             outbox: Outbox::default(),

@@ -6,16 +6,23 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
+use axum::http::StatusCode;
 use chrono::TimeDelta;
 
 use super::{Interrupted, Tools};
 use crate::{
-    github::{DeliveryAttempt, Error},
-    server::storage::Change,
+    github::{Client, DeliveryAttempt, Error},
+    server::{
+        receive::{Believed, Receiver},
+        storage::Change,
+    },
 };
 use loopgate_core::{Timestamp, observed::Completeness};
 
 const EVERY: TimeDelta = TimeDelta::minutes(5);
+
+/// The same, where the log is all that is heard. With [`REDELIVERIES`] that is as many requests as an App has in an hour.
+const EVERY_POLL: TimeDelta = TimeDelta::minutes(1);
 
 /// How far back the log goes (GitHub Enterprise Server keeps it longer; the older pull requests are the resync's).
 const REACH: TimeDelta = TimeDelta::days(3);
@@ -40,7 +47,7 @@ impl DeliveryLog {
     }
 
     pub async fn pass(&mut self, tools: &Tools, now: Timestamp) {
-        self.due = now + EVERY;
+        self.due = now + if tools.reads_log.is_some() { EVERY_POLL } else { EVERY };
         if let Err(interrupted) = pass(tools, now).await {
             tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
         }
@@ -59,10 +66,14 @@ async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupted> {
     tools.inbox.apply(Change::Log { attempts: decisive(log.items), until }).await?;
     for attempt in tools.store.redeliveries(now, REDELIVERIES).await? {
         tools.inbox.apply(Change::Redelivery { attempt, due_at: None }).await?;
-        match client.redeliver(attempt).await.map_err(Error::refusal) {
+        let asked = match &tools.reads_log {
+            Some(receiver) => take(&client, receiver, attempt).await,
+            None => client.redeliver(attempt).await,
+        };
+        match asked.map_err(Error::refusal) {
             Ok(()) => {
                 tools.metrics.redelivered.add(1);
-                tracing::info!(attempt, "a delivery that failed is asked for again");
+                tracing::info!(attempt, "a delivery that failed is asked for again, or read");
             }
             // It is no longer kept.
             Err(Ok(refusal)) => tracing::warn!(attempt, reason = %refusal, "a delivery is not sent again"),
@@ -72,6 +83,17 @@ async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupted> {
                 return Err(error.into());
             }
         }
+    }
+    Ok(())
+}
+
+/// Reads a delivery from the log. GitHub vouches for it: the log is asked for with the App's own token.
+async fn take(client: &Client, receiver: &Receiver, attempt: u64) -> Result<(), Error> {
+    let delivery = client.logged_delivery(attempt).await?;
+    let answer = receiver.hear(&delivery.event, &delivery.guid, delivery.payload().as_bytes(), Believed::Whole).await;
+    if answer == StatusCode::SERVICE_UNAVAILABLE {
+        let (path, message) = (format!("delivery {attempt}"), "it could not be stored".to_owned());
+        return Err(Error::Unavailable { path, message, retry_at: None });
     }
     Ok(())
 }

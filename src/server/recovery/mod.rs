@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use tokio::sync::{mpsc, oneshot};
 
 use self::{delivery_log::DeliveryLog, resync::Resync};
-use super::{clock::Clock, inbox::Inbox, metrics::Metrics, storage::Store};
+use super::{clock::Clock, inbox::Inbox, metrics::Metrics, receive::Receiver, storage::Store};
 use crate::github::{Error, Github, Served, WorkClass, fenced, serving};
 use loopgate_core::Timestamp;
 
@@ -27,6 +27,8 @@ pub(super) struct Tools {
     pub inbox: Inbox,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
+    /// What takes deliveries that are read from the log, where none is meant to arrive.
+    pub reads_log: Option<Arc<Receiver>>,
 }
 
 /// A process whose turn it is not asks again after this long.

@@ -1,5 +1,7 @@
 //! What owners and administrators do: people, teams, repositories, installations.
 
+use std::collections::BTreeSet;
+
 use super::Pr;
 use crate::{
     Refused, Simulator,
@@ -214,6 +216,21 @@ impl Admin {
 
     pub fn unsuspend_app(&self) -> Result<(), Refused> {
         self.act(|world, actor| world.unsuspend(actor, self.sim.installation))
+    }
+
+    /// Changes what the App under test asks for; each installation keeps what it has until its owner accepts
+    /// (<https://docs.github.com/en/apps/maintaining-github-apps/modifying-a-github-app-registration>).
+    pub fn edit_app(&self, change: impl FnOnce(&mut Permissions, &mut BTreeSet<String>)) -> Result<(), Refused> {
+        self.act(|world, _| {
+            let app = world.apps.get_mut(&self.sim.app).ok_or_else(Refused::not_found)?;
+            change(&mut app.permissions, &mut app.events);
+            Ok(())
+        })
+    }
+
+    /// Takes the App under test away from the organisation.
+    pub fn uninstall_app(&self) -> Result<(), Refused> {
+        self.act(|world, actor| world.uninstall(actor, self.sim.installation))
     }
 
     /// Gives the App under test other permissions: tokens made before keep theirs.

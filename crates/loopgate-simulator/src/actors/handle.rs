@@ -46,7 +46,12 @@ impl Simulator {
 
     /// Where the App's webhooks go from now on. Before this is set, events are told to nobody.
     pub fn set_webhook_url(&self, url: &str) {
-        let webhook = Webhook { url: url.to_owned(), secret: self.webhook_secret.to_string() };
+        self.set_webhook(url, &self.webhook_secret);
+    }
+
+    /// The same, signed with another secret.
+    pub fn set_webhook(&self, url: &str, secret: &str) {
+        let webhook = Webhook { url: url.to_owned(), secret: secret.to_owned() };
         self.shared.write(|world| {
             if let Some(app) = world.apps.get_mut(&self.app) {
                 app.webhook = Some(webhook);

@@ -99,6 +99,12 @@ impl Call {
         serde_json::from_value(value).map_err(|error| Refused::unprocessable(format!("Invalid request.\n\n{error}.")))
     }
 
+    /// A field of a form in the body.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let mut fields = url::form_urlencoded::parse(&self.body);
+        fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned())
+    }
+
     /// The bearer token itself.
     pub fn token(&self) -> &str {
         &self.token

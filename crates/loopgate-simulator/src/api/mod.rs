@@ -17,6 +17,7 @@ mod labels;
 mod limits;
 mod people;
 mod pulls;
+mod registration;
 mod repos;
 mod reviews;
 
@@ -76,6 +77,7 @@ const AREAS: &[&[Route]] = &[
     labels::ROUTES,
     people::ROUTES,
     pulls::ROUTES,
+    registration::ROUTES,
     repos::ROUTES,
     reviews::ROUTES,
 ];

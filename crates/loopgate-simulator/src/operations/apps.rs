@@ -38,7 +38,19 @@ impl World {
         let bot = self.add_bot(&new.slug, new.id)?;
         let created_at = self.now();
         let NewApp { id, slug, name, owner, permissions, events, public_key } = new;
-        let app = App { id, slug, name, owner, bot, permissions, events, webhook: None, public_key, created_at };
+        let app = App {
+            id,
+            slug,
+            name,
+            owner,
+            bot,
+            permissions,
+            events,
+            webhook: None,
+            is_public: true,
+            public_key,
+            created_at,
+        };
         self.apps.insert(id, app);
         Ok(id)
     }
@@ -76,6 +88,12 @@ impl World {
     pub fn unsuspend(&mut self, actor: Actor, id: InstallationId) -> Result<(), Refused> {
         self.installation_mut(id)?.suspended = None;
         self.installation_event("unsuspend", actor, id)
+    }
+
+    pub fn uninstall(&mut self, actor: Actor, id: InstallationId) -> Result<(), Refused> {
+        self.installation_event("deleted", actor, id)?;
+        self.installations.remove(&id);
+        Ok(())
     }
 
     /// The account's owner accepts other permissions.

@@ -10,6 +10,7 @@ pub mod people;
 pub mod pulls;
 pub mod push;
 pub mod queue;
+pub mod registration;
 pub mod repos;
 pub mod reviews;
 pub mod runs;

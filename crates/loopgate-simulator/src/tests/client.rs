@@ -95,7 +95,8 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        // A text is sent as it is.
+        let body = body.map(|body| body.as_str().map_or_else(|| body.to_string(), str::to_owned)).unwrap_or_default();
         let response = self.http.request(request.body(Full::from(body)).unwrap()).await?;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
@@ -108,6 +109,12 @@ impl Client {
 
     pub async fn post(&self, path: &str, body: Value) -> Answer {
         self.send(Method::POST, path, Some(body), &[]).await
+    }
+
+    /// As a browser sends a form.
+    pub async fn submit(&self, path: &str, field: (&str, &str)) -> Answer {
+        let form = url::form_urlencoded::Serializer::new(String::new()).append_pair(field.0, field.1).finish();
+        self.post(path, form.into()).await
     }
 
     pub async fn patch(&self, path: &str, body: Value) -> Answer {

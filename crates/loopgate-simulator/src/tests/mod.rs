@@ -8,6 +8,7 @@ mod faults;
 mod git;
 mod octocrab;
 mod pulls;
+mod registration;
 mod routes;
 mod webhooks;
 

@@ -94,6 +94,8 @@ pub struct App {
     /// Subscribed events; installation events and buttons arrive without.
     pub events: BTreeSet<String>,
     pub webhook: Option<Webhook>,
+    /// Whether other accounts than its owner may install it.
+    pub is_public: bool,
     /// The RSA public key (PKCS#1 DER) that its JWTs are checked with; none if nobody holds the private one.
     pub public_key: Option<Bytes>,
     pub created_at: Timestamp,

@@ -30,6 +30,7 @@ use super::{
     faults::Faults,
     git::Objects,
     hooks::Outbox,
+    operations::registration::Registrations,
     past::Pasts,
     refused::Refused,
     requests::{RateLimits, Remembered, RequestLog},
@@ -51,6 +52,7 @@ pub struct World {
     pub apps: BTreeMap<AppId, App>,
     pub installations: BTreeMap<InstallationId, Installation>,
     pub tokens: HashMap<String, Token>,
+    pub registrations: Registrations,
     /// The objects of each fork network, by [`repo::Network`].
     pub networks: Vec<Objects>,
     pub repos: BTreeMap<RepoId, Repo>,

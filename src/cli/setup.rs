@@ -1,0 +1,291 @@
+//! `loopgate setup`: registers the GitHub App, with a browser's help.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::Args;
+use serde_json::json;
+use tokio::{net::TcpListener, sync::watch, time::Instant};
+use url::Url;
+
+use super::{
+    CliError, CommandResult, exit,
+    output::{self, Format},
+    runtime,
+};
+use crate::{
+    github::registration::{
+        AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage, stored_github,
+    },
+    server::{ServerConfig, SetupPages, known_setup_token, setup_token, stop_signal},
+};
+use loopgate_core::Login;
+
+/// How long is waited for somebody to press GitHub's buttons: as long as its code is good.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// How often GitHub is asked whether the App is installed.
+const ASK_EVERY: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A page opens in your browser, with one button: GitHub registers the App with exactly the permissions and events that
+Loopgate needs. Its key and secrets are then in DIRECTORY/app.env, where `loopgate serve`, `doctor` and the others find
+them. Run it again to go on where you were.
+
+How GitHub's webhooks reach you, one of these:
+  --public-url URL     the server's own address on the internet
+  --webhook-proxy URL  a channel of smee.io or of a program like it; whoever knows its address reads along
+  --poll               not at all: GitHub's log of deliveries is read every minute
+
+Exit codes: 0 registered and installed, 3 not installed within an hour, 64 the command line is wrong, 69 GitHub or the
+port is not available.
+
+Examples:
+  loopgate setup --organization acme --public-url https://loopgate.example.com
+  loopgate setup --poll
+  loopgate setup --web-url https://github.example.com --organization acme --public-url https://loopgate.example.com")]
+pub struct Arguments {
+    /// The organisation that will own the App; otherwise the account of whoever presses the button
+    #[arg(long, value_name = "ORG")]
+    organization: Option<Login>,
+    /// The App's name, which nobody else's App has [default: Loopgate and the organisation, or some letters]
+    #[arg(long)]
+    name: Option<String>,
+    /// Where GitHub's pages are: your GitHub Enterprise Server
+    #[arg(long, env = "LOOPGATE_GITHUB_WEB_URL", default_value = "https://github.com", value_name = "URL")]
+    web_url: Url,
+    #[command(flatten)]
+    arrival: ArrivalArguments,
+    /// Where the credentials are kept
+    #[arg(long, env = "LOOPGATE_DATA_DIR", default_value = "./loopgate-data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+    /// Where the page is served; an address of the loopback
+    #[arg(long, default_value = "127.0.0.1:8737", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// Only print the page's address
+    #[arg(long)]
+    no_browser: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct ArrivalArguments {
+    /// The server's address as GitHub reaches it
+    #[arg(long, env = "LOOPGATE_PUBLIC_URL", value_name = "URL")]
+    public_url: Option<Url>,
+    /// A channel that webhooks are sent to, and read from
+    #[arg(long, env = "LOOPGATE_WEBHOOK_PROXY", value_name = "URL")]
+    webhook_proxy: Option<Url>,
+    /// Nothing reaches the server: it reads GitHub's log
+    #[arg(long)]
+    poll: bool,
+}
+
+impl ArrivalArguments {
+    fn arrival(&self) -> Arrival {
+        match (&self.public_url, &self.webhook_proxy) {
+            (Some(url), _) => Arrival::Public(url.clone()),
+            (None, Some(url)) => Arrival::Proxy(url.clone()),
+            (None, None) => Arrival::Poll,
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    if !arguments.listen.ip().is_loopback() {
+        return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
+    }
+    runtime()?.block_on(setup(arguments, format))
+}
+
+impl Arguments {
+    /// What is wanted; a name that was made up before stays.
+    fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
+        let name = match (&self.name, &self.organization, before) {
+            (Some(name), ..) => name.clone(),
+            (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
+            (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
+            (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
+        };
+        let owner = self.organization.clone().map_or(Owner::Person, Owner::Organization);
+        let wish = AppWish { name, owner, web_url: self.web_url.clone(), arrival: self.arrival.arrival() };
+        wish.checked().map_err(CliError::usage)
+    }
+}
+
+async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
+    let until = Instant::now() + PATIENCE;
+    let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
+    let app = match stage {
+        Some(Stage::Registered(app)) => app,
+        before => {
+            let registered = tokio::time::timeout_at(until, register(arguments, before)).await;
+            registered.map_err(|_| CliError::waiting("nothing was registered within an hour; run it again"))??
+        }
+    };
+    output::note_line(format_args!(
+        "The App {} ({}) is registered. Its key and secrets are in {}.",
+        app.slug,
+        app.id,
+        app.file.display()
+    ));
+    let progress = installed(&arguments.data_dir, &app, until).await?;
+    tell(&app, &progress, &arguments.arrival.arrival(), format)?;
+    Ok(exit::OK)
+}
+
+/// Serves the page until the credentials are on disk.
+async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<RegisteredApp, CliError> {
+    let wish = arguments.wish(before)?;
+    let (listener, address) = bind(&arguments.listen.to_string()).await?;
+    let pages = pages(&arguments.data_dir, wish, &format!("http://{address}"))?;
+    let link = pages.link();
+    let opened = !arguments.no_browser && open(&link);
+    let instruction =
+        if opened { "Your browser opens this page; press its button" } else { "Open this page and press its button" };
+    output::note_line(format_args!("{instruction}:\n  {link}"));
+    served(pages, listener).await
+}
+
+async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
+    let taken = |error| CliError::unavailable(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(taken)?;
+    let address = listener.local_addr().map_err(taken)?;
+    Ok((listener, address))
+}
+
+fn pages(folder: &Path, wish: AppWish, origin: &str) -> Result<Arc<SetupPages>, CliError> {
+    let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
+    Ok(Arc::new(SetupPages::new(folder, wish, origin, token)))
+}
+
+fn disk(folder: &Path, error: &std::io::Error) -> CliError {
+    CliError::unavailable(format!("{}: {error}", folder.display()))
+}
+
+async fn served(pages: Arc<SetupPages>, listener: TcpListener) -> Result<RegisteredApp, CliError> {
+    let (stop, stopping) = watch::channel(false);
+    let served = tokio::spawn(pages.clone().serve(listener, stopping));
+    let app = pages.registered().await;
+    stop.send_replace(true);
+    // The page that says so is still on its way.
+    tokio::time::timeout(Duration::from_secs(5), served).await.ok();
+    app.ok_or_else(|| CliError::unavailable("the page has gone"))
+}
+
+/// Whether something opens web pages here.
+fn open(link: &str) -> bool {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let has_screen = cfg!(target_os = "macos")
+        || std::env::var_os("DISPLAY").is_some()
+        || std::env::var_os("WAYLAND_DISPLAY").is_some();
+    let mut command = Command::new(opener);
+    command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    has_screen && command.spawn().is_ok()
+}
+
+/// Waits until the App is installed somewhere. Who can only ask for it is told so.
+async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result<InstallationProgress, CliError> {
+    let github = stored_github(folder).map_err(CliError::bad_data)?;
+    let github = github.ok_or_else(|| CliError::bad_data("the credentials have gone"))?;
+    let client = github.client(None);
+    let (mut told, mut asked_by) = (false, Vec::new());
+    loop {
+        let problem = match InstallationProgress::of(&client).await {
+            Ok(progress) if !progress.installed_on.is_empty() => return Ok(progress),
+            Ok(progress) => {
+                for (who, account) in progress.asked_by.iter().filter(|asked| !asked_by.contains(*asked)) {
+                    output::note_line(format_args!(
+                        "{who} is no owner of {account} and could only ask: an owner of {account} accepts it under \
+                         Settings, GitHub Apps. This waits for it."
+                    ));
+                }
+                asked_by = progress.asked_by;
+                None
+            }
+            Err(error) => Some(error),
+        };
+        if !std::mem::replace(&mut told, true) {
+            output::note_line(format_args!("Install it on your repositories:\n  {}", app.installation_page()));
+        }
+        if Instant::now() + ASK_EVERY > until {
+            let reason = problem.map(|error| format!(": {error}")).unwrap_or_default();
+            return Err(CliError::waiting(format!("the App is not installed yet{reason}; run it again to go on")));
+        }
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+}
+
+fn tell(
+    app: &RegisteredApp,
+    progress: &InstallationProgress,
+    arrival: &Arrival,
+    format: Format,
+) -> Result<(), CliError> {
+    let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
+    let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
+    match format {
+        Format::Json => output::json(&json!({
+            "schema": "loopgate.setup/v1", "app_id": app.id, "slug": app.slug,
+            "credentials": app.file, "installed_on": accounts, "delivery_arrived": has_arrived,
+        })),
+        Format::Human => {
+            output::line(format_args!("Installed on {}.", accounts.join(", ")));
+            output::line(match (arrival, has_arrived) {
+                (Arrival::Public(_) | Arrival::Proxy(_), true) => {
+                    "Its webhooks arrive. Next: `loopgate init` in a repository."
+                }
+                (Arrival::Public(_) | Arrival::Proxy(_), false) => {
+                    "Its webhooks have not arrived yet. Next: `loopgate serve`, which asks for those that failed, and \
+                     `loopgate doctor`."
+                }
+                (Arrival::Poll, _) => {
+                    "Next: `loopgate serve`, which reads GitHub's log of deliveries, and `loopgate doctor`."
+                }
+            });
+            Ok(())
+        }
+    }
+}
+
+/// Registers an App on the public listener of a server that knows none. The exit code where it was stopped meanwhile.
+pub async fn on_public_listener(
+    public_url: &str,
+    folder: &Path,
+    given: impl Fn(&str) -> Option<String>,
+) -> Result<Option<u8>, CliError> {
+    let public: Url =
+        public_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_PUBLIC_URL: {error}")))?;
+    let web_url = given("LOOPGATE_GITHUB_WEB_URL").unwrap_or_else(|| "https://github.com".to_owned());
+    let web_url = web_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_GITHUB_WEB_URL: {error}")))?;
+    let (listener, _) = bind(given("LOOPGATE_LISTEN").as_deref().unwrap_or("0.0.0.0:8080")).await?;
+    let name = format!("Loopgate {:04x}", fastrand::u16(..));
+    let wish = AppWish { name, owner: Owner::Person, web_url, arrival: Arrival::Public(public.clone()) };
+    let pages = pages(folder, wish, public.as_str())?;
+    tracing::info!(
+        page = %format!("{}/setup?token=…", public.as_str().trim_end_matches('/')),
+        token = %folder.join("setup-token").display(),
+        "no App is known yet: register one on this page, with the token in this file"
+    );
+    tokio::select! {
+        stopped = stop_signal() => stopped.map(|()| Some(exit::OK)).map_err(CliError::unavailable),
+        app = served(pages, listener) => {
+            tracing::info!(app = app?.slug, "registered");
+            Ok(None)
+        }
+    }
+}
+
+/// The pages of a server whose App is known: for whoever has the token, where there is one.
+pub fn pages_of(config: &ServerConfig) -> Option<SetupPages> {
+    let public = config.public_url.as_ref()?;
+    let token = known_setup_token(&config.data_dir)?;
+    let (web_url, arrival) = (config.github_web_url.clone(), Arrival::Public(public.clone()));
+    let wish = AppWish { name: "Loopgate".to_owned(), owner: Owner::Person, web_url, arrival };
+    Some(SetupPages::new(&config.data_dir, wish, public.as_str(), token))
+}

@@ -1,0 +1,121 @@
+//! The App itself: its key, what it may do and hear, where it is installed.
+
+use super::{
+    Finding,
+    facts::{Facts, Permissions},
+};
+use crate::github::{
+    Error, ErrorKind,
+    registration::{Access, NEEDS, Need},
+};
+
+pub(super) fn clock(facts: &Facts) -> Vec<Finding> {
+    let said = facts.clock.as_ref().err();
+    said.map(|said| Finding::fault(said, "set the clock, and let it be kept by NTP")).into_iter().collect()
+}
+
+pub(super) fn reached(facts: &Facts) -> Vec<Finding> {
+    let Err(error) = &facts.app else { return Vec::new() };
+    let is_away = matches!(error.kind(), ErrorKind::Outage { .. } | ErrorKind::Wait { .. });
+    let remedy = match error {
+        _ if is_away => {
+            "see whether this machine reaches GitHub (a proxy, a firewall, LOOPGATE_GITHUB_API_URL), and githubstatus.com"
+        }
+        Error::NotFound { .. } => "LOOPGATE_APP_ID or LOOPGATE_GITHUB_API_URL names another place",
+        _ => {
+            "the key belongs to another App or was deleted: check LOOPGATE_APP_ID, and generate a key on the App's settings \
+             page (Private keys)"
+        }
+    };
+    let message = facts.key.as_ref().err().filter(|_| !is_away).cloned().unwrap_or_else(|| error.to_string());
+    vec![Finding::fault(message, remedy)]
+}
+
+/// What is granted less than needed.
+fn lacking(granted: &Permissions) -> impl Iterator<Item = &'static Need> {
+    NEEDS.iter().filter(|need| granted.get(need.permission).is_none_or(|access| *access < need.access))
+}
+
+fn named(need: &Need) -> String {
+    let access = match need.access {
+        Access::Read => "read",
+        Access::Write | Access::Admin => "read and write",
+    };
+    format!("{}: {access}", need.name)
+}
+
+pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
+    let Ok(app) = &facts.app else { return Vec::new() };
+    let found = lacking(&app.permissions).map(|need| {
+        let message = format!("the App does not ask for {}: {}", named(need), need.without);
+        at_permissions(facts, Finding::fault(message, format!("choose {} on the App's settings page", named(need))))
+    });
+    found.collect()
+}
+
+fn at_permissions(facts: &Facts, finding: Finding) -> Finding {
+    match facts.settings() {
+        Some(page) => finding.at(format!("{page}/permissions")),
+        None => finding,
+    }
+}
+
+pub(super) fn events(facts: &Facts) -> Vec<Finding> {
+    let Ok(app) = &facts.app else { return Vec::new() };
+    let needed = NEEDS.iter().flat_map(|need| need.events);
+    let missing: Vec<_> = needed.copied().filter(|event| !app.events.iter().any(|known| known == event)).collect();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let message = format!("the App does not hear of: {}", missing.join(", "));
+    vec![at_permissions(
+        facts,
+        Finding::fault(message, "tick these under Subscribe to events, on the App's settings page"),
+    )]
+}
+
+pub(super) fn installations(facts: &Facts) -> Vec<Finding> {
+    let (app, installations) = match (&facts.app, &facts.installations) {
+        (Ok(app), Ok(installations)) => (app, installations),
+        (_, Err(reason)) => return vec![Finding::unknown("where the App is installed", reason)],
+        (Err(_), _) => return Vec::new(),
+    };
+    if installations.is_empty() {
+        let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
+        return vec![finding.at(format!("{}/installations/new", app.html_url))];
+    }
+    let suspended = installations.iter().filter(|it| it.suspended_at.is_some());
+    let found = suspended.map(|it| {
+        let message = format!("the installation on {} is suspended: nothing happens there", it.account.login);
+        Finding::fault(message, "end the suspension on the installation's page").at(it.html_url.as_str())
+    });
+    found.collect()
+}
+
+/// Permissions that the App asks for and an account has not accepted yet.
+pub(super) fn accepted(facts: &Facts) -> Vec<Finding> {
+    let (Ok(app), Ok(installations)) = (&facts.app, &facts.installations) else { return Vec::new() };
+    let pending = installations.iter().filter_map(|it| {
+        let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
+        // A person has no members.
+        let asked = asked.filter(|need| need.permission != "members" || it.account.kind == "Organization");
+        let asked: Vec<_> = asked.map(named).collect();
+        let message =
+            format!("{} has not accepted what the App asks for by now: {}", it.account.login, asked.join(", "));
+        let remedy = "an owner of the account accepts it there (Review request)";
+        (!asked.is_empty()).then(|| Finding::fault(message, remedy).at(it.html_url.as_str()))
+    });
+    pending.collect()
+}
+
+pub(super) fn requests(facts: &Facts) -> Vec<Finding> {
+    let requests = match &facts.requests {
+        Ok(requests) => requests,
+        Err(reason) => return vec![Finding::unknown("who asked for the App", reason)],
+    };
+    let found = requests.iter().map(|(who, account)| {
+        let message = format!("{who} has asked for the App on {account}, and could not install it");
+        Finding::warning(message, format!("an owner of {account} accepts or declines it under Settings, GitHub Apps"))
+    });
+    found.collect()
+}

@@ -1,0 +1,301 @@
+//! What an examination goes by.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use chrono::TimeDelta;
+use serde::Deserialize;
+use url::Url;
+
+use super::super::{Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration};
+use crate::{
+    config::{self, OnlineFindings, Source},
+    github::registration::{Access, Arrival},
+};
+use loopgate_core::{
+    AppId, InstallationId, Login, RepoName,
+    gate::online_facts::Fetched,
+    policy::{ConfigError, Policy},
+};
+
+/// How long a delivery that is asked for again may take to show in the log.
+const SHOWS_WITHIN: TimeDelta = TimeDelta::seconds(20);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// What this server was told of how webhooks come to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The address that the App's webhook should have, where it is known.
+    pub hook: Option<String>,
+    pub arrives: Arrives,
+}
+
+impl Expected {
+    /// Of the server's settings: a channel counts before an address of its own.
+    pub fn new(public_url: Option<Url>, webhook_proxy: Option<Url>, arrives: Arrives) -> Self {
+        let arrival = match (webhook_proxy, public_url, arrives) {
+            (Some(proxy), ..) => Some(Arrival::Proxy(proxy)),
+            (None, _, Arrives::ReadFromLog) => Some(Arrival::Poll),
+            (None, public, Arrives::Answered) => public.map(Arrival::Public),
+        };
+        Self { hook: arrival.as_ref().map(Arrival::hook), arrives }
+    }
+}
+
+/// Whether GitHub's deliveries are meant to be answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Arrives {
+    #[default]
+    Answered,
+    /// They fail on purpose, and are read from the log.
+    ReadFromLog,
+}
+
+pub(super) struct Facts {
+    pub expected: Expected,
+    pub key: Result<(), String>,
+    pub clock: Result<(), String>,
+    pub app: Result<App, Error>,
+    pub installations: Fetched<Vec<Installation>>,
+    /// Who asked for an installation, and on which account.
+    pub requests: Fetched<Vec<(Login, Login)>>,
+    pub hook: Fetched<Hook>,
+    /// The newest hundred, newest first.
+    pub attempts: Fetched<Vec<DeliveryAttempt>>,
+    pub redelivered: Redelivered,
+    pub repository: Option<RepositoryFacts>,
+}
+
+/// What came of delivering the newest webhook again.
+pub(super) enum Redelivered {
+    NotAsked,
+    Answered(u16),
+    NotSeen,
+    Refused(String),
+}
+
+pub(super) type Permissions = BTreeMap<String, Access>;
+
+/// `GET /app` (<https://docs.github.com/en/rest/apps/apps#get-the-authenticated-app>).
+#[derive(Deserialize)]
+pub(super) struct App {
+    pub id: AppId,
+    pub slug: String,
+    pub owner: Account,
+    pub permissions: Permissions,
+    pub events: Vec<String>,
+    pub html_url: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Account {
+    pub login: Login,
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Installation {
+    pub account: Account,
+    pub html_url: String,
+    pub suspended_at: Option<String>,
+    pub permissions: Permissions,
+}
+
+/// `GET /app/hook/config` (<https://docs.github.com/en/rest/apps/webhooks>).
+#[derive(Deserialize)]
+pub(super) struct Hook {
+    #[serde(default)]
+    pub url: String,
+    #[serde(default)]
+    pub content_type: String,
+}
+
+pub(super) struct RepositoryFacts {
+    pub name: RepoName,
+    pub installation: Fetched<Option<InstallationId>>,
+    pub configuration: Fetched<Configuration>,
+    pub required: Fetched<Vec<Required>>,
+    pub branch: String,
+}
+
+pub(super) enum Configuration {
+    None,
+    Broken(Vec<ConfigError>),
+    Valid(Box<Policy>, OnlineFindings),
+}
+
+/// A check that a branch requires.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Required {
+    pub context: String,
+    /// Whose it must be. -1 stands for anybody in classic protection.
+    #[serde(alias = "app_id")]
+    pub integration_id: Option<i64>,
+}
+
+impl Facts {
+    pub async fn of_app(github: &Github, expected: &Expected) -> Self {
+        let app = github.client(None).fetch::<App>("/app").await;
+        let unasked = || "it was not asked".to_owned();
+        Self {
+            expected: expected.clone(),
+            key: github.key_is_taken(),
+            clock: github.clock_is_right(),
+            app,
+            installations: Err(unasked()),
+            requests: Err(unasked()),
+            hook: Err(unasked()),
+            attempts: Err(unasked()),
+            redelivered: Redelivered::NotAsked,
+            repository: None,
+        }
+    }
+
+    pub async fn ask_further(&mut self, github: &Github, repository: Option<&RepoName>) {
+        let client = github.client(None);
+        let (installations, requests, hook, attempts) = futures::join!(
+            client.fetch("/app/installations?per_page=100"),
+            registration::requests(&client),
+            client.fetch("/app/hook/config"),
+            client.fetch::<Vec<DeliveryAttempt>>("/app/hook/deliveries?per_page=100"),
+        );
+        self.installations = said(installations);
+        self.requests = said(requests);
+        self.hook = said(hook);
+        self.attempts = said(attempts);
+        if let (Ok([newest, ..]), Arrives::Answered) = (self.attempts.as_deref(), self.expected.arrives) {
+            self.redelivered = redeliver(&client, newest).await;
+        }
+        if let Some(name) = repository {
+            self.repository = Some(Box::pin(RepositoryFacts::of(github, name)).await);
+        }
+    }
+
+    /// The App's own settings.
+    pub fn settings(&self) -> Option<String> {
+        let app = self.app.as_ref().ok()?;
+        // `html_url` is the App's public page, on the same host.
+        let web = app.html_url.split("/apps/").next()?;
+        Some(match app.owner.kind.as_str() {
+            "Organization" => format!("{web}/organizations/{}/settings/apps/{}", app.owner.login, app.slug),
+            _ => format!("{web}/settings/apps/{}", app.slug),
+        })
+    }
+}
+
+fn said<T>(answer: Result<T, Error>) -> Fetched<T> {
+    answer.map_err(|error| error.to_string())
+}
+
+/// An attempt, and whether it has ended.
+#[derive(Deserialize)]
+struct Shown {
+    #[serde(flatten)]
+    attempt: DeliveryAttempt,
+    status: String,
+}
+
+/// Asks for the newest delivery again, which changes nothing where it had arrived, and looks how that is answered.
+async fn redeliver(client: &Client, newest: &DeliveryAttempt) -> Redelivered {
+    if let Err(error) = client.redeliver(newest.id).await {
+        return Redelivered::Refused(error.to_string());
+    }
+    let until = tokio::time::Instant::now() + SHOWS_WITHIN.to_std().unwrap_or_default();
+    loop {
+        let log = client.fetch::<Vec<Shown>>("/app/hook/deliveries?per_page=30").await.unwrap_or_default();
+        let is_again =
+            |it: &&Shown| it.attempt.guid == newest.guid && it.attempt.id > newest.id && it.status != "pending";
+        if let Some(again) = log.iter().find(is_again) {
+            return Redelivered::Answered(again.attempt.status_code);
+        }
+        if tokio::time::Instant::now() > until {
+            return Redelivered::NotSeen;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+impl RepositoryFacts {
+    async fn of(github: &Github, name: &RepoName) -> Self {
+        let installation = said(github.client(None).installation_of(name).await);
+        let unseen = || "the App does not see the repository".to_owned();
+        let Ok(Some(id)) = installation else {
+            let (configuration, required) = (Err(unseen()), Err(unseen()));
+            return Self { name: name.clone(), installation, configuration, required, branch: String::new() };
+        };
+        let client = github.client(Some(id));
+        let configuration = said(configuration(github, &client, name).await);
+        let (branch, required) = match said(required(&client, name).await) {
+            Ok((branch, required)) => (branch, Ok(required)),
+            Err(reason) => (String::new(), Err(reason)),
+        };
+        Self { name: name.clone(), installation, configuration, required, branch }
+    }
+}
+
+/// The configuration on the default branch, as `check-config --online` judges it.
+async fn configuration(github: &Github, client: &Client, name: &RepoName) -> Result<Configuration, Error> {
+    let observer = Observer::new(github.clone());
+    let governing = observer.governing(client, name).await?;
+    let Some(own) = &governing.repository else { return Ok(Configuration::None) };
+    let organisation = governing.organisation.as_ref().map(|(file, text)| Source::new(file, text));
+    let own = Some(Source::new(super::super::observe::CONFIGURATION, own));
+    let loaded = match config::load(organisation, own) {
+        Ok(loaded) => loaded,
+        Err(errors) => return Ok(Configuration::Broken(errors.as_slice().to_vec())),
+    };
+    let survey = observer.survey(client, name, &loaded.policy).await?;
+    let mut found = config::online(organisation, own, &loaded.policy, &survey);
+    found.warnings.splice(..0, loaded.warnings);
+    Ok(Configuration::Valid(Box::new(loaded.policy), found))
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    default_branch: String,
+}
+
+#[derive(Deserialize)]
+struct Rule {
+    #[serde(rename = "type")]
+    kind: String,
+    parameters: Option<Parameters>,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    #[serde(default)]
+    required_status_checks: Vec<Required>,
+}
+
+#[derive(Deserialize)]
+struct Branch {
+    protection: Option<Protection>,
+}
+
+#[derive(Deserialize)]
+struct Protection {
+    required_status_checks: Option<Classic>,
+}
+
+#[derive(Deserialize)]
+struct Classic {
+    #[serde(default)]
+    checks: Vec<Required>,
+}
+
+/// The default branch, and the checks that it requires: by rulesets, and by classic protection, which the branch itself
+/// tells (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
+async fn required(client: &Client, name: &RepoName) -> Result<(String, Vec<Required>), Error> {
+    let base = path::repo(name);
+    let branch = client.get::<Repository>(&base).await?.default_branch;
+    let escaped = path::escape_path(&branch);
+    let rules = client.fetch::<Vec<Rule>>(&format!("{base}/rules/branches/{escaped}?per_page=100")).await?;
+    let by_rules = rules.into_iter().filter(|rule| rule.kind == "required_status_checks");
+    let mut required: Vec<_> =
+        by_rules.filter_map(|rule| rule.parameters).flat_map(|parameters| parameters.required_status_checks).collect();
+    let branch_itself = client.fetch::<Branch>(&format!("{base}/branches/{escaped}")).await.or_absent()?;
+    let classic = branch_itself.and_then(|branch| branch.protection?.required_status_checks);
+    required.extend(classic.into_iter().flat_map(|classic| classic.checks));
+    Ok((branch, required))
+}

@@ -1,0 +1,157 @@
+//! Whether Loopgate can work: what GitHub tells of the App, its webhook, its installations and a repository, compared with
+//! what is needed.
+//!
+//! [`Facts`] are asked for once. Each check is a function of them, and stands in a table; it finds nothing, or what is
+//! wrong with the remedy.
+
+mod app;
+mod facts;
+mod repository;
+mod webhook;
+
+use serde::Serialize;
+
+use super::Github;
+use facts::Facts;
+pub use facts::{Arrives, Expected};
+use loopgate_core::RepoName;
+
+/// What came of an examination.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Examination {
+    /// In the order of the checks; those that cannot be made after others failed are left out.
+    pub lines: Vec<Line>,
+}
+
+impl Examination {
+    /// Whether something keeps Loopgate from working.
+    pub fn found_a_fault(&self) -> bool {
+        self.lines.iter().any(|line| line.outcome == Outcome::Fault)
+    }
+}
+
+/// One check, or one thing that it found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    pub check: &'static str,
+    pub outcome: Outcome,
+    /// What is so. It may quote what others wrote.
+    pub message: String,
+    /// What to do about it; none where nothing is to be done.
+    pub remedy: Option<String>,
+    /// Where that is done.
+    pub link: Option<String>,
+}
+
+/// What a check comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Healthy,
+    /// GitHub does not say, or there is nothing to tell by yet.
+    Unknown,
+    /// It may be meant.
+    Warning,
+    Fault,
+}
+
+/// What a check found.
+struct Finding {
+    outcome: Outcome,
+    message: String,
+    remedy: String,
+    link: Option<String>,
+}
+
+impl Finding {
+    fn new(outcome: Outcome, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { outcome, message: message.into(), remedy: remedy.into(), link: None }
+    }
+
+    fn fault(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(Outcome::Fault, message, remedy)
+    }
+
+    fn warning(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(Outcome::Warning, message, remedy)
+    }
+
+    /// What could not be asked for.
+    fn unknown(what: &str, reason: &str) -> Self {
+        Self::new(Outcome::Unknown, format!("GitHub does not say {what}: {reason}"), "ask again later")
+    }
+
+    fn at(self, link: impl Into<String>) -> Self {
+        Self { link: Some(link.into()), ..self }
+    }
+}
+
+/// A check: its name, what is so where it finds nothing, and what finds.
+struct Check {
+    name: &'static str,
+    healthy: &'static str,
+    find: fn(&Facts) -> Vec<Finding>,
+}
+
+const fn check(name: &'static str, healthy: &'static str, find: fn(&Facts) -> Vec<Finding>) -> Check {
+    Check { name, healthy, find }
+}
+
+/// Without this the others have nothing to go by.
+const FIRST: [Check; 2] = [
+    check("clock", "this machine's clock agrees with GitHub's", app::clock),
+    check("app", "GitHub answers, and takes the App's key", app::reached),
+];
+
+const OF_APP: [Check; 8] = [
+    check("permissions", "the App asks for all permissions that are needed", app::permissions),
+    check("events", "the App subscribes to all events that are needed", app::events),
+    check("installations", "the App is installed, and nothing suspends it", app::installations),
+    check("accepted-permissions", "every installation has what the App asks for", app::accepted),
+    check("installation-requests", "nobody waits for the App to be installed", app::requests),
+    check("webhook-address", "webhooks go to this server", webhook::address),
+    check("deliveries", "the last deliveries were accepted", webhook::deliveries),
+    check("redelivery", "the newest delivery was sent again, and arrived", webhook::redelivery),
+];
+
+const OF_REPOSITORY: [Check; 4] = [
+    check("repository", "the App sees the repository", repository::reached),
+    check(
+        "configuration",
+        "its configuration is right, and the people and teams in it are known",
+        repository::configuration,
+    ),
+    check("required-checks", "its default branch requires our checks, of our App", repository::required),
+    check("agent", "whoever is asked to fix can hear it", repository::agent),
+];
+
+/// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook again.
+pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Examination {
+    let mut facts = Facts::of_app(github, expected).await;
+    let mut lines = told(&FIRST, &facts);
+    if facts.app.is_ok() {
+        facts.ask_further(github, repository).await;
+        lines.extend(told(&OF_APP, &facts));
+        if facts.repository.is_some() {
+            lines.extend(told(&OF_REPOSITORY, &facts));
+        }
+    }
+    Examination { lines }
+}
+
+fn told(checks: &[Check], facts: &Facts) -> Vec<Line> {
+    let line = |check: &Check| {
+        let found = (check.find)(facts);
+        let name = check.name;
+        if found.is_empty() {
+            let (message, remedy, link) = (check.healthy.to_owned(), None, None);
+            return vec![Line { check: name, outcome: Outcome::Healthy, message, remedy, link }];
+        }
+        let line = |Finding { outcome, message, remedy, link }| {
+            let remedy = Some(remedy).filter(|remedy| !remedy.is_empty());
+            Line { check: name, outcome, message, remedy, link }
+        };
+        found.into_iter().map(line).collect()
+    };
+    checks.iter().flat_map(line).collect()
+}

@@ -1,0 +1,132 @@
+//! One repository: whether it is looked after, and whether what is said of it holds anybody back.
+
+use super::{
+    Finding, Outcome,
+    facts::{Configuration, Facts, RepositoryFacts, Required},
+};
+use loopgate_core::{
+    observed::{CheckScope, OwnCheck},
+    policy::{ConfigError, Fixer},
+};
+
+/// Agents that answer to people with write access only: comments of Apps start no run of theirs
+/// (<https://docs.github.com/en/copilot/how-tos/use-copilot-agents/coding-agent/review-copilot-prs>).
+const DEAF_TO_APPS: [&str; 6] =
+    ["copilot", "copilot-swe-agent", "codex", "chatgpt-codex-connector", "amazon-q-developer", "amazon-q"];
+
+pub(super) fn reached(facts: &Facts) -> Vec<Finding> {
+    let Some(repository) = &facts.repository else { return Vec::new() };
+    match &repository.installation {
+        Ok(Some(_)) => Vec::new(),
+        Ok(None) => {
+            let message = format!("the App does not see {}", repository.name);
+            let remedy = "install it on the account, or add the repository to those that the installation may see";
+            let finding = Finding::fault(message, remedy);
+            vec![match &facts.app {
+                Ok(app) => finding.at(format!("{}/installations/new", app.html_url)),
+                Err(_) => finding,
+            }]
+        }
+        Err(reason) => vec![Finding::unknown("whether the App sees the repository", reason)],
+    }
+}
+
+pub(super) fn configuration(facts: &Facts) -> Vec<Finding> {
+    let Some(repository) = seen(facts) else { return Vec::new() };
+    let told = |outcome: Outcome| {
+        move |error: &ConfigError| {
+            let message = format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message);
+            Finding::new(outcome, message, error.hint.clone().unwrap_or_default())
+        }
+    };
+    match &repository.configuration {
+        Err(reason) => vec![Finding::unknown("what its configuration is", reason)],
+        Ok(Configuration::None) => {
+            let message =
+                format!("{} has no .github/loopgate.yml on its default branch: nothing is done there", repository.name);
+            vec![Finding::fault(message, "write one with `loopgate init`, and merge it")]
+        }
+        Ok(Configuration::Broken(errors)) => errors.iter().map(told(Outcome::Fault)).collect(),
+        Ok(Configuration::Valid(_, found)) => {
+            let errors = found.errors.iter().map(told(Outcome::Fault));
+            errors.chain(found.warnings.iter().map(told(Outcome::Warning))).collect()
+        }
+    }
+}
+
+/// The repository, where the App sees it.
+fn seen(facts: &Facts) -> Option<&RepositoryFacts> {
+    facts.repository.as_ref().filter(|repository| matches!(repository.installation, Ok(Some(_))))
+}
+
+pub(super) fn required(facts: &Facts) -> Vec<Finding> {
+    let (Some(repository), Ok(app)) = (seen(facts), &facts.app) else { return Vec::new() };
+    let required = match &repository.required {
+        Ok(required) => required,
+        Err(reason) => return vec![Finding::unknown("which checks its default branch requires", reason)],
+    };
+    let ours = i64::try_from(app.id.get()).ok();
+    let names = OwnCheck::ALL.map(|check| check.name(&CheckScope::DefaultBranch));
+    let mut found = Vec::new();
+    for name in &names {
+        let here: Vec<&Required> = required.iter().filter(|check| check.context == *name).collect();
+        match here.as_slice() {
+            [] => {
+                let message =
+                    format!("{} does not require `{name}`: it can be merged whatever that says", repository.branch);
+                found.push(Finding::warning(
+                    message,
+                    format!("require `{name}` in the branch's ruleset, of the App {}", app.slug),
+                ));
+            }
+            // One that is pinned is enough: all rules hold.
+            checks if checks.iter().any(|check| check.integration_id == ours) => {}
+            checks => {
+                let pinned = checks.iter().find_map(|check| check.integration_id.filter(|id| *id >= 0));
+                let message = match pinned {
+                    Some(other) => format!(
+                        "{} requires `{name}` of another App ({other}), so it waits for ever",
+                        repository.branch
+                    ),
+                    None => {
+                        format!("{} requires `{name}` of anybody: whoever may push can report it", repository.branch)
+                    }
+                };
+                found.push(Finding::fault(
+                    message,
+                    format!("choose {} as its expected source in the branch's rules", app.slug),
+                ));
+            }
+        }
+    }
+    let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let others = required.iter().filter(|check| !names.contains(&check.context));
+    for check in others {
+        if let Some(meant) = names.iter().find(|name| letters(name) == letters(&check.context)) {
+            let message = format!("{} requires `{}`, which nobody reports", repository.branch, check.context);
+            found.push(Finding::fault(message, format!("write it as `{meant}`")));
+        }
+    }
+    found
+}
+
+pub(super) fn agent(facts: &Facts) -> Vec<Finding> {
+    let Some(Ok(Configuration::Valid(policy, _))) = seen(facts).map(|repository| &repository.configuration) else {
+        return Vec::new();
+    };
+    let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
+    let deaf = fixers.filter_map(|fixer| match fixer {
+        Fixer::Mention(login) => Some(login),
+        _ => None,
+    });
+    let deaf = deaf.filter(|login| {
+        DEAF_TO_APPS.iter().any(|deaf| login.as_str().trim_end_matches("[bot]").eq_ignore_ascii_case(deaf))
+    });
+    let found = deaf.map(|login| {
+        let message = format!("`{login}` is asked to fix by a comment, and answers no comment of an App");
+        let remedy = "let a workflow start it (`fixer: { kind: dispatch, workflow: … }`), or let it work before the push \
+                      with `loopgate mcp`";
+        Finding::fault(message, remedy)
+    });
+    found.collect()
+}

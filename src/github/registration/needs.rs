@@ -1,0 +1,110 @@
+//! What Loopgate asks GitHub for, and what each of it is good for: the manifest, `loopgate doctor` and README.md's table
+//! say the same.
+
+use serde::{Deserialize, Serialize};
+
+/// How much of a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    Read,
+    Write,
+    /// Above what Loopgate asks for anywhere.
+    Admin,
+}
+
+impl Access {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A permission, and the events that take it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Need {
+    /// GitHub's key.
+    pub permission: &'static str,
+    /// As GitHub's settings name it.
+    pub name: &'static str,
+    pub access: Access,
+    /// What does not work without it.
+    pub without: &'static str,
+    /// What is subscribed to on its ground. Events of installations come unasked, and a manifest that names them is
+    /// refused (<https://docs.github.com/en/webhooks/webhook-events-and-payloads>).
+    pub events: &'static [&'static str],
+}
+
+const fn need(
+    (permission, name): (&'static str, &'static str),
+    access: Access,
+    without: &'static str,
+    events: &'static [&'static str],
+) -> Need {
+    Need { permission, name, access, without, events }
+}
+
+/// All of them.
+pub const NEEDS: [Need; 9] = [
+    need(("contents", "Contents"), Access::Write, "attempts are not counted; without reading nothing works", &["push"]),
+    need(
+        ("pull_requests", "Pull requests"),
+        Access::Write,
+        "nobody is requested to review; without reading nothing works",
+        &["pull_request", "pull_request_review", "pull_request_review_comment"],
+    ),
+    need(("issues", "Issues"), Access::Write, "approvals and commands are heard late or never", &["issue_comment"]),
+    need(
+        ("checks", "Checks"),
+        Access::Write,
+        "there is nothing for branch protection to require",
+        &["check_run", "check_suite"],
+    ),
+    need(
+        ("actions", "Actions"),
+        Access::Write,
+        "`run:` checks bring no evidence, or are not run again",
+        &["workflow_run"],
+    ),
+    need(
+        ("statuses", "Commit statuses"),
+        Access::Read,
+        "`from:` checks that are commit statuses are not seen",
+        &["status"],
+    ),
+    need(
+        ("members", "Members (organisation)"),
+        Access::Read,
+        "gates whose approvers are a team stay closed",
+        &["membership", "organization", "team"],
+    ),
+    need(("merge_queues", "Merge queues"), Access::Read, "a merge queue waits until it gives up", &["merge_group"]),
+    need(("metadata", "Metadata"), Access::Read, "nothing works", &["repository"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const README: &str = include_str!("../../../README.md");
+
+    #[test]
+    fn the_readme_asks_for_the_same() {
+        let rows: Vec<&str> = README.lines().filter(|line| line.starts_with("| ")).collect();
+        for need in NEEDS {
+            let row = format!("| {} | {} |", need.name, need.access.as_str());
+            assert!(rows.iter().any(|line| line.starts_with(&row)), "README.md has no row `{row}`");
+        }
+        let (_, rest) = README.split_once("Subscribe to: *").expect("a list of events");
+        let (listed, _) = rest.split_once("*.").expect("its end");
+        let listed = listed.to_lowercase().replace(['\n', ' '], "_");
+        let mut listed: Vec<_> = listed.split(",_").collect();
+        let mut asked: Vec<_> = NEEDS.iter().flat_map(|need| need.events).copied().collect();
+        listed.sort_unstable();
+        asked.sort_unstable();
+        assert_eq!(listed, asked);
+    }
+}
