@@ -28,6 +28,7 @@ mod observe;
 mod paging;
 mod path;
 mod reconcile;
+mod recorded_loop;
 mod resolve;
 mod retry;
 mod secret;
@@ -56,6 +57,7 @@ pub use observe::{
     Governing, LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
+pub use recorded_loop::LoopReader;
 pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;

@@ -36,7 +36,7 @@ pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app, readiness};
 pub use operating::{GUARD, Replay, ResyncOf};
 pub use pages::ReadinessCheck;
-pub use reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved};
+pub use reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Standing, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal};
 pub use signature::{BadSignature, Signatures};
 pub use storage::{DeadLetter, DeliveryId, Key, StoreError};

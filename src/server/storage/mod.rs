@@ -6,6 +6,7 @@
 //! does is written once, in SQL that both databases understand: an embedded SQLite file for one process, or a PostgreSQL
 //! server for any number of them.
 
+mod index;
 mod names;
 mod postgres;
 mod read;
@@ -35,7 +36,11 @@ use self::{
     sql::{Connection, On, PerDatabase, Query, Row},
     sqlite::SqliteFile,
 };
-pub(super) use self::{read::Store, write::Writer};
+pub(super) use self::{
+    index::{IndexCounts, IndexFilter, IndexedLoop},
+    read::Store,
+    write::Writer,
+};
 use super::reconciler::{LookOutcome, Requeue};
 use crate::github::{
     DeliveryAttempt, Fence, ListedPull, Secret, Seen, WorkClass,
