@@ -33,7 +33,7 @@ fn embed_templates() -> io::Result<()> {
     let mut files = Vec::new();
     collect_files(&root, &mut files)?;
     files.sort();
-    let mut table = "const EMBEDDED: &[(&str, &str)] = &[\n".to_owned();
+    let mut table = "pub(super) const EMBEDDED: &[(&str, &str)] = &[\n".to_owned();
     for file in files {
         let below: Vec<_> =
             file.strip_prefix(&root).unwrap_or(&file).iter().map(|part| part.to_string_lossy()).collect();

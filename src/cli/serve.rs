@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 use super::{CliError, CommandResult, exit, runtime};
 use crate::{
     channels::Channels,
-    github::{ApiUrl, AppCredentials, Credentials, ErrorKind, Github, Setup, SystemClock, webhook::OwnApp},
+    github::{ApiUrl, AppCredentials, Credentials, ErrorKind, Github, LoopReader, Setup, SystemClock, webhook::OwnApp},
     server::{GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
 };
 
@@ -86,7 +86,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     let mut current = config.clone();
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
-    let server = server.recovering(github.clone());
+    let server = server.recovering(github.clone()).showing(LoopReader::new(github.clone(), seal.clone()));
     let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     let learned = async {

@@ -6,10 +6,7 @@ use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 
 use super::{
-    Client, Github, GithubObjects, Looked, Reconcile, ReconcileRequest,
-    error::OrAbsent as _,
-    objects::told,
-    path,
+    Client, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, error::OrAbsent as _, objects::told, path,
 };
 use crate::{
     refs::{GitObjects as _, RefName, RefsError, Seal, StateStore},
@@ -112,7 +109,8 @@ impl LoopReader {
         let seal = self.seal.as_ref().map(|seal| seal.of(repository, number));
         let store = StateStore::new(&objects, name).sealed(seal);
         let Some((state, history)) = store.recorded(commit).await? else { return Ok(None) };
-        let newest = state.attempts.iter().rev().take(MOST_ATTEMPTS).map(|attempt| attempt.number);
+        let mut newest: Vec<u32> = state.attempts.iter().map(|attempt| attempt.number).collect();
+        newest.drain(..newest.len().saturating_sub(MOST_ATTEMPTS));
         let documents = stream::iter(newest).map(async |number| (number, store.recorded_attempt(commit, number).await));
         let documents: Vec<_> = documents.buffered(MOST_ATTEMPTS).collect().await;
         let mut attempts = BTreeMap::new();

@@ -80,8 +80,9 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use dashboard::{
-    Budget, DeadLetterRow, Filter, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview,
-    Page, Queue, RecordedLoop, Repositories, STYLE, SavedState, Verdict as CheckVerdict,
+    Budget, DeadLetterRow, Filter, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations,
+    Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState, Verdict as CheckVerdict, age, shortened,
+    work_class,
 };
 pub use explain::Explanation;
 pub use export::executable_feedback;
@@ -108,6 +109,7 @@ pub use terminal::{Colour, notes, report as terminal_report};
 pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
 pub use what_if::what_if;
+pub use words::moment;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.

@@ -111,7 +111,8 @@ pub(super) async fn secured(mut response: Response) -> Response {
         ),
     ];
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, value);
+        // The dashboard's pages have a policy of their own.
+        response.headers_mut().entry(name).or_insert(value);
     }
     response
 }

@@ -13,6 +13,7 @@
 
 mod clock;
 mod config;
+mod dashboard;
 mod dirty;
 mod github_reconciler;
 mod groups;

@@ -12,6 +12,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinHandle, JoinSet},
 };
+use uuid::Uuid;
 
 use super::{
     clock::Clock,
@@ -28,7 +29,7 @@ use super::{
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Rest, Shared, Worker},
 };
-use crate::github::{Github, Secret, SystemClock, webhook::OwnApp};
+use crate::github::{Github, LoopReader, Secret, SystemClock, webhook::OwnApp};
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
@@ -46,6 +47,7 @@ pub struct Server {
     rng: fastrand::Rng,
     checks: Vec<(&'static str, ReadinessCheck)>,
     recovery: Option<Github>,
+    loops: Option<LoopReader>,
 }
 
 /// Why a server did not start.
@@ -68,6 +70,7 @@ impl Server {
             rng: fastrand::Rng::new(),
             checks: Vec::new(),
             recovery: None,
+            loops: None,
         }
     }
 
@@ -98,6 +101,11 @@ impl Server {
     /// Asks this GitHub for what no webhook has told: at start, and regularly then.
     pub fn recovering(self, github: Github) -> Self {
         Self { recovery: Some(github), ..self }
+    }
+
+    /// Reads loops of this GitHub for the dashboard's pages.
+    pub fn showing(self, loops: LoopReader) -> Self {
+        Self { loops: Some(loops), ..self }
     }
 
     /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.
@@ -152,6 +160,8 @@ impl Server {
             readiness: readiness.clone(),
             checks: self.checks,
             recovery: recovery.clone(),
+            loops: self.loops,
+            form_token: Uuid::new_v4().simple().to_string(),
         };
         let app = pages::admin(Arc::new(admin_pages));
         listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));

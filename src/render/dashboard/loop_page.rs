@@ -233,12 +233,7 @@ impl LoopPage {
     }
 
     /// What the state tells.
-    fn of_state(
-        state: &LoopState,
-        recorded: Option<&RecordedLoop>,
-        number: PrNumber,
-        repository: &RepoName,
-    ) -> Self {
+    fn of_state(state: &LoopState, recorded: Option<&RecordedLoop>, number: PrNumber, repository: &RepoName) -> Self {
         let page = format!("/{repository}/pull/{number}");
         let saved = |saved: &SavedState| SavedRow {
             sha: saved.sha.to_string(),

@@ -18,8 +18,8 @@ use super::templates::EMBEDDED;
 
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 pub use open_loop::OpenLoop;
-pub use operations::{Budget, DeadLetterRow, Operations, Queue, Verdict};
-pub use overview::{Filter, ListedLoop, Overview, Repositories};
+pub use operations::{Budget, DeadLetterRow, Operations, Queue, Verdict, work_class};
+pub use overview::{Filter, ListedLoop, Overview, Repositories, age, shortened};
 pub use repository::{MemoryPage, MetricsPage};
 
 /// The one style sheet of all pages.
@@ -34,9 +34,9 @@ pub trait Page: Serialize + JsonSchema {
     fn html(&self) -> String {
         let template = PAGES.get_template(Self::TEMPLATE);
         // The tests render every page, so this is a defect; the text says so instead of the server falling over.
-        template
-            .and_then(|template| template.render(Serde(self)))
-            .unwrap_or_else(|error| format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string())))
+        template.and_then(|template| template.render(Serde(self))).unwrap_or_else(|error| {
+            format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string()))
+        })
     }
 
     /// As JSON.
@@ -58,8 +58,6 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.set_auto_escape_callback(|_| AutoEscape::Html);
-    pages.set_trim_blocks(true);
-    pages.set_lstrip_blocks(true);
     for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".html")) {
         pages.add_template(name, source).expect("embedded templates parse: a test renders each of them");
     }

@@ -85,7 +85,9 @@ impl OpenLoop {
             attempt: view.attempt,
             max_attempts: view.max_attempts,
             score: view.evaluation.score,
-            since: who.since.unwrap_or_else(|| seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))),
+            since: who
+                .since
+                .unwrap_or_else(|| seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))),
         }
     }
 }

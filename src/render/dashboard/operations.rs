@@ -58,6 +58,16 @@ pub struct DeadLetterRow {
     pub died: String,
 }
 
+/// Who waits for work of a class, by its number.
+pub const fn work_class(class: usize) -> &'static str {
+    match class {
+        0 => "a person",
+        1 => "an author or agent",
+        2 => "nobody yet: checks went on",
+        _ => "nobody: something spread",
+    }
+}
+
 impl Page for Operations {
     const TEMPLATE: &'static str = "dashboard/operations.html";
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{OpenLoop, Page};
 use crate::render::{
-    fit::{Shorten, Shortened},
+    fit::{Shorten, Shortened, fit},
     words,
 };
 use loopgate_core::{PrNumber, RepoName, Timestamp, deciding::Part};
@@ -107,15 +107,11 @@ impl Overview {
 impl Filter {
     /// The filter as the end of an address, without the part.
     fn query(&self) -> String {
-        let named = [
-            ("repository", &self.repository),
-            ("person", &self.person),
-            ("me", &self.me),
-            ("agent", &self.agent),
-        ];
+        let named =
+            [("repository", &self.repository), ("person", &self.person), ("me", &self.me), ("agent", &self.agent)];
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in named {
-            value.as_deref().inspect(|value| drop(query.append_pair(name, value)));
+            query.extend_pairs(value.iter().map(|value| (name, value)));
         }
         let query = query.finish();
         if query.is_empty() { query } else { format!("&{query}") }
@@ -131,6 +127,13 @@ impl Shorten for Overview {
         self.link();
         Shortened::Yes
     }
+}
+
+/// The list, shortened until its page has at most `limit` bytes.
+pub fn shortened(mut overview: Overview, limit: usize) -> Overview {
+    // Without a loop it is far below any limit.
+    let _ = fit(&mut overview, limit, Page::html);
+    overview
 }
 
 impl Page for Overview {
@@ -181,7 +184,7 @@ const fn title(part: Part) -> &'static str {
 }
 
 /// How long ago, in its largest unit.
-pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
+pub fn age(since: Timestamp, now: Timestamp) -> String {
     let minutes = (now - since).num_minutes().max(0);
     match (minutes, minutes / 60, minutes / 1_440) {
         (minutes, 0, _) => format!("{minutes} min"),

@@ -13,7 +13,8 @@ use loopgate_core::{
     state::{
         WordSource,
         history::{
-            ArtifactCreated, CommandRun, Escalated, Event, EventStatus, GateInvalidated, HistoryLine, OwnCommand, Resumed,
+            ArtifactCreated, CommandRun, Escalated, Event, EventStatus, GateInvalidated, HistoryLine, OwnCommand,
+            Resumed,
         },
     },
 };

@@ -27,7 +27,8 @@ pub(in crate::server) struct IndexedLoop {
 /// How many loops wait for whom, and since when the oldest does.
 pub(in crate::server) type IndexCounts = Vec<(Part, u64, Timestamp)>;
 
-const WHERE: &str = "($1 = '' OR repository = $1) AND ($2 = '' OR author = $2 OR replace(who, ' ' || $2 || ' ', '') <> who)
+const WHERE: &str =
+    "($1 = '' OR repository = $1) AND ($2 = '' OR author = $2 OR replace(who, ' ' || $2 || ' ', '') <> who)
     AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)";
 
 static COUNTS: LazyLock<String> =

@@ -31,15 +31,13 @@ use sqlx::{
 };
 use tokio::task::JoinSet;
 
+#[cfg(test)]
+pub(super) use self::index::sample;
+pub(super) use self::{index::IndexFilter, read::Store, write::Writer};
 use self::{
     postgres::{POLL, PostgresFence, PostgresServer},
     sql::{Connection, On, PerDatabase, Query, Row},
     sqlite::SqliteFile,
-};
-pub(super) use self::{
-    index::{IndexCounts, IndexFilter, IndexedLoop},
-    read::Store,
-    write::Writer,
 };
 use super::reconciler::{LookOutcome, Requeue};
 use crate::github::{

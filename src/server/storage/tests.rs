@@ -341,7 +341,7 @@ async fn stands(kept: &Kept, work: &TargetWork) -> bool {
 }
 
 async fn looked(kept: &mut Kept, number: u64, standing: Standing) {
-    kept.one(delivery(&format!("{number} {standing:?}")[..20].replace(' ', "-"), number, vec![])).await;
+    kept.one(delivery(&Uuid::new_v4().to_string(), number, vec![])).await;
     kept.settle(number, WorkEnd::Done(LookOutcome { standing, ..Requeue::OnEvent.into() })).await;
 }
 

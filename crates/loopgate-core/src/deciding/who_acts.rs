@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Decision, NextAction};
 use crate::{
     failure::Blame,
+    gate::GateReport,
     ids::{Login, TeamSlug, Timestamp},
     observed::{Lifecycle, PullRequest},
     policy::{Policy, Recipient},
@@ -85,6 +86,14 @@ pub struct WhoActs {
     pub since: Option<Timestamp>,
 }
 
+impl WhoActs {
+    /// Adds those who can open a gate.
+    fn add(&mut self, gate: &GateReport) {
+        self.people.extend(gate.eligible.people.iter().cloned());
+        self.teams.extend(gate.eligible.teams.keys().cloned());
+    }
+}
+
 /// Who acts next on a pull request; none once it is over.
 pub fn who_acts(decision: &Decision, pull_request: &PullRequest, policy: &Policy) -> Option<WhoActs> {
     let state = &decision.next;
@@ -117,19 +126,20 @@ pub fn who_acts(decision: &Decision, pull_request: &PullRequest, policy: &Policy
         (Part::Fixer, _) => who.since = state.attempts.last().map(|attempt| attempt.at),
         (Part::Human, _) => {
             who.since = state.blocked.as_ref().map(|call| call.since);
-            policy.escalation.notify.iter().for_each(|recipient| match recipient {
-                Recipient::User(login) => drop(who.people.insert(login.clone())),
-                Recipient::Team(team) => drop(who.teams.insert(team.clone())),
-                Recipient::GateApprovers(_) => {}
-            });
+            for recipient in decision.view.escalation.iter().flat_map(|call| &call.recipients) {
+                match recipient {
+                    Recipient::User(login) => who.people.extend([login.clone()]),
+                    Recipient::Team(team) => who.teams.extend([team.clone()]),
+                    Recipient::GateApprovers(name) => {
+                        decision.view.gates.iter().filter(|gate| gate.name == *name).for_each(|gate| who.add(gate));
+                    }
+                }
+            }
         }
         (Part::Approver, NextAction::WaitForApproval { gate }) => {
             who.since = state.gates.get(gate).and_then(|gate| gate.waiting_since);
             // Whoever opens any of the closed gates is waited for.
-            for closed in decision.view.gates.iter().filter(|gate| gate.is_closed()) {
-                who.people.extend(closed.eligible.people.iter().cloned());
-                who.teams.extend(closed.eligible.teams.keys().cloned());
-            }
+            decision.view.gates.iter().filter(|gate| gate.is_closed()).for_each(|gate| who.add(gate));
         }
         (Part::Reviewer, _) => {
             who.people.clone_from(&pull_request.requested_users);
