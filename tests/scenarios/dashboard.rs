@@ -122,9 +122,7 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
         format!("/{repo}/memory"),
         format!("/{repo}/pull/99"),
     ];
-    let driven = tokio::task::spawn_blocking(move || {
-        let mut command = Command::new("node");
-        command.arg(script).arg(world.admin_url()).args(pages).status()
-    });
+    let url = world.admin_url();
+    let driven = tokio::task::spawn_blocking(move || Command::new("node").arg(script).arg(url).args(pages).status());
     assert!(driven.await.expect("no panic").expect("node").success(), "the browser found something");
 }
