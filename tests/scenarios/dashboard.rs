@@ -53,7 +53,7 @@ fn named(part: &str, pr: &Pr) -> (String, u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_shows_what_the_pull_requests_show() {
-    let world = World::quick(Some("6h")).await;
+    let world = World::quick(Some("6")).await;
     let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", CONFIGURATION)]).await;
     let login =

@@ -89,6 +89,15 @@ impl Notice {
         Self { schema: "loopgate.notice/v1", title: "Not now", error: open_loop::short(reason) }
     }
 
+    /// It was asked for by a name that a stranger may have registered.
+    pub fn foreign_name() -> Self {
+        let error =
+            "These pages answer to an IP address, to localhost, and to names inside a private network: whoever \
+                     owns another name could read them in your browser."
+                .to_owned();
+        Self { schema: "loopgate.notice/v1", title: "Not by this name", error }
+    }
+
     /// A form was sent from elsewhere, or from a page of before this server began.
     pub fn foreign_form() -> Self {
         let error = "This form is not from a page of this server as it runs now. Load the page again.".to_owned();

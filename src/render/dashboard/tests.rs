@@ -46,10 +46,10 @@ fn who_acts_is_said_of_every_situation() {
     approver: decide the gate (acme/security) Checks pass; the security gate is closed — a member of team acme/security decides
     merger: merge () All green — ready to merge
     author: push a fix (alice) Attempt 1 of 3 failed: unit — alice fixes it and pushes
-    human: decide (acme/maintainers) Blocked: tests that passed before fail now — dana and acme/maintainers decide
+    human: decide (dana, acme/maintainers) Blocked: tests that passed before fail now — dana and acme/maintainers decide
     author: push the next capability (alice) 3 of 5 capabilities are done — alice goes on
     nobody: take the loop up again () Merged by dana after 4 attempts
-    human: decide (acme/maintainers) Blocked: tests or thresholds were weakened — the security approvers decide
+    human: decide (acme/security) Blocked: tests or thresholds were weakened — the security approvers decide
     ");
 }
 

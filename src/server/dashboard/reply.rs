@@ -1,19 +1,22 @@
 //! A page as whoever asks wants it: HTML or JSON, and only if it has changed.
+//!
+//! Whoever reaches this listener sees everything. A page of somebody else's that an operator has open could reach it, too,
+//! if the name it came from began to lead here; so a name that anybody can register is not answered to.
 
-use std::convert::Infallible;
+use std::net::IpAddr;
 
 use axum::{
     extract::FromRequestParts,
     http::{
         HeaderValue, StatusCode,
-        header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
+        header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY},
         request::Parts,
     },
     response::{IntoResponse, Response},
 };
 use sha2::{Digest, Sha256};
 
-use crate::render::Page;
+use crate::render::{Notice, Page};
 
 /// The pages load one style sheet, run nothing, send their forms here, and are framed by nobody.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -34,15 +37,28 @@ pub(super) struct Reply {
 }
 
 impl<S: Sync> FromRequestParts<S> for Reply {
-    type Rejection = Infallible;
+    type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
         let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let accept = text(&ACCEPT);
         let asks = accept.contains("application/json") && !accept.contains("text/html");
         let format = if asks || parts.uri.path().ends_with(".json") { Format::Json } else { Format::Html };
-        Ok(Self { format, known: text(&IF_NONE_MATCH).to_owned() })
+        let reply = Self { format, known: text(&IF_NONE_MATCH).to_owned() };
+        if is_ours_alone(text(&HOST)) {
+            Ok(reply)
+        } else {
+            Err(reply.with(StatusCode::MISDIRECTED_REQUEST, &Notice::foreign_name()))
+        }
     }
+}
+
+/// Whether no stranger can have a name lead here: an address, a name without a dot, or one of a private network's.
+fn is_ours_alone(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, port)| if port.contains(']') { host } else { name });
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let private = [".localhost", ".internal", ".local", ".svc", ".lan", ".home.arpa"];
+    bare.parse::<IpAddr>().is_ok() || !name.contains('.') || private.iter().any(|end| name.ends_with(end))
 }
 
 impl Reply {
@@ -68,4 +84,21 @@ impl Reply {
 /// The last part of an address without what asks for JSON.
 pub(super) fn without_suffix(part: &str) -> &str {
     part.strip_suffix(".json").unwrap_or(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_anybody_can_register_is_not_answered_to() {
+        for ours in
+            ["", "127.0.0.1:9090", "[::1]:9090", "[::1]", "localhost:9090", "loopgate", "ci.example.internal:80"]
+        {
+            assert!(is_ours_alone(ours), "{ours}");
+        }
+        for foreign in ["rebound.example.com:9090", "example.com", "127.0.0.1.example.com", "internal.example.com"] {
+            assert!(!is_ours_alone(foreign), "{foreign}");
+        }
+    }
 }

@@ -164,7 +164,7 @@ async fn a_dead_letter_is_replayed_from_the_page_and_from_no_other() {
     let mut pages = Pages::with(3).await;
     let (_, _, page) = pages.get("/operations").await;
     assert!(
-        page.contains("3/acme/widgets-3/pr:4") && page.contains("&lt;b&gt;no") && page.contains(&pages.token),
+        page.contains("widgets-3&#x2f;pr:4") && page.contains("&lt;b&gt;no") && page.contains(&pages.token),
         "{page}"
     );
     let (_, _, twin) = pages.get("/operations.json").await;
