@@ -10,7 +10,10 @@ mod timeline;
 
 use std::sync::LazyLock;
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
+use minijinja::{
+    AutoEscape, Environment, UndefinedBehavior,
+    value::{Serde, Value},
+};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 
@@ -58,11 +61,21 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.set_auto_escape_callback(|_| AutoEscape::Html);
+    pages.add_filter("prose", prose);
     for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".html")) {
         pages.add_template(name, source).expect("embedded templates parse: a test renders each of them");
     }
     pages
 });
+
+/// A sentence whose code stands between backticks.
+#[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
+fn prose(text: String) -> Value {
+    let parts: Vec<String> = text.split('`').map(escaped).collect();
+    let is_paired = parts.len() % 2 == 1;
+    let part = |(at, part): (usize, &String)| if at % 2 == 1 { format!("<code>{part}</code>") } else { part.clone() };
+    Value::from_safe_string(if is_paired { parts.iter().enumerate().map(part).collect() } else { escaped(&text) })
+}
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

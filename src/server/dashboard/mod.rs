@@ -15,7 +15,7 @@ use axum::{
     response::Response,
     routing::{get, post},
 };
-use chrono::TimeDelta;
+use chrono::{DurationRound as _, TimeDelta};
 use serde::Deserialize;
 
 use self::reply::{Reply, without_suffix};
@@ -231,8 +231,11 @@ async fn of_repository(
             let memory = MemoryStore::new(&objects, retention).load().await?;
             return Ok(reply.with(StatusCode::OK, &MemoryPage::of(repository, &memory)));
         }
-        let window = Window::back(admin.clock.now(), METRICS_OF);
-        let whole = Window { from: window.before().from, to: window.to };
+        // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.
+        let now = admin.clock.now();
+        let hour = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
+        let window = Window::back(hour, METRICS_OF);
+        let whole = Window { from: window.before().from, to: now };
         let lines = RunLines::of_pull_requests(&objects).read(whole).await?;
         Ok(reply.with(StatusCode::OK, &MetricsPage::of(repository, &Report::of(&newest(lines), window))))
     };
