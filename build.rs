@@ -33,7 +33,7 @@ fn embed_templates() -> io::Result<()> {
     let mut files = Vec::new();
     collect_files(&root, &mut files)?;
     files.sort();
-    let mut table = "const EMBEDDED: &[(&str, &str)] = &[\n".to_owned();
+    let mut table = "pub(super) const EMBEDDED: &[(&str, &str)] = &[\n".to_owned();
     for file in files {
         let below: Vec<_> =
             file.strip_prefix(&root).unwrap_or(&file).iter().map(|part| part.to_string_lossy()).collect();
@@ -49,7 +49,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect_files(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|extension| extension == "md" || extension == "html") {
             files.push(path);
         }
     }

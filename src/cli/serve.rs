@@ -11,8 +11,8 @@ use super::{CliError, CommandResult, exit, runtime, setup};
 use crate::{
     channels::Channels,
     github::{
-        ApiUrl, AppCredentials, Credentials, ErrorKind, Github, Setup, SystemClock, registration::StoredApp,
-        webhook::OwnApp,
+        ApiUrl, AppCredentials, Credentials, ErrorKind, Github, LoopReader, Setup, SystemClock,
+        registration::StoredApp, webhook::OwnApp,
     },
     server::{DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
 };
@@ -128,7 +128,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     let setup_pages = setup::pages_of(&config);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
-    let server = server.recovering(github.clone());
+    let server = server.recovering(github.clone()).showing(LoopReader::new(github.clone(), seal.clone()));
     let server = match setup_pages {
         Some(pages) => server.setup(pages),
         None => server,

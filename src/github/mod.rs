@@ -29,6 +29,7 @@ mod observe;
 mod paging;
 mod path;
 mod reconcile;
+mod recorded_loop;
 pub mod registration;
 mod resolve;
 mod retry;
@@ -59,6 +60,7 @@ pub use observe::{
     PullRequestFacts, Target,
 };
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
+pub use recorded_loop::LoopReader;
 pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;

@@ -213,6 +213,18 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
     }
 
+    /// The rendered report in a commit; empty where there is none that can be read.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn report(&self, commit: Sha) -> Result<String, RefsError> {
+        match self.objects.read_file(commit, ARTIFACT_FILE, ARTIFACT_LIMIT).await {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()),
+            Err(RefsError::TooLarge { .. }) => Ok(String::new()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The run as a commit holds it; none where its state cannot be read.
     ///
     /// # Errors

@@ -195,52 +195,52 @@ pub fn page(subject: &Subject<'_>) -> String {
 /// The same for programs.
 #[derive(Serialize)]
 pub struct Explanation {
-    schema: &'static str,
-    verdict: String,
-    next: Vec<String>,
-    stage: Stage,
-    held_by: String,
+    pub(super) schema: &'static str,
+    pub(super) verdict: String,
+    pub(super) next: Vec<String>,
+    pub(super) stage: Stage,
+    pub(super) held_by: String,
     /// How far it would come without gates.
-    evidence_stage: Stage,
-    evidence_held_by: String,
-    rules: Vec<String>,
-    gates: Vec<GateDocument>,
-    attempts: Vec<String>,
-    warnings: Vec<String>,
+    pub(super) evidence_stage: Stage,
+    pub(super) evidence_held_by: String,
+    pub(super) rules: Vec<String>,
+    pub(super) gates: Vec<GateDocument>,
+    pub(super) attempts: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// What the status comment tells programs.
-    status: machine::Status,
+    pub(super) status: machine::Status,
 }
 
 #[derive(Serialize)]
-struct GateDocument {
-    name: GateName,
-    status: GateStatus,
+pub(super) struct GateDocument {
+    pub(super) name: GateName,
+    pub(super) status: GateStatus,
     /// The gate holds the transition out of this stage.
-    holds: Stage,
+    pub(super) holds: Stage,
     /// Whether it stands in the way now.
-    closed: bool,
+    pub(super) closed: bool,
     /// Shown only: the mode in force lets it hold nothing.
-    advisory: bool,
-    why: Vec<String>,
-    who: String,
+    pub(super) advisory: bool,
+    pub(super) why: Vec<String>,
+    pub(super) who: String,
     /// Of each team among them, who may approve here.
-    members: Vec<String>,
-    how: Option<String>,
-    approvals: Vec<Login>,
-    approvals_needed: u32,
-    words: Vec<WordDocument>,
-    notes: Vec<String>,
+    pub(super) members: Vec<String>,
+    pub(super) how: Option<String>,
+    pub(super) approvals: Vec<Login>,
+    pub(super) approvals_needed: u32,
+    pub(super) words: Vec<WordDocument>,
+    pub(super) notes: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct WordDocument {
-    by: Login,
-    at: Timestamp,
-    url: String,
-    word: Word,
+pub(super) struct WordDocument {
+    pub(super) by: Login,
+    pub(super) at: Timestamp,
+    pub(super) url: String,
+    pub(super) word: Word,
     /// counted | superseded | refused
-    outcome: &'static str,
-    said: String,
+    pub(super) outcome: &'static str,
+    pub(super) said: String,
 }
 
 pub fn document(subject: &Subject<'_>) -> Explanation {

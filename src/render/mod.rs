@@ -15,6 +15,7 @@ mod checklist;
 mod compare_line;
 mod configuration;
 mod coverage_line;
+mod dashboard;
 #[cfg(test)]
 mod decided_tests;
 mod disputes;
@@ -69,7 +70,7 @@ mod words;
 mod workflow;
 
 use loopgate_core::{
-    CommentId,
+    CommentId, Timestamp,
     deciding::{Decision, Post},
     observed::Snapshot,
     policy::Policy,
@@ -79,6 +80,11 @@ pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
+pub use dashboard::{
+    Budget, DeadLetterRow, Filter, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations,
+    Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState, Verdict as CheckVerdict, age, shortened,
+    work_class,
+};
 pub use explain::Explanation;
 pub use export::executable_feedback;
 pub use feedback::feedback;
@@ -105,6 +111,7 @@ pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};
 pub use what_if::what_if;
+pub use words::moment;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.
@@ -172,6 +179,20 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Str
 /// The same as a document for programs.
 pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
     explain::document(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// How it stands in lists of open loops.
+pub fn open_loop(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> OpenLoop {
+    OpenLoop::of(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// The page of a loop as it stands now, with what is recorded of it.
+pub fn loop_page(
+    (decision, snapshot, policy): (&Decision, &Snapshot, &Policy),
+    recorded: Option<&RecordedLoop>,
+    now: Timestamp,
+) -> LoopPage {
+    LoopPage::now(&verdict::Subject { decision, snapshot, policy }, recorded, now)
 }
 
 /// What stands between a head and ready, for whoever mends it: `loopgate.feedback/v1`.

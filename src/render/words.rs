@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::sanitize::{Markdown, code, short_text, text};
 use loopgate_core::{
     CheckName, Login, TeamSlug, Timestamp,
-    deciding::View,
+    deciding::{NextAction, Part, View},
     escalation::fix_request::Whom,
     evidence::{Outcome, RootCauseCategory},
     failure::Blame,
@@ -241,6 +241,23 @@ pub fn failing(view: &View) -> Vec<CheckName> {
         | CheckStanding::Skipped { .. } => false,
     };
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
+}
+
+/// What whoever acts next does.
+pub const fn deed(part: Part, action: &NextAction) -> &'static str {
+    match action {
+        _ if matches!(part, Part::Ci | Part::Base) => "report the checks",
+        NextAction::Retry { .. } => "push a fix",
+        NextAction::WaitForPush { .. } => "push the next capability",
+        NextAction::WaitForReady => "mark it ready for review",
+        NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => "decide",
+        NextAction::WaitForApproval { .. } => "decide the gate",
+        NextAction::WaitForEvidence { .. } => "report the checks",
+        NextAction::WaitForRunApproval { .. } => "approve and run the workflows",
+        NextAction::WaitForReview => "review",
+        NextAction::WaitForMerge => "merge",
+        NextAction::Complete | NextAction::Stopped => "take the loop up again",
+    }
 }
 
 /// Who can open a gate, in plain words: "bob, carol or a member of team acme/security". Who is in a team is for its

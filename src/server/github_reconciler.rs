@@ -3,12 +3,13 @@
 use super::{
     ReadinessCheck,
     groups::Groups,
-    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved},
+    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Standing, Unresolved},
 };
 use crate::{
     channels::Channels,
     github::{
-        Clock, Error, Failed, Github, Reconcile, ReconcileRequest, Settled, Summary, webhook::OwnApp, webhook::Target,
+        Clock, Error, Failed, Github, Reconcile, ReconcileRequest, Seen, Settled, Summary, webhook::OwnApp,
+        webhook::Target,
     },
     refs::Seal,
 };
@@ -74,7 +75,12 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         let outcome = self.reconcile.run(&job.into(), self.clock.now()).await?;
         log(&outcome.result);
         let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
-        Ok(LookOutcome { requeue, seen: outcome.seen, above: outcome.above })
+        let standing = match outcome.result {
+            Settled::Decided(Summary { open: Some(open), .. }) => Standing::Open(open),
+            Settled::Nothing if outcome.seen != Seen::Ended => Standing::NotSaid,
+            Settled::Decided(_) | Settled::Dormant | Settled::Archived | Settled::Nothing => Standing::Over,
+        };
+        Ok(LookOutcome { requeue, seen: outcome.seen, standing, above: outcome.above })
     }
 
     async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {

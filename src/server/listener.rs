@@ -112,6 +112,7 @@ pub(super) async fn secured(mut response: Response) -> Response {
         ),
     ];
     for (name, value) in HEADERS {
+        // The dashboard's pages have a policy of their own.
         response.headers_mut().entry(name).or_insert(value);
     }
     response

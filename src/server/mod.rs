@@ -14,6 +14,7 @@
 mod channel;
 mod clock;
 mod config;
+mod dashboard;
 mod dirty;
 mod github_reconciler;
 mod groups;
@@ -38,7 +39,7 @@ pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app, readiness};
 pub use operating::{GUARD, Replay, ResyncOf};
 pub use pages::ReadinessCheck;
-pub use reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved};
+pub use reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Standing, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal};
 pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::{BadSignature, Signatures};

@@ -26,6 +26,7 @@ use tokio::{sync::Mutex, time::timeout};
 
 use super::{
     clock::Clock,
+    dashboard,
     inbox::Inbox,
     listener::secured,
     metrics::Metrics,
@@ -35,6 +36,7 @@ use super::{
     setup::{self, SetupPages},
     storage::{Change, Store},
 };
+use crate::github::LoopReader;
 use loopgate_core::Timestamp;
 
 /// How long a readiness check may take.
@@ -98,6 +100,22 @@ pub(super) struct Admin {
     /// Lines that are no reason to take the process out of a balancer: an incident at GitHub concerns all of them.
     pub checks: Vec<(&'static str, ReadinessCheck)>,
     pub recovery: Option<RecoveryHandle>,
+    /// Reads loops for the dashboard's pages.
+    pub loops: Option<LoopReader>,
+    /// What forms of the dashboard are known by.
+    pub form_token: String,
+}
+
+impl Admin {
+    /// The storage first, then the lines beside it.
+    pub async fn verdicts(&self) -> Vec<(&'static str, Result<(), String>)> {
+        let mut verdicts = vec![("storage", self.readiness.ask().await.map_err(str::to_owned))];
+        for (name, check) in &self.checks {
+            let answer = timeout(CHECK_WITHIN, check()).await.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+            verdicts.push((name, answer));
+        }
+        verdicts
+    }
 }
 
 /// `POST /webhook`, `GET /`, `/setup` where there is a token for it, `/healthz`, and `/readyz` in one word: probes cannot reach the admin's listener.
@@ -113,12 +131,13 @@ pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>, setup: 
         .layer(map_response(secured))
 }
 
-/// `/healthz`, `/readyz`, `/metrics`, and what operators ask for: `/dead-letters`, `/resync`.
+/// `/healthz`, `/readyz`, `/metrics`, what operators ask for (`/dead-letters`, `/resync`), and the dashboard.
 pub(super) fn admin(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .merge(operating::routes())
+        .merge(dashboard::routes())
         .with_state(admin)
         .route("/healthz", get(healthy))
         .layer(map_response(secured))
@@ -136,13 +155,12 @@ async fn is_ready(State(readiness): State<Arc<Readiness>>) -> Response {
 }
 
 async fn ready(State(admin): State<Arc<Admin>>) -> Response {
-    let storage = admin.readiness.ask().await;
-    let mut text = format!("storage: {}\n", storage.err().unwrap_or("ok"));
-    for (name, check) in &admin.checks {
-        let answer = timeout(CHECK_WITHIN, check()).await.unwrap_or_else(|_| Err("no answer in time".to_owned()));
-        text.push_str(&format!("{name}: {}\n", answer.err().as_deref().unwrap_or("ok")));
-    }
-    if storage.is_ok() { text.into_response() } else { not_ready(text) }
+    let verdicts = admin.verdicts().await;
+    let line = |(name, answer): &(&str, Result<(), String>)| {
+        format!("{name}: {}\n", answer.as_ref().err().map_or("ok", String::as_str))
+    };
+    let text: String = verdicts.iter().map(line).collect();
+    if verdicts.first().is_some_and(|(_, storage)| storage.is_ok()) { text.into_response() } else { not_ready(text) }
 }
 
 fn not_ready(text: impl IntoResponse) -> Response {

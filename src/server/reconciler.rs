@@ -2,7 +2,10 @@
 
 use std::future::Future;
 
-use crate::github::{Failed, Seen, webhook::Target};
+use crate::{
+    github::{Failed, Seen, webhook::Target},
+    render::OpenLoop,
+};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
@@ -24,10 +27,11 @@ pub trait Reconciler: Send + Sync + 'static {
 }
 
 /// How a look ended well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookOutcome {
     pub requeue: Requeue,
     pub seen: Seen,
+    pub standing: Standing,
     /// The next layer of its stack, to be looked at now.
     pub above: Option<PrNumber>,
 }
@@ -35,8 +39,18 @@ pub struct LookOutcome {
 impl From<Requeue> for LookOutcome {
     /// A look that saw nothing to compare later lists with.
     fn from(requeue: Requeue) -> Self {
-        Self { requeue, seen: Seen::Nothing, above: None }
+        Self { requeue, seen: Seen::Nothing, standing: Standing::NotSaid, above: None }
     }
+}
+
+/// How a pull request stands in the list of open loops after a look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    Open(Box<OpenLoop>),
+    /// It has ended, or Loopgate is not switched on there.
+    Over,
+    /// As before.
+    NotSaid,
 }
 
 /// A target that is not yet a pull request: a commit, a branch, a repository, an installation, a merge group.

@@ -12,6 +12,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinHandle, JoinSet},
 };
+use uuid::Uuid;
 
 use super::{
     channel,
@@ -30,7 +31,7 @@ use super::{
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Rest, Shared, Worker},
 };
-use crate::github::{Github, Secret, SystemClock, webhook::OwnApp};
+use crate::github::{Github, LoopReader, Secret, SystemClock, webhook::OwnApp};
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
@@ -49,6 +50,7 @@ pub struct Server {
     checks: Vec<(&'static str, ReadinessCheck)>,
     recovery: Option<Github>,
     setup: Option<Arc<SetupPages>>,
+    loops: Option<LoopReader>,
 }
 
 /// Why a server did not start.
@@ -72,6 +74,7 @@ impl Server {
             checks: Vec::new(),
             recovery: None,
             setup: None,
+            loops: None,
         }
     }
 
@@ -107,6 +110,11 @@ impl Server {
     /// Shows these pages to whoever has their token.
     pub fn setup(self, pages: SetupPages) -> Self {
         Self { setup: Some(Arc::new(pages)), ..self }
+    }
+
+    /// Reads loops of this GitHub for the dashboard's pages.
+    pub fn showing(self, loops: LoopReader) -> Self {
+        Self { loops: Some(loops), ..self }
     }
 
     /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.
@@ -165,6 +173,8 @@ impl Server {
             readiness: readiness.clone(),
             checks: self.checks,
             recovery: recovery.clone(),
+            loops: self.loops,
+            form_token: Uuid::new_v4().simple().to_string(),
         };
         let app = pages::admin(Arc::new(admin_pages));
         listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));

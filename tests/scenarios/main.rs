@@ -8,6 +8,7 @@
 mod adversaries;
 mod bases;
 mod conversations;
+mod dashboard;
 mod disputes;
 mod elsewhere;
 mod emulator_driver;

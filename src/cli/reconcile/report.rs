@@ -251,6 +251,7 @@ mod tests {
             effects: 3,
             problems: vec![Problem { what: "add the label loop:retry".into(), reason: "not permitted".into() }],
             unknown_rights: None,
+            open: None,
         };
         let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
         let until = "2026-11-20T11:00:00Z".parse().unwrap();

@@ -529,6 +529,11 @@ impl PullRequestFacts {
         self.is_merge_followed
     }
 
+    /// Whether only some may see the repository.
+    pub const fn is_private(&self) -> bool {
+        self.pull.is_private
+    }
+
     /// Our status comments, the oldest first.
     pub fn status_comments(&self) -> Vec<OwnComment> {
         surface::own_comments(&self.comments.listing.items, &self.us).0

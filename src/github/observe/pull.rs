@@ -80,6 +80,7 @@ struct WireBase {
 #[derive(Debug, Deserialize)]
 struct BaseRepository {
     default_branch: Option<String>,
+    private: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,6 +123,8 @@ pub(super) struct Pull {
     pub inline: Inline,
     pub updated_at: Option<Timestamp>,
     pub default_branch: Option<String>,
+    /// Whether only some may see the repository; also where GitHub does not say.
+    pub is_private: bool,
     /// How many commits GitHub says it has.
     pub commits: usize,
     /// The commit it was merged as, where GitHub says.
@@ -172,6 +175,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         stack: wire.stack,
         inline,
         updated_at: wire.updated_at,
+        is_private: wire.base.repo.as_ref().and_then(|repository| repository.private).unwrap_or(true),
         default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
         commits: wire.commits,
         // Of an open pull request it is a merge that GitHub only tried.

@@ -35,7 +35,7 @@ use super::{
 use crate::{
     channels::Channels,
     refs::{self, AttemptFile, Follows, GitObjects as _, LoadedRun, RefName, RefsError, Retry, Save, Seal, StateStore},
-    render::{self, OwnTemplates, Rendered},
+    render::{self, OpenLoop, OwnTemplates, Rendered},
 };
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
@@ -139,6 +139,8 @@ pub struct Summary {
     pub problems: Vec<Problem>,
     /// Why somebody's rights could not be looked up, if they could not.
     pub unknown_rights: Option<String>,
+    /// How it stands in lists of open loops; none once it is over.
+    pub open: Option<Box<OpenLoop>>,
 }
 
 /// A pull request as it was seen, and what would be decided about it.
@@ -323,7 +325,7 @@ impl Reconcile {
             let reason = "GitHub does not show what it was merged as yet".to_owned();
             return Err(Failed { reason, retry: Retry::WhenAnswered });
         }
-        let (updated_at, head) = (facts.updated_at(), facts.pull_request().head.sha);
+        let (updated_at, head, is_private) = (facts.updated_at(), facts.pull_request().head.sha, facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         let told = problems
             .iter()
@@ -381,6 +383,11 @@ impl Reconcile {
         let stands_on = observation.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
         let may_concern = !open || executed.done > 0 || stands_on || decision.next.above != left_above;
         let above = above.filter(|_| may_concern);
+        let listed = open.then(|| {
+            let Observation { snapshot, policy, .. } = &observation;
+            let loop_now = render::open_loop(&decision, snapshot, policy);
+            Box::new(OpenLoop { private: is_private, ..loop_now })
+        });
         let summary = Summary {
             word: decision.action.word(),
             status: decision.next.status,
@@ -394,6 +401,7 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
             unknown_rights: observation.snapshot.authority.unknown().map(str::to_owned),
+            open: listed,
         };
         Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen, above }))
     }

@@ -13,7 +13,7 @@ use crate::render::{
 };
 use loopgate_core::{
     FailureId,
-    deciding::{CheckView, NextAction},
+    deciding::{self, CheckView, NextAction, Part},
     failure::{Blame, FeedbackLine},
     gate::{EligibleApprovers, GateReport, GateStanding, Holding},
     observed::{Account, AccountKind},
@@ -127,34 +127,21 @@ fn who(eligible: &EligibleApprovers) -> Vec<String> {
 /// Who acts next, and how.
 pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
     let account = &subject.snapshot.pull_request.author;
-    let state = &subject.decision.next;
+    let who = deciding::who_acts(subject.decision, &subject.snapshot.pull_request, subject.policy)?;
     // Nobody has opened what is verified in a working tree.
-    let is_open = state.pull_request.is_some();
-    let author = || is_open.then(|| account.login.clone());
-    let kind = || if is_open { kind_of(account, subject.policy) } else { "author" };
-    let (kind, login, action) = match &subject.decision.action {
-        NextAction::Complete | NextAction::Stopped => return None,
-        NextAction::Retry { .. } if subject.decision.view.fixing.is_some() => ("fixer", None, "push a fix"),
-        NextAction::Retry { .. } => (kind(), author(), "push a fix"),
-        NextAction::WaitForPush { .. } => (kind(), author(), "push the next capability"),
-        NextAction::WaitForReady => (kind(), author(), "mark it ready for review"),
-        NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => ("human", None, "decide"),
-        NextAction::WaitForApproval { .. } => ("approver", None, "decide the gate"),
-        NextAction::WaitForEvidence { .. } => ("ci", None, "report the checks"),
-        NextAction::WaitForRunApproval { .. } if !subject.decision.surface.approve_runs.is_empty() => {
-            ("ci", None, "report the checks")
-        }
-        NextAction::WaitForRunApproval { .. } => ("maintainer", None, "approve and run the workflows"),
-        NextAction::WaitForReview => ("reviewer", None, "review"),
-        NextAction::WaitForMerge => ("maintainer", None, "merge"),
+    let is_open = subject.decision.next.pull_request.is_some();
+    let (kind, login) = match who.part {
+        Part::Nobody => return None,
+        Part::Author | Part::Agent if is_open => (kind_of(account, subject.policy), Some(account.login.clone())),
+        Part::Author | Part::Agent => ("author", None),
+        Part::Fixer => ("fixer", None),
+        Part::Human => ("human", None),
+        Part::Approver => ("approver", None),
+        Part::Ci | Part::Base => ("ci", None),
+        Part::RunApprover | Part::Merger | Part::Beneath => ("maintainer", None),
+        Part::Reviewer => ("reviewer", None),
     };
-    let since = match &subject.decision.action {
-        NextAction::Retry { .. } => state.attempts.last().map(|attempt| attempt.at),
-        NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => state.blocked.as_ref().map(|call| call.since),
-        NextAction::WaitForApproval { gate } => state.gates.get(gate).and_then(|gate| gate.waiting_since),
-        _ => None,
-    };
-    Some(Actor { kind, login, action, since })
+    Some(Actor { kind, login, action: words::deed(who.part, &subject.decision.action), since: who.since })
 }
 
 /// What an account is, by its login first: agents act as people, too.

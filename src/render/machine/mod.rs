@@ -8,8 +8,8 @@ mod told;
 use std::{borrow::Cow, collections::BTreeMap};
 
 use self::document::List;
-pub use self::document::Status;
 use self::document::{Actor, Links};
+pub use self::document::{Failure, Status};
 pub use self::told::{Currency, ReadFrom, Reading, Told};
 pub(super) use self::told::{Page, ToldFailure, ToldGate};
 use serde::Serialize;

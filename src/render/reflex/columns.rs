@@ -76,7 +76,7 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
 }
 
 /// The one thing of an event that people look for.
-fn told(event: &Event) -> String {
+pub(in crate::render) fn told(event: &Event) -> String {
     match event {
         Event::RunStarted(RunStarted::LocalLoop(begun)) => begun.title.clone(),
         Event::RunStarted(RunStarted::AfterLostRecord { title, .. } | RunStarted::PullRequest { title }) => {

@@ -11,6 +11,7 @@ mod report;
 mod tests;
 
 pub(super) use self::columns::table;
+pub(in crate::render) use self::columns::told;
 pub use self::{
     call::{loop_breach, loop_call, loop_call_of, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},

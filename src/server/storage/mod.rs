@@ -6,6 +6,7 @@
 //! does is written once, in SQL that both databases understand: an embedded SQLite file for one process, or a PostgreSQL
 //! server for any number of them.
 
+mod index;
 mod names;
 mod postgres;
 mod read;
@@ -30,12 +31,14 @@ use sqlx::{
 };
 use tokio::task::JoinSet;
 
+#[cfg(test)]
+pub(super) use self::index::sample;
+pub(super) use self::{index::IndexFilter, read::Store, write::Writer};
 use self::{
     postgres::{POLL, PostgresFence, PostgresServer},
     sql::{Connection, On, PerDatabase, Query, Row},
     sqlite::SqliteFile,
 };
-pub(super) use self::{read::Store, write::Writer};
 use super::reconciler::{LookOutcome, Requeue};
 use crate::github::{
     DeliveryAttempt, Fence, ListedPull, Secret, Seen, WorkClass,

@@ -36,6 +36,7 @@ use crate::github::Fence;
 const MIGRATIONS: &[(&str, &str)] = &[
     ("inbox", include_str!("../../../migrations/postgres/0001_inbox.sql")),
     ("classes", include_str!("../../../migrations/postgres/0002_classes.sql")),
+    ("open loops", include_str!("../../../migrations/postgres/0003_open_loops.sql")),
 ];
 
 /// How often a process says that it lives.

@@ -27,7 +27,7 @@ static PAGE: LazyLock<PerDatabase> = LazyLock::new(|| {
 /// Reads.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Store {
-    database: Arc<Database>,
+    pub(super) database: Arc<Database>,
 }
 
 impl Store {

@@ -36,6 +36,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("recovery", include_str!("../../../migrations/sqlite/0003_recovery.sql")),
     ("claims", include_str!("../../../migrations/sqlite/0004_claims.sql")),
     ("classes", include_str!("../../../migrations/sqlite/0005_classes.sql")),
+    ("open loops", include_str!("../../../migrations/sqlite/0006_open_loops.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";

@@ -6,7 +6,8 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{sqlite::FILE, write::ordered, *};
-use loopgate_core::{CheckRunId, PrNumber, Sha};
+use crate::server::reconciler::Standing;
+use loopgate_core::{CheckRunId, PrNumber, Sha, deciding::Part};
 
 #[path = "../../../tests/fixtures/postgres.rs"]
 mod postgres;
@@ -339,6 +340,60 @@ async fn stands(kept: &Kept, work: &TargetWork) -> bool {
     }
 }
 
+async fn looked(kept: &mut Kept, number: u64, standing: Standing) {
+    kept.one(delivery(&Uuid::new_v4().to_string(), number, vec![])).await;
+    kept.settle(number, WorkEnd::Done(LookOutcome { standing, ..Requeue::OnEvent.into() })).await;
+}
+
+async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
+    let open = |title, part, who: &[&str], since| Standing::Open(Box::new(index::sample(title, part, who, at(since))));
+    looked(&mut kept, 1, open("one", Part::Approver, &["Bob", "acme/security"], 5)).await;
+    looked(&mut kept, 2, open("two", Part::Approver, &["carol"], 3)).await;
+    looked(&mut kept, 3, open("three", Part::Agent, &["Alice"], 1)).await;
+    looked(&mut kept, 4, open("four", Part::Ci, &[], 1)).await;
+    let listed = async |kept: &Kept, filter: IndexFilter| {
+        let mut titles = Vec::new();
+        for (part, count, _) in kept.store.count_loops(&filter).await.unwrap() {
+            let loops = kept.store.loops((&filter, part), 0, 9).await.unwrap();
+            assert_eq!(loops.len() as u64, count);
+            titles.extend(loops.into_iter().map(|listed| listed.open.title));
+        }
+        titles.join(" ")
+    };
+    let all = IndexFilter::default;
+    assert_eq!(listed(&kept, all()).await, "two one three four");
+    let counts = kept.store.count_loops(&all()).await.unwrap();
+    assert_eq!(counts[0], (Part::Approver, 2, at(3)));
+    let name = |name: &str| Some(name.to_owned());
+    assert_eq!(listed(&kept, IndexFilter { person: name("ALICE"), ..all() }).await, "two one three four", "hers");
+    assert_eq!(listed(&kept, IndexFilter { waits_for: name("alice"), ..all() }).await, "three");
+    assert_eq!(listed(&kept, IndexFilter { person: name("acme/security"), ..all() }).await, "one");
+    for hostile in ["bo", "%", "bob' OR '1'='1", "_ob"] {
+        assert_eq!(listed(&kept, IndexFilter { person: name(hostile), ..all() }).await, "", "{hostile}");
+    }
+    assert_eq!(listed(&kept, IndexFilter { agent: name("other"), ..all() }).await, "");
+    let repository = |name: &str| IndexFilter { repository: name.parse().ok(), ..all() };
+    assert_eq!(listed(&kept, repository("Acme/Widgets")).await, "two one three four");
+    assert_eq!(listed(&kept, repository("acme/other")).await, "");
+    let second = kept.store.loops((&all(), Part::Approver), 1, 1).await.unwrap();
+    assert_eq!((second.len(), second[0].number.get()), (1, 1));
+    assert_eq!(kept.store.repositories().await.unwrap(), [("acme/widgets".parse().unwrap(), 4)]);
+
+    looked(&mut kept, 1, Standing::NotSaid).await;
+    looked(&mut kept, 2, Standing::Over).await;
+    kept.one(delivery("dead", 3, vec![])).await;
+    kept.settle(3, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    assert_eq!(listed(&kept, all()).await, "three one four", "what was given up comes first");
+}
+
+async fn an_index_that_cannot_be_written_harms_no_look(mut kept: Kept) {
+    kept.one(Change::Probe { now: at(0) }).await;
+    kept.sql("DROP TABLE open_loop").await;
+    kept.one(delivery("a", 2, vec![])).await;
+    looked(&mut kept, 1, Standing::Over).await;
+    assert_eq!((kept.loaded(1).await, kept.counts().await), (None, (1, 0)));
+}
+
 macro_rules! on_both {
     ($($name:ident,)*) => {
         mod on_sqlite {
@@ -372,6 +427,8 @@ on_both! {
     a_resync_wants_looks_at_what_a_list_says_something_new_of,
     the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
     what_people_wait_for_is_found_first,
+    an_open_loop_is_listed_as_the_last_look_left_it,
+    an_index_that_cannot_be_written_harms_no_look,
 }
 
 #[tokio::test]
@@ -597,7 +654,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     };
     let looked = async |kept: &mut Kept, number: u64, hours: i64, seen| {
         let covered = kept.loaded(number).await.unwrap().covered;
-        let how = WorkEnd::Done(LookOutcome { requeue: Requeue::OnEvent, seen, above: None });
+        let how = WorkEnd::Done(LookOutcome { seen, ..Requeue::OnEvent.into() });
         kept.one(Change::Settle { key: key(number), covered, how, now: at(3_600 * hours) }).await;
     };
     let open = |minute: i64, head, is_final| Seen::Open { updated_at: at(60 * minute), head: sha(head), is_final };

@@ -443,10 +443,11 @@ impl Batch<'_> {
             return Ok(Applied::Recorded);
         }
         match how {
-            WorkEnd::Done(LookOutcome { requeue, seen, .. }) => {
+            WorkEnd::Done(LookOutcome { requeue, seen, standing, .. }) => {
                 let left = self.finish(key, covered).await?;
                 self.set_wakeup(key, *requeue).await?;
                 self.looked(key, *seen, now).await?;
+                self.index(key, standing, now).await?;
                 return Ok(Applied::New(left));
             }
             WorkEnd::Resolved { into, origin, hints, class } => {
@@ -467,6 +468,7 @@ impl Batch<'_> {
             WorkEnd::Dead { trouble, at } => {
                 self.note(key, trouble).await?;
                 self.give_up(key, covered, *at).await?;
+                self.index_given_up(key).await?;
             }
         }
         Ok(Applied::Recorded)

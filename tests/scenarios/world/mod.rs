@@ -16,7 +16,7 @@ use std::{
 use axum::body::Bytes;
 use chrono::TimeDelta;
 use http::Request;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
     github::SystemClock,
@@ -162,6 +162,21 @@ impl World {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
         let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
         client.request(request).await.expect("an answer").status().as_u16()
+    }
+
+    /// Where the server's dashboard is.
+    pub fn admin_url(&self) -> String {
+        format!("http://{}", self.servers[0].admin_address())
+    }
+
+    /// A page of the dashboard: its status and text.
+    pub async fn reads(&self, path: &str) -> (u16, String) {
+        let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+        let request = Request::get(format!("{}{path}", self.admin_url())).body(Full::default()).expect("a request");
+        let answer = client.request(request).await.expect("an answer");
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.expect("a body").to_bytes();
+        (status, String::from_utf8_lossy(&body).into_owned())
     }
 
     /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.

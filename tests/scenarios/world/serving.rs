@@ -18,7 +18,7 @@ use http::{Request, StatusCode, request::Parts};
 use http_body_util::Full;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
-    github::{self, ApiUrl, AppCredentials, Credentials, Github, Setup},
+    github::{self, ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
 };
 use loopgate_core::Timestamp;
@@ -130,8 +130,9 @@ pub async fn serve(
     let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
     let now: Arc<dyn github::Clock> = clock.clone();
-    let reconciler = GithubReconciler::new(client.clone(), now).sealing(config.state_seal());
-    let server = Server::new(config, own).clock(clock);
+    let seal = config.state_seal();
+    let reconciler = GithubReconciler::new(client.clone(), now).sealing(seal.clone());
+    let server = Server::new(config, own).clock(clock).showing(LoopReader::new(client.clone(), seal));
     let server = if resync.is_some() { server.recovering(client) } else { server };
     server.start(reconciler).await.expect("the server starts")
 }

@@ -20,6 +20,7 @@ mod settling;
 mod surface;
 mod verification;
 mod viewing;
+mod who_acts;
 
 pub use self::{
     decide::decide,
@@ -29,4 +30,5 @@ pub use self::{
         View, Warning,
     },
     remembering::{MemoryAnswers, MemoryQuestions},
+    who_acts::{Part, WhoActs, who_acts},
 };

@@ -15,7 +15,7 @@ pub struct Agent {
 
 words! {
     /// Who opened a pull request, or works on a task here.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum AuthorKind {
         Person = "person",
         /// A coding agent: its account is one of `coding_agents`, or the description has an `Agent:` line.

@@ -1,0 +1,135 @@
+//! Reading one loop for its page: what would be decided of it now, and what its state ref holds at any commit.
+
+use std::collections::BTreeMap;
+
+use futures::{StreamExt as _, stream};
+use serde::Deserialize;
+
+use super::{
+    Client, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, error::OrAbsent as _, objects::told, path,
+};
+use crate::{
+    refs::{GitObjects as _, RefName, RefsError, Seal, StateStore},
+    render::{RecordedLoop, SavedState},
+};
+use loopgate_core::{InstallationId, PrNumber, RepoName, Sha, Timestamp};
+
+/// Pages of saved states read at most, of 100 each.
+const MOST_PAGES: usize = 3;
+/// Attempts whose documents are read: the newest.
+const MOST_ATTEMPTS: usize = 10;
+
+/// Reads loops for people who look at them. It writes nothing.
+pub struct LoopReader {
+    github: Github,
+    reconcile: Reconcile,
+    seal: Option<Seal>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    sha: Sha,
+    commit: ListedCommit,
+}
+
+#[derive(Deserialize)]
+struct ListedCommit {
+    message: String,
+    committer: Committer,
+}
+
+#[derive(Deserialize)]
+struct Committer {
+    date: Timestamp,
+}
+
+impl LoopReader {
+    /// States that are not under this seal are not shown, if there is one.
+    pub fn new(github: Github, seal: Option<Seal>) -> Self {
+        Self { reconcile: Reconcile::new(github.clone()).sealing(seal.clone()), github, seal }
+    }
+
+    /// The installation that may see a repository; none where there is none.
+    ///
+    /// # Errors
+    /// What GitHub says against it.
+    pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, RefsError> {
+        self.github.client(None).installation_of(repository).await.map_err(told)
+    }
+
+    pub fn objects(&self, installation: InstallationId, repository: &RepoName) -> GithubObjects {
+        GithubObjects::new(self.github.client(Some(installation)), repository.clone())
+    }
+
+    /// What would be decided now; none where Loopgate is not switched on, or there is no such pull request.
+    ///
+    /// # Errors
+    /// When GitHub does not answer, or asks to wait.
+    pub async fn now(
+        &self,
+        installation: InstallationId,
+        (repository, number): (&RepoName, PrNumber),
+        now: Timestamp,
+    ) -> Result<Option<Looked>, super::Failed> {
+        let request = ReconcileRequest {
+            installation: Some(installation),
+            repository: repository.clone(),
+            number,
+            hints: Vec::new(),
+        };
+        Box::pin(self.reconcile.peek(&request, now)).await
+    }
+
+    /// The run as the newest of its saved states holds it, or the one that `at` names; none where there is none in a ref.
+    ///
+    /// # Errors
+    /// When GitHub does not answer, or asks to wait.
+    pub async fn recorded(
+        &self,
+        installation: InstallationId,
+        (repository, number): (&RepoName, PrNumber),
+        at: Option<Sha>,
+    ) -> Result<Option<RecordedLoop>, RefsError> {
+        let client = self.github.client(Some(installation));
+        let objects = GithubObjects::new(client.clone(), repository.clone());
+        let mut name = RefName::pull_request(number);
+        let mut tip = objects.read_ref(&name).await?;
+        if tip.is_none() {
+            name = RefName::archive(number);
+            tip = objects.read_ref(&name).await?;
+        }
+        let Some(tip) = tip else { return Ok(None) };
+        let saved = saved_states(&client, repository, tip).await?;
+        let commit = match at {
+            // Any other commit of the repository holds nothing that was saved here.
+            Some(at) if !saved.iter().any(|saved| saved.sha == at) => return Ok(None),
+            Some(at) => at,
+            None => tip,
+        };
+        let seal = self.seal.as_ref().map(|seal| seal.of(repository, number));
+        let store = StateStore::new(&objects, name).sealed(seal);
+        let Some((state, history)) = store.recorded(commit).await? else { return Ok(None) };
+        let mut newest: Vec<u32> = state.attempts.iter().map(|attempt| attempt.number).collect();
+        newest.drain(..newest.len().saturating_sub(MOST_ATTEMPTS));
+        let documents = stream::iter(newest).map(async |number| (number, store.recorded_attempt(commit, number).await));
+        let documents: Vec<_> = documents.buffered(MOST_ATTEMPTS).collect().await;
+        let mut attempts = BTreeMap::new();
+        for (number, document) in documents {
+            attempts.extend(document?.map(|document| (number, document)));
+        }
+        let report = store.report(commit).await?;
+        Ok(Some(RecordedLoop { commit, state, history, attempts, report, saved }))
+    }
+}
+
+/// The commits of a state ref, newest first.
+async fn saved_states(client: &Client, repository: &RepoName, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
+    let path = format!("{}/commits?sha={tip}", path::repo(repository));
+    let listed = client.list::<Vec<Listed>>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
+    let saved = |listed: Listed| SavedState {
+        sha: listed.sha,
+        at: listed.commit.committer.date,
+        subject: listed.commit.message.lines().next().unwrap_or_default().to_owned(),
+    };
+    Ok(listed.into_iter().flat_map(|listed| listed.items).map(saved).collect())
+}

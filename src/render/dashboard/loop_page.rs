@@ -1,0 +1,377 @@
+//! The page of one loop: as it stands now, or as it stood at one of its saved states.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Page,
+    open_loop::{OpenLoop, short},
+    overview::age,
+    timeline::{Moment, moments},
+};
+use crate::render::{
+    explain::{self, GateDocument},
+    plain,
+    sanitize::{address, block, line},
+    verdict::Subject,
+    words,
+};
+use loopgate_core::{
+    PrNumber, RepoName, Score, Sha, Timestamp,
+    failure::FeedbackLine,
+    stage::Stage,
+    state::{AttemptDigest, GateState, GateStatus, LoopState, VerificationResult, history::HistoryLine},
+};
+
+/// Items shown of each list.
+const MOST: usize = 200;
+
+/// A run as one of its saved states holds it.
+#[derive(Debug)]
+pub struct RecordedLoop {
+    /// The commit it was read from.
+    pub commit: Sha,
+    pub state: LoopState,
+    pub history: Vec<HistoryLine>,
+    /// `attempts/NNN.json` of the newest attempts.
+    pub attempts: BTreeMap<u32, AttemptNotes>,
+    /// `artifact.md`.
+    pub report: String,
+    /// The saved states up to the newest, newest first.
+    pub saved: Vec<SavedState>,
+}
+
+/// A commit of the state ref.
+#[derive(Debug, Clone)]
+pub struct SavedState {
+    pub sha: Sha,
+    pub at: Timestamp,
+    pub subject: String,
+}
+
+/// What is shown of the document of an attempt.
+#[derive(Debug, Default, Deserialize)]
+pub struct AttemptNotes {
+    #[serde(default)]
+    feedback: Vec<FeedbackLine>,
+    #[serde(default)]
+    analysis: Vec<Analysis>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Analysis {
+    check: String,
+    test_name: Option<String>,
+    root_cause: String,
+    fix_strategy: String,
+}
+
+/// One loop.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LoopPage {
+    pub schema: &'static str,
+    #[schemars(with = "String")]
+    pub repository: RepoName,
+    #[schemars(with = "u64")]
+    pub number: PrNumber,
+    pub title: String,
+    /// The pull request on GitHub.
+    pub url: Option<String>,
+    /// Its page here, as it stands now.
+    pub page: String,
+    /// The saved state that is shown; none: as it stands now.
+    pub at: Option<SavedRow>,
+    /// What is not shown, and why.
+    pub note: Option<String>,
+    pub verdict: String,
+    /// Who acts next; none where a saved state does not say.
+    pub acts: Option<Acts>,
+    pub next: Vec<String>,
+    pub head_sha: String,
+    pub stage: Stage,
+    pub status: String,
+    pub attempt: u32,
+    pub max_attempts: u32,
+    #[schemars(with = "Option<f64>")]
+    pub score: Option<Score>,
+    /// Gates in the way first.
+    pub gates: Vec<Gate>,
+    pub failures: Vec<Failure>,
+    pub rules: Vec<String>,
+    pub warnings: Vec<String>,
+    /// The newest first.
+    pub attempts: Vec<Attempt>,
+    /// The newest first.
+    pub timeline: Vec<Moment>,
+    /// The newest first.
+    pub saved: Vec<SavedRow>,
+    /// The report as it was saved.
+    pub report: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Acts {
+    pub who: Vec<String>,
+    pub action: String,
+    pub action_url: String,
+    pub waits: String,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SavedRow {
+    pub sha: String,
+    pub at: String,
+    pub subject: String,
+    /// The page as it stood then; this address stays.
+    pub permalink: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gate {
+    pub name: String,
+    pub status: String,
+    /// It stands in the way.
+    pub closed: bool,
+    pub why: Vec<String>,
+    pub who: String,
+    pub how: Option<String>,
+    /// Every word that was considered, and what came of it.
+    pub words: Vec<Word>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Word {
+    pub by: String,
+    pub at: String,
+    pub url: Option<String>,
+    pub counted: bool,
+    pub said: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Failure {
+    pub check: String,
+    pub test: Option<String>,
+    pub place: Option<String>,
+    pub problem: String,
+    pub action: String,
+    pub reproduce: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Attempt {
+    pub number: u32,
+    pub head_sha: String,
+    pub at: String,
+    pub passed: bool,
+    #[schemars(with = "f64")]
+    pub score: Score,
+    pub summary: String,
+    pub failed_rules: Vec<String>,
+    pub failures: Vec<Failure>,
+    pub feedback: Vec<String>,
+}
+
+impl LoopPage {
+    /// As it stands now, with what is recorded of it.
+    pub(in crate::render) fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
+        let (open, explained) = (OpenLoop::of(subject), explain::document(subject));
+        let status = &explained.status;
+        let of_cause = |failure: &crate::render::machine::Failure| Failure {
+            check: line(failure.check.as_str()),
+            test: failure.test.as_deref().map(line),
+            place: failure.place.as_ref().map(|place| match place.line {
+                Some(at) => format!("{}:{at}", line(&place.file)),
+                None => line(&place.file),
+            }),
+            problem: line(&failure.cause),
+            action: line(&failure.r#do),
+            reproduce: failure.reproduce.as_deref().map(line),
+        };
+        let mut gates: Vec<Gate> = explained.gates.iter().map(Gate::explained).collect();
+        gates.sort_by_key(|gate| !gate.closed);
+        let pull = &subject.snapshot.pull_request;
+        let failures = status.failures.0.items.iter().map(of_cause).collect();
+        let base = Self::of_state(&subject.decision.next, recorded, pull.number, &subject.snapshot.repository);
+        Self {
+            title: open.title,
+            acts: (status.who_acts.is_some()).then(|| Acts {
+                who: open.who,
+                action: open.action,
+                action_url: open.action_url,
+                waits: age(open.since, now),
+            }),
+            url: address(&pull.url),
+            verdict: explained.verdict,
+            next: explained.next,
+            stage: explained.stage,
+            attempt: open.attempt,
+            max_attempts: open.max_attempts,
+            score: Some(open.score),
+            gates,
+            failures,
+            rules: explained.rules,
+            warnings: explained.warnings,
+            ..base
+        }
+    }
+
+    /// As it stood at a saved state.
+    pub fn then(recorded: &RecordedLoop, number: PrNumber, repository: &RepoName) -> Self {
+        let page = Self::of_state(&recorded.state, Some(recorded), number, repository);
+        let at = page.saved.iter().find(|saved| saved.sha == recorded.commit.to_string()).cloned();
+        let at = at.unwrap_or_else(|| SavedRow {
+            sha: recorded.commit.to_string(),
+            at: words::moment(recorded.state.updated_at),
+            subject: String::new(),
+            permalink: format!("{}?at={}", page.page, recorded.commit),
+        });
+        Self { at: Some(at), report: Some(block(&plain(&recorded.report))), ..page }
+    }
+
+    /// What the state tells.
+    fn of_state(state: &LoopState, recorded: Option<&RecordedLoop>, number: PrNumber, repository: &RepoName) -> Self {
+        let page = format!("/{repository}/pull/{number}");
+        let saved = |saved: &SavedState| SavedRow {
+            sha: saved.sha.to_string(),
+            at: words::moment(saved.at),
+            subject: short(&saved.subject),
+            permalink: format!("{page}?at={}", saved.sha),
+        };
+        let nothing = BTreeMap::new();
+        let notes = recorded.map_or(&nothing, |recorded| &recorded.attempts);
+        let attempts: Vec<Attempt> = state.attempts.iter().rev().take(MOST).map(|it| Attempt::of(it, notes)).collect();
+        let mut gates: Vec<Gate> = state.gates.iter().map(|(name, gate)| Gate::kept(name.as_str(), gate)).collect();
+        gates.sort_by_key(|gate| !gate.closed);
+        let failures = attempts.first().filter(|attempt| !attempt.passed);
+        let report = recorded.map(|recorded| plain(&recorded.report)).unwrap_or_default();
+        Self {
+            schema: "loopgate.loop/v1",
+            repository: repository.clone(),
+            number,
+            title: short(&state.title),
+            url: None,
+            at: None,
+            note: None,
+            // The second paragraph of the report is the verdict of then.
+            verdict: report.split("\n\n").nth(1).map(short).unwrap_or_default(),
+            acts: None,
+            next: Vec::new(),
+            head_sha: state.head_sha.to_string(),
+            stage: state.state,
+            status: crate::render::loop_status_word(state.status).to_owned(),
+            attempt: state.iteration,
+            max_attempts: state.max_iterations,
+            score: state.last_score,
+            gates,
+            failures: failures.map(|attempt| attempt.failures.iter().map(Failure::again).collect()).unwrap_or_default(),
+            rules: Vec::new(),
+            warnings: Vec::new(),
+            attempts,
+            timeline: recorded.map(|recorded| moments(&recorded.history, MOST)).unwrap_or_default(),
+            saved: recorded.map(|recorded| recorded.saved.iter().map(saved).collect()).unwrap_or_default(),
+            report: None,
+            page,
+        }
+    }
+}
+
+impl Page for LoopPage {
+    const TEMPLATE: &'static str = "dashboard/loop.html";
+}
+
+impl Failure {
+    fn again(&self) -> Self {
+        Self {
+            check: self.check.clone(),
+            test: self.test.clone(),
+            place: self.place.clone(),
+            problem: self.problem.clone(),
+            action: self.action.clone(),
+            reproduce: self.reproduce.clone(),
+        }
+    }
+}
+
+impl Attempt {
+    fn of(digest: &AttemptDigest, notes: &BTreeMap<u32, AttemptNotes>) -> Self {
+        let failure = |analysis: &Analysis| Failure {
+            check: line(&analysis.check),
+            test: analysis.test_name.as_deref().map(line),
+            place: None,
+            problem: line(&analysis.root_cause),
+            action: line(&analysis.fix_strategy),
+            reproduce: None,
+        };
+        let notes = notes.get(&digest.number);
+        Self {
+            number: digest.number,
+            head_sha: digest.head_sha.to_string(),
+            at: words::moment(digest.at),
+            passed: digest.result == VerificationResult::Pass,
+            score: digest.score,
+            summary: line(&digest.summary),
+            failed_rules: digest.failed_rules.iter().map(ToString::to_string).collect(),
+            failures: notes.map(|notes| notes.analysis.iter().map(failure).collect()).unwrap_or_default(),
+            feedback: notes
+                .map(|notes| notes.feedback.iter().map(|said| line(&said.to_string())).collect())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl Gate {
+    fn explained(gate: &GateDocument) -> Self {
+        Self {
+            name: gate.name.to_string(),
+            status: gate.status.as_str().replace('_', " "),
+            closed: gate.closed,
+            why: gate.why.clone(),
+            who: gate.who.clone(),
+            how: gate.how.clone(),
+            words: gate
+                .words
+                .iter()
+                .map(|word| Word {
+                    by: word.by.to_string(),
+                    at: words::moment(word.at),
+                    url: address(&word.url),
+                    counted: word.outcome == "counted",
+                    said: word.said.clone(),
+                })
+                .collect(),
+            notes: gate.notes.clone(),
+        }
+    }
+
+    /// As a saved state keeps it: who opened it, and who was against it.
+    fn kept(name: &str, gate: &GateState) -> Self {
+        let approved = gate.approved_by.iter().flatten().map(|by| Word {
+            by: by.to_string(),
+            at: gate.approved_at.map(words::moment).unwrap_or_default(),
+            url: gate.evidence_url.as_deref().and_then(address),
+            counted: true,
+            said: format!("{by} approved it."),
+        });
+        let objected = gate.objections.iter().map(|no| Word {
+            by: no.by.to_string(),
+            at: words::moment(no.at),
+            url: address(&no.url),
+            counted: true,
+            said: line(&no.words),
+        });
+        Self {
+            name: name.to_owned(),
+            status: gate.status.as_str().replace('_', " "),
+            closed: matches!(gate.status, GateStatus::Pending | GateStatus::Requested | GateStatus::Rejected),
+            why: Vec::new(),
+            who: String::new(),
+            how: None,
+            words: approved.chain(objected).collect(),
+            notes: gate.notes.as_deref().map(line).into_iter().collect(),
+        }
+    }
+}

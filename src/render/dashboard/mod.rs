@@ -1,0 +1,122 @@
+//! The pages of the dashboard. A page is one document: what programs get as JSON is what its template shows, and
+//! `config/schemas/` has the schema of each. Every text in it is plain; the templates escape what they print.
+
+mod loop_page;
+mod open_loop;
+mod operations;
+mod overview;
+mod repository;
+mod timeline;
+
+use std::sync::LazyLock;
+
+use minijinja::{
+    AutoEscape, Environment, UndefinedBehavior,
+    value::{Serde, Value},
+};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::Serialize;
+
+use super::templates::EMBEDDED;
+
+pub use loop_page::{LoopPage, RecordedLoop, SavedState};
+pub use open_loop::OpenLoop;
+pub use operations::{Budget, DeadLetterRow, Operations, Queue, Verdict, work_class};
+pub use overview::{Filter, ListedLoop, Overview, Repositories, age, shortened};
+pub use repository::{MemoryPage, MetricsPage};
+
+/// The one style sheet of all pages.
+pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.css");
+
+/// A page of the dashboard.
+pub trait Page: Serialize + JsonSchema {
+    /// Its template in `config/templates/dashboard/`.
+    const TEMPLATE: &'static str;
+
+    /// As HTML.
+    fn html(&self) -> String {
+        let template = PAGES.get_template(Self::TEMPLATE);
+        // The tests render every page, so this is a defect; the text says so instead of the server falling over.
+        template.and_then(|template| template.render(Serde(self))).unwrap_or_else(|error| {
+            format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string()))
+        })
+    }
+
+    /// As JSON.
+    fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|error| format!("\"{error}\""))
+    }
+
+    /// The schema of the JSON, pretty-printed.
+    fn schema() -> String
+    where
+        Self: Sized,
+    {
+        let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<Self>();
+        serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+    }
+}
+
+static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut pages = Environment::new();
+    pages.set_undefined_behavior(UndefinedBehavior::Strict);
+    pages.set_auto_escape_callback(|_| AutoEscape::Html);
+    pages.add_filter("prose", prose);
+    for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".html")) {
+        pages.add_template(name, source).expect("embedded templates parse: a test renders each of them");
+    }
+    pages
+});
+
+/// A sentence whose code stands between backticks.
+#[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
+fn prose(text: String) -> Value {
+    let parts: Vec<String> = text.split('`').map(escaped).collect();
+    let is_paired = parts.len() % 2 == 1;
+    let part = |(at, part): (usize, &String)| if at % 2 == 1 { format!("<code>{part}</code>") } else { part.clone() };
+    Value::from_safe_string(if is_paired { parts.iter().enumerate().map(part).collect() } else { escaped(&text) })
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A page that there is not, or that cannot be shown now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Notice {
+    pub schema: &'static str,
+    pub title: &'static str,
+    pub error: String,
+}
+
+impl Page for Notice {
+    const TEMPLATE: &'static str = "dashboard/notice.html";
+}
+
+impl Notice {
+    pub fn absent(what: &str) -> Self {
+        Self { schema: "loopgate.notice/v1", title: "Not found", error: format!("There is no {what} here.") }
+    }
+
+    pub fn not_now(reason: &str) -> Self {
+        Self { schema: "loopgate.notice/v1", title: "Not now", error: open_loop::short(reason) }
+    }
+
+    /// It was asked for by a name that a stranger may have registered.
+    pub fn foreign_name() -> Self {
+        let error =
+            "These pages answer to an IP address, to localhost, and to names inside a private network: whoever \
+                     owns another name could read them in your browser."
+                .to_owned();
+        Self { schema: "loopgate.notice/v1", title: "Not by this name", error }
+    }
+
+    /// A form was sent from elsewhere, or from a page of before this server began.
+    pub fn foreign_form() -> Self {
+        let error = "This form is not from a page of this server as it runs now. Load the page again.".to_owned();
+        Self { schema: "loopgate.notice/v1", title: "Not done", error }
+    }
+}
+
+#[cfg(test)]
+mod tests;

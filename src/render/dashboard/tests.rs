@@ -1,0 +1,117 @@
+use std::{fs, path::Path};
+
+use super::*;
+use crate::render::{fixtures, loop_page, open_loop};
+use loopgate_core::{
+    Timestamp,
+    deciding::{Decision, Part},
+    observed::Snapshot,
+};
+
+fn now() -> Timestamp {
+    fixtures::at(600)
+}
+
+fn situations() -> Vec<(Decision, Snapshot)> {
+    let alone = [
+        fixtures::first_failure(),
+        fixtures::waiting_for_evidence(),
+        fixtures::open_security_gate_with_an_outsider(),
+        fixtures::ready_to_merge(),
+        fixtures::broken_configuration(),
+    ];
+    let with_snapshot =
+        [fixtures::blocked(), fixtures::draft_with_capabilities(), fixtures::merged(), fixtures::tampering_escalated()];
+    alone.into_iter().map(|decision| (decision, fixtures::snapshot())).chain(with_snapshot).collect()
+}
+
+fn listed(title: &str) -> ListedLoop {
+    let mut open = open_loop(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy());
+    open.title = title.to_owned();
+    ListedLoop::new("acme/widgets".parse().unwrap(), loopgate_core::PrNumber::new(12), open, now())
+}
+
+#[test]
+fn who_acts_is_said_of_every_situation() {
+    let said: Vec<String> = situations()
+        .iter()
+        .map(|(decision, snapshot)| {
+            let open = open_loop(decision, snapshot, &fixtures::policy());
+            format!("{}: {} ({}) {}", open.part.as_str(), open.action, open.who.join(", "), open.verdict)
+        })
+        .collect();
+    insta::assert_snapshot!(said.join("\n"), @r"
+    author: push a fix (alice) Attempt 1 of 3 failed: unit — alice fixes it and pushes
+    ci: report the checks () Waiting for unit and lint
+    approver: decide the gate (acme/security) Checks pass; the security gate is closed — a member of team acme/security decides
+    merger: merge () All green — ready to merge
+    author: push a fix (alice) Attempt 1 of 3 failed: unit — alice fixes it and pushes
+    human: decide (dana, acme/maintainers) Blocked: tests that passed before fail now — dana and acme/maintainers decide
+    author: push the next capability (alice) 3 of 5 capabilities are done — alice goes on
+    nobody: take the loop up again () Merged by dana after 4 attempts
+    human: decide (acme/security) Blocked: tests or thresholds were weakened — the security approvers decide
+    ");
+}
+
+#[test]
+fn every_page_is_written_and_escapes_what_it_prints() {
+    const HOSTILE: &str = "<script>alert(1)</script>\"'&";
+    let mut pages = Vec::new();
+    for (mut decision, mut snapshot) in situations() {
+        HOSTILE.clone_into(&mut snapshot.pull_request.title);
+        HOSTILE.clone_into(&mut decision.next.title);
+        let recorded = RecordedLoop {
+            commit: fixtures::sha(1),
+            history: decision.events.clone(),
+            state: decision.next.clone(),
+            attempts: std::collections::BTreeMap::new(),
+            report: format!("# {HOSTILE}\n\nok\n"),
+            saved: vec![SavedState { sha: fixtures::sha(1), at: now(), subject: HOSTILE.to_owned() }],
+        };
+        let page = loop_page((&decision, &snapshot, &fixtures::policy()), Some(&recorded), now());
+        let then = LoopPage::then(&recorded, page.number, &page.repository);
+        assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
+        pages.extend([page.html(), then.html()]);
+    }
+    let groups = vec![(Part::Author, 1, now(), vec![listed(HOSTILE)])];
+    let filter = Filter { person: Some(HOSTILE.to_owned()), ..Filter::default() };
+    pages.push(Overview::new(filter, groups, 0, now()).html());
+    pages.push(Notice::not_now(HOSTILE).html());
+    pages.push(Repositories::new(vec![("acme/widgets".parse().unwrap(), 3)]).html());
+    for page in pages {
+        assert!(page.starts_with("<!doctype html>") && page.contains("</html>"), "{page}");
+        assert!(!page.contains("<script") && !page.contains("could not write"), "{page}");
+    }
+}
+
+#[test]
+fn a_list_that_is_too_long_shows_less_and_says_where_it_goes_on() {
+    let loops = (0..50).map(|_| listed(&"ж".repeat(140))).collect();
+    let filter = Filter { agent: Some("a b".to_owned()), part: Some(Part::Author), ..Filter::default() };
+    let page = shortened(Overview::new(filter, vec![(Part::Author, 200, now(), loops)], 100, now()), 30_000);
+    let (group, shown) = (&page.groups[0], page.groups[0].loops.len());
+    assert!(page.html().len() <= 30_000 && (5..50).contains(&shown), "{shown}");
+    assert_eq!(group.more.as_deref(), Some(&*format!("/?part=author&from={}&agent=a+b", 100 + shown)));
+}
+
+/// With `UPDATE_SCHEMA=1` the files are written.
+#[test]
+fn the_schema_of_each_page_is_the_one_that_is_shipped() {
+    let schemas = [
+        ("overview", Overview::schema()),
+        ("loop", LoopPage::schema()),
+        ("repositories", Repositories::schema()),
+        ("operations", Operations::schema()),
+        ("metrics-page", MetricsPage::schema()),
+        ("memory-page", MemoryPage::schema()),
+        ("notice", Notice::schema()),
+    ];
+    for (name, schema) in schemas {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("config/schemas/{name}.schema.json"));
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            fs::write(&path, &schema).unwrap();
+        }
+        let shipped = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(shipped, schema, "{name}: UPDATE_SCHEMA=1 cargo test --lib dashboard");
+    }
+}

@@ -1,0 +1,83 @@
+//! The history of a loop in sentences.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::render::{
+    reflex::told,
+    sanitize::{clip, line},
+    words,
+};
+use loopgate_core::{
+    Sha,
+    state::{
+        WordSource,
+        history::{
+            ArtifactCreated, CommandRun, Escalated, Event, EventStatus, GateInvalidated, HistoryLine, OwnCommand,
+            Resumed,
+        },
+    },
+};
+
+/// Something that happened.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Moment {
+    pub at: String,
+    pub event: String,
+    pub what: String,
+    /// Whether it went well.
+    pub ok: bool,
+}
+
+/// What happened last, the newest first.
+pub(super) fn moments(history: &[HistoryLine], most: usize) -> Vec<Moment> {
+    let moment = |entry: &HistoryLine| Moment {
+        at: words::moment(entry.ts),
+        event: line(&entry.event.name()).replace('_', " "),
+        what: clip(&line(&happened(&entry.event)), 300).into_owned(),
+        ok: entry.status == EventStatus::Ok,
+    };
+    history.iter().rev().take(most).map(moment).collect()
+}
+
+/// What a pull request's history tells of; the rest as a local loop's columns have it.
+fn happened(event: &Event) -> String {
+    let at = |head: &Option<Sha>| head.map(|head| format!(" at {}", head.short())).unwrap_or_default();
+    match event {
+        Event::ArtifactCreated(ArtifactCreated::HeadSeen { head, .. } | ArtifactCreated::Head { head }) => {
+            format!("{} was pushed", head.short())
+        }
+        Event::GateRequested { gate, round, holds } => {
+            format!("the {gate} gate holds {}; asked {}", holds.as_str(), words::times(*round))
+        }
+        Event::GateApproved { by, head, gate } => {
+            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            format!("{} opened the {gate} gate{}", words::and(&by), at(head))
+        }
+        Event::GateRejected { by, gate } => format!("{by} rejected the {gate} gate"),
+        Event::GateInvalidated(GateInvalidated::CommentChanged { gate, written_by, .. }) => {
+            format!("the {gate} gate closed: somebody changed the comment of {written_by} that counted")
+        }
+        Event::GateInvalidated(GateInvalidated::Unbound { was_bound_to, gate }) => {
+            format!("the {gate} gate closed: its approval was for another head{}", at(was_bound_to))
+        }
+        Event::CommandRun(CommandRun::Written { command, by, source, .. }) => {
+            let place = match source {
+                WordSource::Comment(_) => "in a comment",
+                WordSource::Review(_) => "in a review",
+                WordSource::Inline(_) => "on the diff",
+            };
+            format!("{by} wrote /loop {command} {place}")
+        }
+        Event::CommandRun(CommandRun::Pressed { command, by, .. }) => format!("{by} pressed {command}"),
+        Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { .. })) => "the senior fixer was asked".to_owned(),
+        Event::Escalated(Escalated::PullRequest { triggers, pattern, .. }) => {
+            let triggers: Vec<String> = triggers.iter().map(|trigger| trigger.as_str().replace('_', " ")).collect();
+            pattern.clone().unwrap_or_else(|| triggers.join(", "))
+        }
+        Event::Resumed(Resumed::PullRequest { by, .. } | Resumed::LocalLoop { by, .. }) => format!("by {by}"),
+        Event::Resumed(Resumed::Recovered { recovered }) => recovered.clone(),
+        Event::MergedWithOpenGates { bypassed, .. } => bypassed.join(", "),
+        event => told(event),
+    }
+}

@@ -1,0 +1,262 @@
+//! The dashboard, on the admin's listener: who acts next, one loop, one repository, and how the server does.
+//!
+//! A page is a document of [`render`](crate::render): it is sent as HTML, or as JSON to whoever asks for that, with an
+//! ETag of what is sent. Lists come from the index of open loops, everything else is read from GitHub for whoever looks.
+
+mod operations;
+mod reply;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Path, Query, State},
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::Response,
+    routing::{get, post},
+};
+use chrono::{DurationRound as _, TimeDelta};
+use serde::Deserialize;
+
+use self::reply::{Reply, without_suffix};
+use super::{
+    pages::Admin,
+    storage::{IndexFilter, StoreError},
+};
+use crate::{
+    github::{LoopReader, Served, WorkClass, serving},
+    refs::{MemoryStore, RefsError, RunLines},
+    render::{
+        Filter, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page, Repositories, STYLE, loop_page,
+        shortened,
+    },
+};
+use loopgate_core::{
+    InstallationId, Login, PrNumber, RepoName, Sha, Timestamp,
+    deciding::Part,
+    memory::Retention,
+    metrics::{Report, Window, newest},
+    policy::MemoryPolicy,
+};
+
+/// Bytes of the list's HTML at most.
+const MOST_BYTES: usize = 60_000;
+/// Loops listed of each group beside others, and of one alone.
+const OF_EACH: u32 = 5;
+const OF_ONE: u32 = 50;
+
+/// How far back metrics look, and the time before is compared with.
+const METRICS_OF: TimeDelta = TimeDelta::days(30);
+
+pub(super) fn routes() -> Router<Arc<Admin>> {
+    Router::new()
+        .route("/", get(overview))
+        .route("/index.json", get(overview))
+        .route("/me", get(mine))
+        .route("/me.json", get(mine))
+        .route("/repositories", get(repositories))
+        .route("/repositories.json", get(repositories))
+        .route("/operations", get(operations::page))
+        .route("/operations.json", get(operations::page))
+        .route("/operations/replay", post(operations::replay))
+        .route("/{owner}/{repository}/pull/{number}", get(one_loop))
+        .route("/{owner}/{repository}/{page}", get(of_repository))
+        .route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
+}
+
+/// Why a page is not shown.
+enum Refused {
+    Absent(&'static str),
+    NotNow(String),
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::NotNow(error.to_string())
+    }
+}
+
+impl From<RefsError> for Refused {
+    fn from(error: RefsError) -> Self {
+        Self::NotNow(error.to_string())
+    }
+}
+
+impl Refused {
+    fn told(self, reply: &Reply) -> Response {
+        match self {
+            Self::Absent(what) => reply.with(StatusCode::NOT_FOUND, &Notice::absent(what)),
+            Self::NotNow(reason) => reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now(&reason)),
+        }
+    }
+}
+
+fn told<P: Page>(reply: &Reply, page: Result<P, Refused>) -> Response {
+    match page {
+        Ok(page) => reply.with(StatusCode::OK, &page),
+        Err(refused) => refused.told(reply),
+    }
+}
+
+/// What the first page may be narrowed to. What an empty field of a form sends is none.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    repository: String,
+    person: String,
+    me: String,
+    agent: String,
+    part: Option<Part>,
+    from: u32,
+}
+
+async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<Asked>) -> Response {
+    told(&reply, listed(&admin, asked).await)
+}
+
+#[derive(Deserialize)]
+struct Me {
+    login: Option<Login>,
+}
+
+/// What waits for a person.
+async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me>) -> Response {
+    let me = me.login.map(|login| login.to_string()).unwrap_or_default();
+    told(&reply, listed(&admin, Asked { me, ..Asked::default() }).await)
+}
+
+async fn listed(admin: &Admin, asked: Asked) -> Result<Overview, Refused> {
+    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let repository = match given(&asked.repository) {
+        Some(name) => Some(name.parse::<RepoName>().map_err(|_| Refused::Absent("repository of that name"))?),
+        None => None,
+    };
+    let filter = IndexFilter {
+        repository,
+        person: given(&asked.person),
+        waits_for: given(&asked.me),
+        agent: given(&asked.agent),
+    };
+    let now = admin.clock.now();
+    let counts = admin.store.count_loops(&filter).await?;
+    let mut groups = Vec::with_capacity(counts.len());
+    let (from, most) = if asked.part.is_some() { (asked.from, OF_ONE) } else { (0, OF_EACH) };
+    for (part, count, oldest) in counts.into_iter().filter(|(part, ..)| asked.part.is_none_or(|one| one == *part)) {
+        let loops = admin.store.loops((&filter, part), from, most).await?;
+        let loops = loops.into_iter().map(|it| ListedLoop::new(it.repository, it.number, it.open, now)).collect();
+        groups.push((part, count, oldest, loops));
+    }
+    let shown = Filter {
+        repository: filter.repository.map(|name| name.to_string()),
+        person: filter.person,
+        me: filter.waits_for,
+        agent: filter.agent,
+        part: asked.part,
+    };
+    Ok(shortened(Overview::new(shown, groups, from, now), MOST_BYTES))
+}
+
+async fn repositories(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
+    let rows = admin.store.repositories().await.map_err(Refused::from);
+    told(&reply, rows.map(Repositories::new))
+}
+
+#[derive(Deserialize)]
+struct At {
+    at: Option<Sha>,
+}
+
+async fn one_loop(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    Path((owner, name, number)): Path<(String, String, String)>,
+    Query(At { at }): Query<At>,
+) -> Response {
+    let read = async {
+        let repository = named(&owner, &name)?;
+        let number = without_suffix(&number).parse().map_err(|_| Refused::Absent("pull request of that number"))?;
+        let (loops, installation) = whose(&admin, &repository).await?;
+        let target = (&repository, PrNumber::new(number));
+        match at {
+            Some(at) => match loops.recorded(installation, target, Some(at)).await? {
+                Some(recorded) => Ok(LoopPage::then(&recorded, target.1, &repository)),
+                None => Err(Refused::Absent("saved state of this loop with that id")),
+            },
+            None => as_it_stands(loops, installation, target, admin.clock.now()).await,
+        }
+    };
+    told(&reply, as_a_visitor(read).await)
+}
+
+/// What GitHub shows now, beside what was saved of it: one of the two is enough for a page.
+async fn as_it_stands(
+    loops: &LoopReader,
+    installation: InstallationId,
+    target: (&RepoName, PrNumber),
+    now: Timestamp,
+) -> Result<LoopPage, Refused> {
+    let (looked, recorded) =
+        futures::join!(loops.now(installation, target, now), Box::pin(loops.recorded(installation, target, None)));
+    match (looked, recorded) {
+        (Ok(Some(seen)), recorded) => {
+            let note = recorded.as_ref().err().map(ToString::to_string);
+            let subject = (&seen.decision, &seen.snapshot, &seen.policy);
+            Ok(LoopPage { note, ..loop_page(subject, recorded.ok().flatten().as_ref(), now) })
+        }
+        (looked, Ok(Some(recorded))) => {
+            let note = looked.err().map(|failed| failed.reason);
+            Ok(LoopPage { note, ..LoopPage::then(&recorded, target.1, target.0) })
+        }
+        (Err(failed), _) => Err(Refused::NotNow(failed.reason)),
+        (Ok(None), Err(error)) => Err(error.into()),
+        (Ok(None), Ok(None)) => Err(Refused::Absent("loop of that pull request")),
+    }
+}
+
+async fn of_repository(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    Path((owner, name, page)): Path<(String, String, String)>,
+) -> Response {
+    let page = without_suffix(&page);
+    let read = async {
+        let repository = named(&owner, &name)?;
+        if !["metrics", "memory"].contains(&page) {
+            return Err(Refused::Absent("page of that name"));
+        }
+        let (loops, installation) = whose(&admin, &repository).await?;
+        let objects = loops.objects(installation, &repository);
+        if page == "memory" {
+            let retention = Retention { days: MemoryPolicy::default().retention_days };
+            let memory = MemoryStore::new(&objects, retention).load().await?;
+            return Ok(reply.with(StatusCode::OK, &MemoryPage::of(repository, &memory)));
+        }
+        // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.
+        let now = admin.clock.now();
+        let hour = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
+        let window = Window::back(hour, METRICS_OF);
+        let whole = Window { from: window.before().from, to: now };
+        let lines = RunLines::of_pull_requests(&objects).read(whole).await?;
+        Ok(reply.with(StatusCode::OK, &MetricsPage::of(repository, &Report::of(&newest(lines), window))))
+    };
+    as_a_visitor(read).await.unwrap_or_else(|refused| refused.told(&reply))
+}
+
+/// Requests for a page are served after those of people who wait for a look, and before checks and resyncs.
+async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
+    Box::pin(serving(Served { class: WorkClass::Author, behind: 0 }, read)).await
+}
+
+fn named(owner: &str, name: &str) -> Result<RepoName, Refused> {
+    format!("{owner}/{name}").parse().map_err(|_| Refused::Absent("repository of that name"))
+}
+
+/// Who reads of a repository, if Loopgate is installed there.
+async fn whose<'a>(admin: &'a Admin, repository: &RepoName) -> Result<(&'a LoopReader, InstallationId), Refused> {
+    let loops = admin.loops.as_ref().ok_or_else(|| Refused::NotNow("this server reads no GitHub".to_owned()))?;
+    let installation = loops.installation(repository).await?;
+    Ok((loops, installation.ok_or(Refused::Absent("repository of that name where Loopgate is installed"))?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The page for whoever runs the server, and its one form.
+//!
+//! A form of another page cannot know the token, which is made anew with each start and shown on this page alone.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Redirect, Response},
+};
+use sha2::{Digest, Sha256};
+
+use super::{
+    Refused,
+    reply::{Format, Reply},
+    told,
+};
+use crate::{
+    github::WorkClass,
+    render::{Budget, CheckVerdict, DeadLetterRow, Notice, Operations, Queue, age, moment, plain_line, work_class},
+    server::{
+        pages::Admin,
+        storage::{Change, Key},
+    },
+};
+
+/// Dead letters shown.
+const MOST: usize = 100;
+
+pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
+    let mut page = read(&admin).await;
+    if let (Ok(page), Format::Html) = (&mut page, reply.format) {
+        page.token = Some(admin.form_token.clone());
+    }
+    told(&reply, page)
+}
+
+async fn read(admin: &Admin) -> Result<Operations, Refused> {
+    let now = admin.clock.now();
+    let (counts, letters) = futures::try_join!(admin.store.counts(), admin.store.dead_letters())?;
+    let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
+    let spending = github.map(|github| github.spending()).unwrap_or_default();
+    let queue = WorkClass::ALL.into_iter().map(|class| Queue {
+        class: work_class(class as usize),
+        oldest: counts.oldest[class as usize].map(|oldest| age(oldest, now)),
+        spent: spending.spent[class as usize],
+        deferred: spending.deferred[class as usize],
+    });
+    let budget = |(installation, quota): (loopgate_core::InstallationId, crate::github::Quota)| Budget {
+        installation: installation.get(),
+        limit: quota.limit.into(),
+        remaining: quota.remaining.into(),
+        reset: moment(quota.reset),
+    };
+    let verdicts = admin.verdicts().await.into_iter().map(|(name, answer)| CheckVerdict {
+        name: name.to_owned(),
+        ok: answer.is_ok(),
+        said: answer.err().map_or_else(|| "ok".to_owned(), |wrong| plain_line(&wrong)),
+    });
+    Ok(Operations {
+        schema: "loopgate.operations/v1",
+        checks: verdicts.collect(),
+        queue: queue.collect(),
+        waiting: counts.waiting,
+        dead: counts.dead,
+        budgets: github.map(|github| github.quotas().into_iter().map(budget).collect()).unwrap_or_default(),
+        dead_letters: letters
+            .iter()
+            .take(MOST)
+            .map(|letter| DeadLetterRow {
+                id: letter.key.to_string(),
+                failures: letter.failures,
+                reason: plain_line(&letter.reason),
+                died: age(letter.died_at, now),
+            })
+            .collect(),
+        token: None,
+    })
+}
+
+/// Tries the dead letter again that the form names; all of them where its `id` is empty.
+pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+    let field = |name: &str| {
+        let found = url::form_urlencoded::parse(form.as_bytes()).find(|(field, _)| field == name);
+        found.map(|(_, value)| value.into_owned())
+    };
+    let (Some(token), Some(id)) = (field("token"), field("id")) else {
+        return reply.with(StatusCode::BAD_REQUEST, &Notice::foreign_form());
+    };
+    // Compared by their digests, so that time tells nothing of the token.
+    if Sha256::digest(&token) != Sha256::digest(&admin.form_token) {
+        return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+    }
+    let replayed = async {
+        let keys: Vec<Key> = if id.is_empty() {
+            admin.store.dead_letters().await?.into_iter().map(|letter| letter.key).collect()
+        } else {
+            vec![id.parse().map_err(|_| Refused::Absent("dead letter of that id"))?]
+        };
+        for key in keys {
+            admin.inbox.apply(Change::Replay(key)).await.map_err(|error| Refused::NotNow(error.to_string()))?;
+        }
+        Ok(())
+    };
+    match replayed.await {
+        Ok(()) => Redirect::to("/operations").into_response(),
+        Err(refused) => Refused::told(refused, &reply),
+    }
+}

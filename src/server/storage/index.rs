@@ -1,0 +1,162 @@
+//! The index of open loops: a cache for the pages, filled by looks. What goes wrong with it costs a line of a page,
+//! never a look or a delivery.
+
+use super::{write::Batch, *};
+use crate::{render::OpenLoop, server::reconciler::Standing};
+use loopgate_core::{PrNumber, deciding::Part};
+
+/// What the rows of a page have in common. Names are compared in lower case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::server) struct IndexFilter {
+    pub repository: Option<RepoName>,
+    /// It waits for this person or team, or is theirs.
+    pub person: Option<String>,
+    /// It waits for this person.
+    pub waits_for: Option<String>,
+    pub agent: Option<String>,
+}
+
+/// An open loop as the index has it.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct IndexedLoop {
+    pub repository: RepoName,
+    pub number: PrNumber,
+    pub open: OpenLoop,
+}
+
+/// How many loops wait for whom, and since when the oldest does.
+pub(in crate::server) type IndexCounts = Vec<(Part, u64, Timestamp)>;
+
+const WHERE: &str =
+    "($1 = '' OR repository = $1) AND ($2 = '' OR author = $2 OR replace(who, ' ' || $2 || ' ', '') <> who)
+    AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)";
+
+static COUNTS: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"));
+
+static LOOPS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT installation, repository, what, loop FROM open_loop WHERE part = $5 AND {WHERE}
+         ORDER BY since, repository, what LIMIT $6 OFFSET $7"
+    )
+});
+
+impl IndexFilter {
+    fn bound(&self, sql: &'static str) -> Query {
+        let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
+        Query::new(sql)
+            .bind(self.repository.as_ref().map(ToString::to_string).unwrap_or_default())
+            .bind(lower(&self.person))
+            .bind(lower(&self.waits_for))
+            .bind(lower(&self.agent))
+    }
+}
+
+impl Store {
+    pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
+        let rows = self.database.read(filter.bound(&COUNTS)).await?;
+        let mut counts = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let written: &str = row.get(0)?;
+            if let Some(part) = Part::ALL.into_iter().find(|part| part.as_str() == written) {
+                counts.push((part, row.get::<i64>(1)?.cast_unsigned(), time(row.get(2)?).unwrap_or_default()));
+            }
+        }
+        counts.sort_unstable();
+        Ok(counts)
+    }
+
+    /// Those that have waited longest come first.
+    pub async fn loops(
+        &self,
+        (filter, part): (&IndexFilter, Part),
+        offset: u32,
+        limit: u32,
+    ) -> Result<Vec<IndexedLoop>, StoreError> {
+        let query = filter.bound(&LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
+        let mut loops = Vec::new();
+        for row in &self.database.read(query).await? {
+            // A row of another version may be one that this cannot read.
+            if let (Some(Key { target: Target::PullRequest { repository, number }, .. }), Ok(open)) =
+                (key(row)?, serde_json::from_str(row.get(3)?))
+            {
+                loops.push(IndexedLoop { repository, number, open });
+            }
+        }
+        Ok(loops)
+    }
+
+    /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
+    pub async fn repositories(&self) -> Result<Vec<(RepoName, u64)>, StoreError> {
+        let sql = "SELECT repository, COUNT(*) FROM open_loop GROUP BY repository ORDER BY COUNT(*) DESC, repository
+                   LIMIT 500";
+        let rows = self.database.read(Query::new(sql)).await?;
+        let read = |row: &Row| Ok((row.get::<&str>(0)?.parse().ok(), row.get::<i64>(1)?.cast_unsigned()));
+        let read: Result<Vec<(Option<RepoName>, u64)>, StoreError> = rows.iter().map(read).collect();
+        Ok(read?.into_iter().filter_map(|(repository, loops)| Some((repository?, loops))).collect())
+    }
+}
+
+impl Batch<'_> {
+    /// Notes how a loop stands. What goes wrong undoes this alone.
+    ///
+    /// # Errors
+    /// Only where the connection is broken, so that the whole batch is tried again.
+    pub(super) async fn index(&mut self, key: &Key, standing: &Standing, now: Timestamp) -> Result<(), StoreError> {
+        let query = match standing {
+            Standing::Open(open) => upsert(key, open, now),
+            Standing::Over => {
+                Query::by_key("DELETE FROM open_loop WHERE installation = $1 AND repository = $2 AND what = $3", key)
+            }
+            Standing::NotSaid => return Ok(()),
+        };
+        self.or_without(query).await
+    }
+
+    /// Nobody acts on what was given up.
+    pub(super) async fn index_given_up(&mut self, key: &Key) -> Result<(), StoreError> {
+        let sql = "UPDATE open_loop SET part = $4 WHERE installation = $1 AND repository = $2 AND what = $3";
+        self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
+    }
+
+    async fn or_without(&mut self, query: Query) -> Result<(), StoreError> {
+        Query::new("SAVEPOINT indexing").execute(self.on()).await?;
+        if let Err(error) = query.execute(self.on()).await {
+            tracing::warn!(%error, "the index of open loops is not up to date");
+            Query::new("ROLLBACK TO SAVEPOINT indexing").execute(self.on()).await?;
+        }
+        Query::new("RELEASE SAVEPOINT indexing").execute(self.on()).await?;
+        Ok(())
+    }
+}
+
+fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
+    let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
+    Query::by_key(
+        "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (installation, repository, what) DO UPDATE SET part = excluded.part, who = excluded.who,
+             author = excluded.author, agent = excluded.agent, since = excluded.since, looked_at = excluded.looked_at,
+             loop = excluded.loop",
+        key,
+    )
+    .bind(open.part.as_str())
+    .bind(format!(" {} ", who.join("  ")))
+    .bind(open.author.to_lowercase())
+    .bind(open.agent.as_deref().unwrap_or_default().to_lowercase())
+    .bind(open.since.timestamp_millis())
+    .bind(now.timestamp_millis())
+    .bind(serde_json::to_string(open).unwrap_or_default())
+}
+
+#[cfg(test)]
+pub(in crate::server) fn sample(title: &str, part: Part, who: &[&str], since: Timestamp) -> OpenLoop {
+    serde_json::from_value(serde_json::json!({
+        "title": title, "url": "https://github.com/acme/widgets/pull/1", "author": "Alice", "author_kind": "agent",
+        "head_sha": "0123456789abcdef0123456789abcdef01234567", "agent": "Copilot", "private": true, "part": part,
+        "who": who, "icon": "🔁", "verdict": "Attempt 1 of 3 failed: `unit` — Alice pushes a fix",
+        "action": "push a fix", "action_url": "https://github.com/acme/widgets/pull/1/checks",
+        "stage": "VERIFY", "attempt": 1, "max_attempts": 3, "score": 0.5, "since": since,
+    }))
+    .expect("an open loop")
+}
