@@ -21,6 +21,8 @@ const MOST_PAGES: usize = 20;
 /// Looks up rights, and believes the answers for five minutes.
 #[derive(Default)]
 pub(super) struct Registry {
+    /// Whether somebody asks again later: then an absence in doubt turns nobody's word down. Who asks once believes it.
+    pub asks_again: bool,
     people: TtlCache<(RepoName, UserId), Standing>,
     logins: TtlCache<Login, NamedAccount>,
     teams: TtlCache<(RepoName, TeamSlug), TeamStanding>,
@@ -100,8 +102,7 @@ impl Registry {
         let doubts = client.doubts();
         let account = match client.get::<User>(&format!("/users/{}", path::escape(login.as_str()))).await.or_absent() {
             Ok(Some(user)) => NamedAccount::Known(user.into()),
-            // Nobody's word is turned down for an absence in doubt.
-            Ok(None) if client.doubts() > doubts => {
+            Ok(None) if self.asks_again && client.doubts() > doubts => {
                 return Ok(NamedAccount::Unknown("GitHub shows no such account for the moment".to_owned()));
             }
             Ok(None) => NamedAccount::Missing,

@@ -124,6 +124,12 @@ impl Observer {
         }
     }
 
+    /// Whoever holds it asks again later, so that an absence in doubt is not believed at once.
+    pub const fn asking_again(mut self) -> Self {
+        self.registry.asks_again = true;
+        self
+    }
+
     /// Forgets who may do what and what organisations say: an event told that it changed.
     pub fn forget(&self) {
         self.registry.forget();

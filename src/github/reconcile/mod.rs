@@ -204,7 +204,7 @@ impl Reconcile {
 
     /// This process stays, and looks again when it said so: what cannot be taken back may wait for that.
     pub fn staying(self) -> Self {
-        Self { lifetime: Lifetime::Stays, ..self }
+        Self { lifetime: Lifetime::Stays, observer: self.observer.asking_again(), ..self }
     }
 
     /// Keeps states in this artifact where the configuration says so.
