@@ -7,7 +7,8 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, SyncSender, sync_channel},
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
     thread,
     time::{Duration, Instant},
@@ -25,8 +26,13 @@ use super::{
 
 /// How long a process group is given between TERM and KILL; tests do not wait so long for what never comes.
 const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
-/// How long output is still read after the whole group is gone: a process that left the group may hold the pipe.
-const DRAIN: Duration = Duration::from_secs(1);
+/// How long nothing more comes after the whole group is gone until nothing is waited for: a process that left the group
+/// may hold the pipe.
+const DRAIN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(1) };
+/// So many times that is waited for at most, and so long for whoever reads what was handed over: a busy machine takes its
+/// time, and results that it has not read yet must not be lost.
+const MOST_DRAINS: usize = 60;
+const READ: Duration = Duration::from_secs(120);
 /// Bytes of output kept in the evidence of a check.
 const KEPT_OUTPUT: usize = 256 * 1024;
 /// Bytes read at once, and chunks in flight to the reader of reports.
@@ -116,11 +122,15 @@ pub async fn run<T: Send + 'static>(
     let group = host::Group::of(&child);
     let (chunks, received) = sync_channel(CHUNKS_IN_FLIGHT);
     let capture = Arc::new(Mutex::new(Capture::default()));
-    let pumped = on_thread({
-        let capture = Arc::clone(&capture);
-        move || pump(output, &capture, &chunks, live)
+    let pipe = Arc::new(Pipe::default());
+    let mut pumped = on_thread({
+        let (capture, pipe) = (Arc::clone(&capture), Arc::clone(&pipe));
+        move || pump(output, &pipe, &capture, &chunks, live)
     });
-    let read = on_thread(move || reader(OutputReader::new(received)));
+    let read = on_thread({
+        let pipe = Arc::clone(&pipe);
+        move || reader(OutputReader { received, pipe, chunk: io::Cursor::default() })
+    });
     let mut ended = on_thread(move || child.wait4());
 
     let (result, by_us) = tokio::select! {
@@ -133,9 +143,20 @@ pub async fn run<T: Send + 'static>(
     household.end();
     // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there
     // is.
-    let _ = tokio::time::timeout(DRAIN, pumped).await;
+    let mut before = None;
+    for _ in 0..MOST_DRAINS {
+        if tokio::time::timeout(DRAIN, &mut pumped).await.is_ok() {
+            break;
+        }
+        let waits = pipe.waits();
+        if waits.is_some() && waits == before {
+            break;
+        }
+        before = waits;
+    }
+    pipe.is_over.store(true, Ordering::Release);
     let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner)).finish(KEPT_OUTPUT);
-    let read = tokio::time::timeout(DRAIN, read).await.ok().and_then(Result::ok);
+    let read = tokio::time::timeout(READ, read).await.ok().and_then(Result::ok);
     let usage = result.ok().and_then(Result::ok);
     Finished {
         ending: by_us.unwrap_or_else(|| usage.as_ref().map_or(Ending::Interrupted, |usage| ending_of(usage.status))),
@@ -192,15 +213,39 @@ async fn end(
     }
 }
 
+/// How the pipe is doing.
+#[derive(Debug, Default)]
+struct Pipe {
+    /// Reads begun and ended, counted together.
+    reads: AtomicU64,
+    /// Nobody waits for more of it.
+    is_over: AtomicBool,
+}
+
+impl Pipe {
+    /// Which read waits for something to come; none while what came is handed on.
+    fn waits(&self) -> Option<u64> {
+        Some(self.reads.load(Ordering::Acquire)).filter(|reads| reads % 2 == 1)
+    }
+
+    fn read(&self, output: &mut io::PipeReader, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reads.fetch_add(1, Ordering::Release);
+        let read = output.read(buffer);
+        self.reads.fetch_add(1, Ordering::Release);
+        read
+    }
+}
+
 /// Copies the output into the capture, to the reader of reports, and to whoever watches.
 fn pump(
     mut output: io::PipeReader,
+    pipe: &Pipe,
     capture: &Mutex<Capture>,
     chunks: &SyncSender<Vec<u8>>,
     mut live: impl FnMut(&[u8]),
 ) {
     let mut buffer = vec![0; CHUNK];
-    while let Ok(count @ 1..) = output.read(&mut buffer) {
+    while let Ok(count @ 1..) = pipe.read(&mut output, &mut buffer) {
         let chunk = &buffer[..count];
         capture.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
         live(chunk);
@@ -213,21 +258,17 @@ fn pump(
 #[derive(Debug)]
 pub struct OutputReader {
     received: Receiver<Vec<u8>>,
+    pipe: Arc<Pipe>,
     chunk: io::Cursor<Vec<u8>>,
-}
-
-impl OutputReader {
-    fn new(received: Receiver<Vec<u8>>) -> Self {
-        Self { received, chunk: io::Cursor::default() }
-    }
 }
 
 impl Read for OutputReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.chunk.read(buffer)? {
-                0 if !buffer.is_empty() => match self.received.recv() {
+                0 if !buffer.is_empty() => match self.received.recv_timeout(DRAIN) {
                     Ok(chunk) => self.chunk = io::Cursor::new(chunk),
+                    Err(RecvTimeoutError::Timeout) if !self.pipe.is_over.load(Ordering::Acquire) => {}
                     Err(_) => return Ok(0),
                 },
                 count => return Ok(count),
@@ -268,6 +309,19 @@ mod tests {
     }
 
     const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn whoever_reads_slowly_loses_nothing() {
+        let (_keep, interrupt) = Interrupter::new();
+        let slowly = |mut output: OutputReader| {
+            // Longer than what is waited for where nothing comes.
+            thread::park_timeout(DRAIN * 4);
+            io::copy(&mut output, &mut io::sink()).unwrap_or(0)
+        };
+        let much = line("head -c 3000000 /dev/zero", Duration::from_secs(60));
+        let finished = run(much, interrupt, slowly, |_| {}).await;
+        assert_eq!(finished.read, Some(3_000_000));
+    }
 
     #[tokio::test]
     async fn a_command_is_captured_measured_and_read() {
