@@ -191,6 +191,9 @@ async fn every_six_hours_a_resync_comes_by_itself() {
     for (resync, is_found) in [("6", true), ("off", false)] {
         let story = Story::begins(Some(resync)).await;
         let github = story.world.simulator();
+        // What is due by time, such as a line of the debug memory, is done: it is a look too.
+        story.world.wait(TimeDelta::minutes(2));
+        story.world.settle().await;
         github.add_delivery_fault(DeliveryFault::any(Mishap::Lose));
         story.world.person("olga").merges(&story.merged).await;
         github.heal();

@@ -191,8 +191,10 @@ impl World {
     /// `ping`, as GitHub sends when a webhook is made.
     pub fn ping(&mut self, app: AppId) {
         let Some(App { webhook: Some(webhook), owner, events, .. }) = self.apps.get(&app).cloned() else { return };
+        let (url, now) = (format!("{}/app/hook/config", self.base_url), json::time(self.now()));
         let hook = json!({
-            "type": "App", "id": app, "name": "web", "active": true, "app_id": app, "events": events,
+            "url": url, "ping_url": url, "deliveries_url": format!("{}/app/hook/deliveries", self.base_url),
+            "created_at": now, "updated_at": now, "type": "App", "id": app, "name": "web", "active": true, "app_id": app, "events": events,
             "config": { "content_type": "json", "insecure_ssl": "0", "secret": "********", "url": webhook.url },
         });
         let body = json!({ "zen": "Design for failure.", "hook_id": app, "hook": hook });

@@ -128,7 +128,11 @@ impl World {
         let installation = self.installations.get(&id).ok_or_else(Refused::not_found)?;
         let (app, told) = (installation.app, json::installation(self, installation));
         let repos = self.stubs(&self.reached(installation.account, &installation.repositories));
-        let body = vec![("installation", told), ("repositories", repos), ("requester", Value::Null)];
+        let mut body = vec![("installation", told), ("repositories", repos)];
+        // Of an installation that is new the description knows only people who asked for it.
+        if action != "created" {
+            body.push(("requester", Value::Null));
+        }
         let (scope, audience) = (Scope::Installation(id), Audience::Only(app));
         self.emit(Event { name: "installation", action: Some(action), scope, actor, audience, body });
         Ok(())
