@@ -1,7 +1,5 @@
 //! What GitHub still shows of a pull request of before Loopgate was there. Nothing is written.
 
-use std::collections::BTreeMap;
-
 use super::{
     Observer, base, checks, conversation,
     pull::{self, Unread},
@@ -28,7 +26,6 @@ pub struct ListedPast {
     pub number: PrNumber,
     /// What was read of it holds until this changes.
     pub updated_at: String,
-    pub closed_at: Option<String>,
 }
 
 impl Observer {
@@ -131,7 +128,7 @@ impl Observer {
             Err(error) => {
                 let reason = error.refusal()?.to_string();
                 last.problems.push(ObservationProblem { what: "who may approve".to_owned(), reason });
-                Ok(Authority { people: BTreeMap::new(), ..Authority::default() })
+                Ok(Authority::default())
             }
         }
     }
