@@ -99,11 +99,11 @@ class Project:
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD").strip()
 
-    def run(self, server: str = "https://github.com", **inputs: str) -> dict:
-        """Runs the workflow with these inputs: what act's log tells, the outputs, the evidence that was uploaded."""
+    def run(self, server: str = "https://github.com", token: str = "", head: str = "", **inputs: str) -> dict:
+        """Runs the workflow with these inputs: what act's log tells, the outputs, the artifacts that were uploaded."""
         inputs = {"binary": str(self.loopgate)} | inputs
         self.write(".github/workflows/try.yml", WORKFLOW % {"checkout": CHECKOUT, "inputs": json.dumps(inputs)})
-        head = self.commit("Try")
+        head = head or self.commit("Try")
         event = {"action": "synchronize", "number": 7, "repository": {"full_name": "acme/widget", "default_branch": "main"},
                  "pull_request": {"number": 7, "title": "Try", "head": {"sha": head, "ref": "try", "repo": {"full_name": "acme/widget"}},
                                   "base": {"ref": "main", "repo": {"full_name": "acme/widget"}}}}
@@ -117,7 +117,7 @@ class Project:
                    # Actions within actions are looked for on the server.
                    "--local", f"{server}/actions/upload-artifact@{UPLOAD}={self.upload}",
                    "--repository", "acme/widget", "--server-url", server, "--artifacts", artifacts,
-                   "--log", log, "--", "--env", "GITHUB_WORKFLOW_REF=acme/widget/.github/workflows/try.yml@refs/pull/7/merge"]
+                   "--log", log, *(["--token", token] if token else []), "--", "--env", "GITHUB_WORKFLOW_REF=acme/widget/.github/workflows/try.yml@refs/pull/7/merge"]
         done = subprocess.run(command, env=os.environ | {"ACT": str(self.act)}, stderr=subprocess.PIPE, text=True)
         told = read_log(str(log))
         told |= {"code": done.returncode, "head": head, "stderr": done.stderr}
@@ -201,12 +201,83 @@ def a_loop(project: Project) -> None:
     expect("passes the job", told["code"] == 0, told["text"][-4000:] + told["stderr"])
     outputs = {key: told["told"].get(key) for key in ("decision", "score", "failed-rules")}
     expect("tells its decision", outputs == {"decision": "proceed", "score": "1.00", "failed-rules": ""}, told["told"])
+    branches = subprocess.run(["git", "branch", "--list"], cwd=server, check=True, capture_output=True, text=True).stdout
+    expect("pushes nothing", branches == "", branches)
+    expect("hands the fixes over as an artifact", list(told["evidence"].get("loopgate-fixes", {})) == ["fixes.bundle"], told["evidence"])
+    bundle = project.folder / "fixes.bundle"
+    bundle.write_bytes(told["evidence"]["loopgate-fixes"]["fixes.bundle"])
+    subprocess.run(["git", "push", "--quiet", server, f"{told['head']}:refs/heads/try"], cwd=project.repo, check=True)
+    pushed = project.run(server=f"file://{project.folder}/server-of-the-loop", head=told["head"], command="push",
+                         bundle=str(bundle), **{"github-token": "a-token"})
+    expect("which another job pushes", pushed["code"] == 0 and "Pushed 1 commits to try" in pushed["text"], pushed["text"][-3000:])
     log = subprocess.run(["git", "log", "--format=%H %s", "try"], cwd=server, check=True, capture_output=True, text=True)
     commits = log.stdout.splitlines()
-    expect("pushes one fix on the pull request's head",
+    expect("one fix on the pull request's head",
            commits[0].split(" ", 1)[1].startswith("fix") and commits[1].startswith(told["head"]), commits)
     fixed = subprocess.run(["git", "show", "try:src/math.py"], cwd=server, check=True, capture_output=True, text=True)
     expect("which is the fixer's", "return a + b" in fixed.stdout, fixed.stdout)
+
+
+TOKEN = "t0ken-of-the-workflow"
+
+# What a hostile pull request leaves behind for the steps after its own, and what it can read meanwhile.
+HOSTILE = """\
+loot=%(loot)s
+mkdir -p "$loot/bin"
+env > "$loot/env-of-the-check"
+printf 'env > "%(loot)s/env-of-a-shell.$$"\n' > "$loot/bash_env"
+printf '#!/bin/sh\\nenv > "%(loot)s/env-of-git.$$"\\nexec %(git)s "$@"\\n' > "$loot/bin/git"
+chmod +x "$loot/bin/git"
+# The files that steps tell things in: as the environment names them, as any process's does, and as their folder lists them.
+files=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -E '^GITHUB_(ENV|PATH)=' | sort -u)
+echo "$files" > "$loot/files"
+for file in $files; do
+    case $file in
+        GITHUB_ENV=*) printf 'BASH_ENV=%%s\\nGIT_SSH_COMMAND=%%s\\n' "$loot/bash_env" "$loot/bin/git" >> "${file#*=}" ;;
+        GITHUB_PATH=*) echo "$loot/bin" >> "${file#*=}" ;;
+    esac
+done
+if [ -d "${RUNNER_TEMP:-/nowhere}/_runner_file_commands" ]; then
+    for file in "$RUNNER_TEMP"/_runner_file_commands/*; do printf 'BASH_ENV=%%s\\n' "$loot/bash_env" >> "$file"; done
+fi
+# Whoever waits reads what later steps hold, until told to stop.
+setsid sh -c 'while [ ! -e "%(loot)s/stop" ]; do
+    for process in /proc/[0-9]*; do
+        if grep -qs "%(half)s"-of-the-workflow "$process/environ" 2>/dev/null; then
+            tr "\\\\0" " " < "$process/cmdline" >> "%(loot)s/seen"; echo >> "%(loot)s/seen"
+        fi
+    done
+done' > /dev/null 2>&1 < /dev/null &
+"""
+
+
+def a_hostile_pull_request(project: Project) -> None:
+    git = shutil.which("git")
+    for command in ("verify", "loop"):
+        print(f"a hostile pull request: {command}")
+        loot = project.folder / f"loot-of-{command}"
+        loot.mkdir()
+        attack = HOSTILE % {"loot": loot, "git": git, "half": TOKEN.removesuffix("-of-the-workflow")}
+        project.write("hostile.sh", attack)
+        project.write("test.sh", f"[ -e {loot}/files ] || sh hostile.sh\n{FAILING}")
+        project.write("fix.sh", "cat > /dev/null\nenv > %s/env-of-the-fixer\n"
+                                "echo 'def sub(a, b): return a - b' >> src/math.py\n" % loot)
+        inputs = {"command": "loop", "task": "fix", "fix-command": "sh fix.sh", "max-attempts": "2"} if command == "loop" else {}
+        told = project.run(token=TOKEN, **inputs)
+        (loot / "stop").touch()
+        expect("it had its say", (loot / "files").exists() and (loot / "bash_env").exists(), told["text"][-3000:])
+        names = "GITHUB_ENV= GITHUB_PATH= GITHUB_OUTPUT= GITHUB_STATE= GITHUB_STEP_SUMMARY= BASH_ENV= ACTIONS_RUNTIME_TOKEN=".split()
+        for who in loot.glob("env-of-the-*"):
+            given = [line for line in who.read_text().splitlines() if line.startswith(tuple(names))]
+            expect(f"{who.name}: no file of the runner is named", given == [], given)
+        # act itself is what GitHub's runner is there, whose memory is not read through files.
+        seen = [line for line in (loot / "seen").read_text().splitlines()] if (loot / "seen").exists() else []
+        seen = [line for line in seen if "/act " not in line.split("--")[0]]
+        expect("no process held the token", seen == [], sorted(set(seen)))
+        held = [file.name for file in loot.glob("env-of-*") if TOKEN in file.read_text(errors="replace")]
+        expect("no shell and no git after it was told the token", held == [], held)
+    # What it poisoned is gone with its machine; what it hands over is judged where nothing of it runs.
+    expect("the loop hands over what it committed", list(told["evidence"]) == ["loopgate-fixes"], told["evidence"])
 
 
 # Does what a reconcile does whose states are kept in an artifact; the program itself is held to that elsewhere.
@@ -312,9 +383,9 @@ def installation(folder: Path) -> None:
     server.shutdown()
 
 
-def pushing(folder: Path) -> None:
-    print("pushing what a loop has committed, from a work tree that hostile code has had its hands on")
-    server, work, trace = folder / "server/acme/widget", folder / "work", folder / "pushed-trace"
+def pushing(folder: Path, loopgate: Path) -> None:
+    print("pushing what a loop has committed, or what says that it has")
+    server, work = folder / "server/acme/widget", folder / "work"
 
     def git(*args: str, where: Path = work) -> str:
         who = ["-c", "user.name=alice", "-c", "user.email=alice@example.test"]
@@ -324,35 +395,58 @@ def pushing(folder: Path) -> None:
     git("init", "--quiet", "--bare", where=server)
     git("clone", "--quiet", str(server), str(work), where=folder)
     git("checkout", "--quiet", "-b", "try")
-    git("commit", "--quiet", "--allow-empty", "--message", "Before")
+    (work / "tests").mkdir()
+    (work / "tests/test_sums.py").write_text("def test_adds():\n    assert add(1, 2) == 3\n")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "Before")
     git("push", "--quiet", "origin", "try")
     before = git("rev-parse", "HEAD")
-    for hook in ["pre-push", "post-checkout", "reference-transaction"]:
-        (work / ".git/hooks" / hook).write_text(f"#!/bin/sh\nenv > {trace}\n")
-        (work / ".git/hooks" / hook).chmod(0o755)
-    git("config", f"url.{folder}/elsewhere.insteadOf", f"file://{folder}/server")
+    bundle = folder / "given.bundle"
 
     def push(**changes: str) -> tuple[int, str]:
         env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GITHUB_HEAD_REF": "try", "GITHUB_REPOSITORY": "acme/widget",
+               "LOOPGATE_HEAD_REPOSITORY": "acme/widget", "LOOPGATE_PROGRAM": str(loopgate), "LOOPGATE_BUNDLE": str(bundle),
                "GITHUB_SERVER_URL": f"file://{folder}/server", "LOOPGATE_BEFORE": before, "LOOPGATE_PUSH_TOKEN": "s3cret"}
-        done = subprocess.run(["bash", ROOT / "action/push.sh"], cwd=work, env=env | changes, capture_output=True, text=True)
+        done = subprocess.run(["bash", ROOT / "action/push.sh"], cwd=folder, env=env | changes, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
+    def commit(path: str, text: str, message: str) -> None:
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text(text)
+        git("add", "--all")
+        git("commit", "--quiet", "--message", message)
+
+    def given(since: str = before) -> None:
+        git("bundle", "create", "--quiet", str(bundle), *([f"{since}..HEAD"] if since else ["HEAD"]))
+
+    def unchanged(what: str, words: str, **changes: str) -> None:
+        code, said = push(**changes)
+        expect(f"{what}: refused", code == 64 and words in said and git("rev-parse", "try", where=server) == before, said)
+
     code, said = push()
-    expect("nothing new: nothing is pushed", code == 0 and "nothing to push" in said, said)
-    git("commit", "--quiet", "--allow-empty", "--message", "fix: it")
-    trace.unlink(missing_ok=True)
-    code, said = push(LOOPGATE_BEFORE="")
-    expect("no pull request: nothing is pushed", code == 0 and git("rev-parse", "try", where=server) == before, said)
-    code, said = push(LOOPGATE_OWN_TOKEN="true")
-    expect("the fix is pushed", code == 0 and git("rev-parse", "try", where=server) == git("rev-parse", "HEAD"), said)
-    expect("and it is said that the workflow's own token starts nothing", "start no workflow" in said, said)
-    expect("no hook of the work tree ran", not trace.exists())
-    expect("the token is not told", "s3cret" not in said and "czNjcmV0" not in said, said)
+    expect("no bundle: nothing is pushed", code == 0 and "nothing to push" in said, said)
+    for path, text, what in [(".github/workflows/evil.yml", "on: push\n", "a workflow"), ("CODEOWNERS", "* @mallory\n", "owners"),
+                             ("tests/test_sums.py", "def test_adds():\n    pass\n", "a weakened test")]:
+        git("checkout", "--quiet", "-B", "try", before)
+        commit(path, text, "fix: it")
+        given()
+        unchanged(what, "not for a fixer to change")
     git("checkout", "--quiet", "--orphan", "other")
-    git("commit", "--quiet", "--allow-empty", "--message", "Something else")
-    code, said = push()
-    expect("what is not based on the head is refused", code == 64 and "not based" in said, said)
+    commit("src/other.py", "1\n", "Something else")
+    given(since="")
+    unchanged("what does not stand on the head", "one after the other")
+    git("checkout", "--quiet", "-B", "try", before)
+    commit("src/math.py", "def add(a, b):\n    return a + b\n", "fix: it")
+    given()
+    unchanged("a fork's branch", "another repository", LOOPGATE_HEAD_REPOSITORY="mallory/widget")
+    unchanged("no pull request", "no pull request", LOOPGATE_BEFORE="")
+    bundle.write_bytes(bundle.read_bytes()[:-40])
+    unchanged("a bundle that is damaged", "no sound commits")
+    given()
+    code, said = push(LOOPGATE_OWN_TOKEN="true")
+    expect("a fix is pushed", code == 0 and git("rev-parse", "try", where=server) == git("rev-parse", "HEAD"), said)
+    expect("and it is said that the workflow's own token starts nothing", "start no workflow" in said, said)
+    expect("the token is not told", "s3cret" not in said and "czNjcmV0" not in said, said)
 
 
 def main(loopgate: str, act: str, shared: str) -> None:
@@ -362,7 +456,7 @@ def main(loopgate: str, act: str, shared: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         installation(Path(folder))
-        pushing(Path(folder))
+        pushing(Path(folder), Path(loopgate).resolve())
         project = Project(Path(folder), Path(loopgate).resolve(), Path(act).resolve(), Path(shared).resolve())
         a_failing_test(project)
         a_step_that_must_not_fail(project)
@@ -370,6 +464,7 @@ def main(loopgate: str, act: str, shared: str) -> None:
         inputs_that_try_to_be_more(project)
         a_loop(project)
         states_in_an_artifact(project)
+        a_hostile_pull_request(project)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ tell() {
 }
 
 case ${LOOPGATE_COMMAND:-} in
-    verify | loop | reconcile) ;;
-    *) die "the input command is one of verify, loop and reconcile" ;;
+    verify | loop | push | reconcile) ;;
+    *) die "the input command is one of verify, loop, push and reconcile" ;;
 esac
 
 if [ -n "${LOOPGATE_BINARY:-}" ]; then

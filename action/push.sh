@@ -1,43 +1,54 @@
 #!/usr/bin/env bash
-# Pushes what a loop has committed to the pull request's branch.
-#
-# The job has run the pull request's own code, which may have changed anything in the work tree's .git and in the home
-# folder: hooks, addresses, proxies. So the commits are taken into a fresh repository that reads no configuration but
-# ours, and the token is offered to this server's address alone. It stands in no argument list.
+# Pushes what the loop of another job has committed to the pull request's branch. Nothing of the pull request is checked
+# out or executed here. Its commits come as a bundle, which may hold anything: they are taken into a fresh repository that
+# checks every object and reads no configuration but ours, and must stand on the pull request's head, one after the other,
+# and change nothing that is not for a fixer to change. The token is in no argument list.
 set -euo pipefail
+
+die() {
+    printf '::error title=Loopgate::%s\n' "$1"
+    exit 64
+}
 
 # No program inherits it before the one that needs it.
 token=${LOOPGATE_PUSH_TOKEN:-}
 unset LOOPGATE_PUSH_TOKEN
 before=${LOOPGATE_BEFORE:-}
 branch=${GITHUB_HEAD_REF:-}
-if [ -z "$before" ] || [ -z "$branch" ]; then
-    echo "This event is about no pull request: what was fixed stays in this job."
+bundle=${LOOPGATE_BUNDLE:-}
+[ -n "$before" ] && [ -n "$branch" ] || die "this event is about no pull request, so there is no branch to push to"
+[ "${LOOPGATE_HEAD_REPOSITORY:-}" = "$GITHUB_REPOSITORY" ] || die "the branch is another repository's: fixes of a fork are pushed by its owner"
+if [ ! -f "$bundle" ]; then
+    echo "There is no bundle, so nothing was fixed and there is nothing to push."
     exit 0
 fi
-after=$(git rev-parse --verify HEAD)
-if [ "$after" = "$before" ]; then
-    echo "Nothing was fixed, so there is nothing to push."
-    exit 0
-fi
-if ! git merge-base --is-ancestor "$before" "$after"; then
-    echo "::error title=Loopgate::The fixes are not based on the pull request's head: check out github.event.pull_request.head.sha"
-    exit 64
-fi
+bundle=$(realpath "$bundle")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tree=$(pwd)
-export HOME=$work GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0
-git init --quiet --bare "$work/clean.git"
-cd "$work/clean.git"
-git fetch --quiet --no-tags "$tree" "$after:refs/heads/fix"
-export GIT_CONFIG_COUNT=1
-export GIT_CONFIG_KEY_0="http.$GITHUB_SERVER_URL/.extraheader"
-GIT_CONFIG_VALUE_0="Authorization: Basic $(printf 'x-access-token:%s' "$token" | base64 | tr -d '\n')"
-export GIT_CONFIG_VALUE_0
-git push --quiet "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY" "refs/heads/fix:refs/heads/$branch"
-echo "Pushed ${after:0:8} to $branch."
+export HOME=$work GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_TEMPLATE_DIR=
+git init --quiet "$work/clean"
+cd "$work/clean"
+git config core.hooksPath /dev/null
+git config transfer.fsckObjects true
+with_token() {
+    GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="http.$GITHUB_SERVER_URL/.extraheader" \
+        GIT_CONFIG_VALUE_0="Authorization: Basic $(printf 'x-access-token:%s' "$token" | base64 | tr -d '\n')" "$@"
+}
+remote=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY
+with_token git fetch --quiet --no-tags --depth=1 "$remote" "$before"
+git fetch --quiet --no-tags "$bundle" HEAD:refs/heads/fix || die "the bundle holds no sound commits on the pull request's head"
+count=$(git rev-list --count "$before..refs/heads/fix")
+if [ "$count" = 0 ]; then
+    echo "Nothing was fixed, so there is nothing to push."
+    exit 0
+fi
+[ "$(git rev-parse --verify --quiet "refs/heads/fix~$count")" = "$before" ] && [ -z "$(git rev-list --min-parents=2 "$before..refs/heads/fix")" ] ||
+    die "the fixes are not based on the pull request's head, one after the other"
+"${LOOPGATE_PROGRAM:?}" loop judge "$before" "$(git rev-parse refs/heads/fix)" ||
+    die "the fixes change what is not for a fixer to change: nothing was pushed"
+with_token git push --quiet "$remote" "refs/heads/fix:refs/heads/$branch"
+echo "Pushed $count commits to $branch."
 if [ "${LOOPGATE_OWN_TOKEN:-}" = true ]; then
     echo "::notice title=Loopgate::Commits pushed with the workflow's own token start no workflow: required checks keep waiting. Give the input github-token an App's token."
 fi

@@ -24,7 +24,16 @@ case ${LOOPGATE_COMMAND:?} in
         option --fix-command "${LOOPGATE_FIX_COMMAND:-}"
         option --max-iterations "${LOOPGATE_MAX_ATTEMPTS:-}"
         "$program" "${arguments[@]}" -- "${LOOPGATE_TASK:-make the checks pass}"
-        arguments=(loop run)
+        code=0
+        "$program" loop run || code=$?
+        # Another job pushes it, where nothing of the pull request runs.
+        if [ -n "${LOOPGATE_BEFORE:-}" ] && [ "$(git rev-parse HEAD)" != "$LOOPGATE_BEFORE" ]; then
+            bundle=${RUNNER_TEMP:?}/loopgate-fixes/fixes.bundle
+            mkdir -p "${bundle%/*}"
+            git bundle create --quiet "$bundle" "$LOOPGATE_BEFORE..HEAD"
+            printf 'bundle-path=%s\n' "$bundle" >> "${GITHUB_OUTPUT:?}"
+        fi
+        exit "$code"
         ;;
 esac
 exec "$program" "${arguments[@]}"

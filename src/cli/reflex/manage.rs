@@ -1,6 +1,7 @@
-//! `loopgate loop stop | list | history | clean`.
+//! `loopgate loop stop | list | history | judge | clean`.
 
 use std::{
+    collections::BTreeSet,
     io::{BufRead, Write},
     time::{Duration, Instant},
 };
@@ -19,13 +20,17 @@ use super::{
 use crate::{
     cli::{
         CliError, CommandResult, exit,
+        local::CONFIGURATION,
         output::{self, Format},
     },
     refs::GitObjects,
     render,
-    runner::{Interrupter, Lock},
+    runner::{Interrupter, Lock, Worktree},
 };
-use loopgate_core::reflex::{self, Alias, LoopStanding, Turn};
+use loopgate_core::{
+    Sha,
+    reflex::{self, Alias, EditVerdict, LoopStanding, Turn},
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  loopgate loop stop \"the requirement has changed\"")]
@@ -36,6 +41,16 @@ pub struct StopArguments {
     /// The loop's alias [default: the active one]
     #[arg(long, value_name = "ALIAS")]
     alias: Option<Alias>,
+}
+
+#[derive(Debug, Args)]
+pub struct JudgeArguments {
+    /// The commit that they stand on
+    #[arg(value_name = "BEFORE")]
+    before: Sha,
+    /// The last of them
+    #[arg(value_name = "AFTER")]
+    after: Sha,
 }
 
 #[derive(Debug, Args)]
@@ -55,6 +70,22 @@ pub struct CleanArguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+}
+
+/// Whether what was committed between two commits is for a fixer to change (decisions.md, L15): what pushes a loop's
+/// commits from another job asks this.
+pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
+    let worktree =
+        Worktree::at(&std::env::current_dir().map_err(CliError::unavailable)?).map_err(CliError::bad_data)?;
+    let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
+    let files = worktree.changes(tree(before)?, tree(after)?).map_err(CliError::unavailable)?;
+    let EditVerdict::Refuse(refusals) = reflex::judge_edits(&files, &BTreeSet::new(), CONFIGURATION) else {
+        return Ok(exit::OK);
+    };
+    for refusal in refusals.iter().take(20) {
+        output::note_line(render::plain_line(&render::loop_refusal(refusal)));
+    }
+    Ok(exit::ESCALATE)
 }
 
 pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
