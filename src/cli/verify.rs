@@ -33,7 +33,8 @@ use loopgate_core::{
     CheckName, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
     evidence::{
-        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome, RegressionTrial,
+        BaseTestRun, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome,
+        RegressionTrial,
     },
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
@@ -68,6 +69,9 @@ pub struct Arguments {
     /// The evidence.json of the base, for telling its failures and coverage from this change's
     #[arg(long, value_name = "FILE")]
     base_evidence: Option<PathBuf>,
+    /// Run the tests that the change edits once more as they were before it [default: in a workflow]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
+    base_tests: Option<bool>,
     /// Where evidence.json is written
     #[arg(long, default_value = local::EVIDENCE, value_name = "DIRECTORY")]
     evidence: PathBuf,
@@ -80,7 +84,7 @@ impl Arguments {
     /// These checks alone, or all if there are none, against this base.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Self {
         let evidence = PathBuf::from(local::EVIDENCE);
-        Self { checks, config: None, base, jobs: None, base_evidence: None, evidence, fail_on: None }
+        Self { checks, config: None, base, jobs: None, base_evidence: None, base_tests: None, evidence, fail_on: None }
     }
 }
 
@@ -139,7 +143,14 @@ pub(super) fn verify(
     }
     let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
     let started = Utc::now();
-    let trial = changes.as_ref().and_then(|changes| trial(&checkout, changes, base, &policy));
+    let trials = changes.as_ref().map(|changes| {
+        let as_they_were = arguments.base_tests.unwrap_or_else(actions::is_here).then_some(checkout.head);
+        Trials {
+            of: trial(&checkout, changes, &policy),
+            proof: asks_for_proof(&checkout, changes, base, &policy),
+            as_they_were,
+        }
+    });
     let advice = policy.verify.analyzer.as_deref().map(|command| Advice {
         command,
         root: &checkout.root,
@@ -152,13 +163,14 @@ pub(super) fn verify(
     outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref(), stop)?;
+    let (Executed { ran, environment, proof, base_tests }, ending) =
+        execute(&plan, trials.as_ref(), advice.as_ref(), stop)?;
     let extent = match ending {
         Ending::Finished => EvidenceExtent::Whole,
         Ending::Interrupted => EvidenceExtent::Interrupted,
     };
     let told = document(&checkout, ran, environment, changes.as_ref(), started);
-    let evidence = Evidence { regression_proof: proof, extent, ..told };
+    let evidence = Evidence { regression_proof: proof, base_tests, extent, ..told };
     write(&evidence, &directory)?;
     if ending == Ending::Interrupted {
         return Ok(None);
@@ -199,23 +211,30 @@ enum Ending {
     Interrupted,
 }
 
-/// The proof that a fix's tests tell the fix from its absence, where the type of this change asks for one.
-fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, base: Option<&str>, policy: &Policy) -> Option<Trial<'a>> {
+/// What is tried with the tests of the change beside the checks.
+struct Trials<'a> {
+    of: Trial<'a>,
+    /// Whether they are to tell the change from its absence.
+    proof: bool,
+    /// The head on which they run as they were before it, if they do.
+    as_they_were: Option<Sha>,
+}
+
+/// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
+fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, policy: &Policy) -> bool {
     let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
     let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage);
     let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
-    let asked = policy.coverage.regression_proof == RegressionProof::RunOnBoth
-        && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort));
+    policy.coverage.regression_proof == RegressionProof::RunOnBoth
+        && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
+}
+
+fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &Policy) -> Trial<'a> {
     let commands = policy.verify.checks.values().filter_map(|check| match &check.source {
         CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command.run.clone()),
         CheckSource::Command(_) | CheckSource::External(_) => None,
     });
-    asked.then(|| Trial {
-        root: &checkout.root,
-        base: changes.merge_base,
-        files: &changes.files,
-        commands: commands.collect(),
-    })
+    Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, commands: commands.collect() }
 }
 
 /// What running the checks brought.
@@ -223,6 +242,7 @@ struct Executed {
     ran: Ran,
     environment: Environment,
     proof: Option<RegressionTrial>,
+    base_tests: Vec<BaseTestRun>,
 }
 
 /// The analyzer command, and what it is told of.
@@ -248,7 +268,7 @@ impl Advice<'_> {
 
 fn execute(
     plan: &Plan,
-    trial: Option<&Trial<'_>>,
+    trials: Option<&Trials<'_>>,
     advice: Option<&Advice<'_>>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(Executed, Ending), CliError> {
@@ -275,16 +295,19 @@ fn execute(
         {
             advice.ask(&mut ran, interrupt.clone()).await;
         }
-        let proof = match trial {
-            Some(trial) if !pressed.is_interrupted() => {
+        let (mut proof, mut base_tests) = (None, Vec::new());
+        if let Some(Trials { of, proof: asked, as_they_were }) = trials.filter(|_| !pressed.is_interrupted()) {
+            if *asked {
                 output::note_line("running the tests of this change on the base and on the head");
-                Some(runner::prove(trial, interrupt).await)
+                proof = Some(runner::prove(of, interrupt.clone()).await);
             }
-            _ => None,
-        };
+            if let Some(head) = as_they_were.filter(|_| !pressed.is_interrupted()) {
+                base_tests = runner::base_tests(of, head, interrupt).await;
+            }
+        }
         listening.abort();
         let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
-        Ok((Executed { ran, environment, proof }, ending))
+        Ok((Executed { ran, environment, proof, base_tests }, ending))
     })
 }
 
@@ -320,6 +343,7 @@ fn document(
         checks: ran.checks,
         coverage,
         regression_proof: None,
+        base_tests: Vec::new(),
         extent: EvidenceExtent::Whole,
     }
 }

@@ -8,6 +8,7 @@ mod annotations;
 mod announcement;
 mod answers;
 mod artifact;
+mod base_tests;
 mod causes;
 mod check_run;
 mod check_table;
@@ -99,10 +100,11 @@ pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
 pub use plain::plain;
 pub use reflex::{
-    FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_exhausted, loop_fewer_tests,
+    FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fewer_tests,
     loop_fix_message, loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status,
     loop_verdict, status_word as loop_status_word,
 };
+pub use reply::refused_command;
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};

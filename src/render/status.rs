@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     answers::{self, LongAnswer},
-    causes,
+    base_tests, causes,
     check_table::{self, CheckRow},
     checklist::{self, Tick},
     compare_line, coverage_line,
@@ -49,6 +49,9 @@ pub struct StatusModel {
     escalation: Option<EscalationCard>,
     flags: Vec<Markdown>,
     tampering: Shown<Markdown>,
+    /// Of tests as they were before the change.
+    base_tests_head: Option<String>,
+    base_tests: Shown<Markdown>,
     /// Those that do not pass.
     checks: Shown<CheckRow>,
     passed: Shown<CheckRow>,
@@ -129,6 +132,7 @@ impl StatusModel {
         let steps = steps::next_steps(subject);
         let (next, later) =
             if steps::are_of_later(&decision.action) { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let (base_tests_head, base_tests) = base_tests::shown(snapshot).unzip();
         let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
         Self {
             icon: verdict.icon,
@@ -141,6 +145,8 @@ impl StatusModel {
             escalation: view.escalation.as_ref().map(EscalationCard::of),
             flags: view.flags.values().map(flag_line).collect(),
             tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{}.", tampering(one)), 300)),
+            base_tests_head,
+            base_tests: base_tests.unwrap_or_default(),
             passed_head: check_table::passed_head(passed.len(), checks.len()),
             passed: Shown::first(100, passed, |check| check_table::row(check, &links)),
             checks: Shown::first(100, checks, |check| check_table::row(check, &links)),
@@ -184,6 +190,7 @@ impl Shorten for StatusModel {
                 |model| model.replies.halve(),
                 |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),
                 |model| model.skips.halve(),
+                |model| model.base_tests.halve(),
                 |model| model.tampering.halve(),
                 |model| model.failures.todos.halve(),
                 |model| model.failures.cards.halve(),

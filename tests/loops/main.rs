@@ -2,6 +2,7 @@
 //! nothing or never end; killed, interrupted, and taken up again.
 #![cfg(unix)]
 
+mod base_tests;
 mod damage;
 mod endings;
 mod evidence_folder;

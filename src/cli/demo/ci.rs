@@ -85,6 +85,7 @@ fn evidence(
         checks: vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?],
         coverage: None,
         regression_proof: None,
+        base_tests: Vec::new(),
         extent: EvidenceExtent::Whole,
     })
 }

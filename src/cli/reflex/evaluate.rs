@@ -178,6 +178,7 @@ impl Session<'_> {
             checks: checked.checks.clone(),
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
             regression_proof: None,
+            base_tests: Vec::new(),
             extent: EvidenceExtent::Whole,
         };
         let shown = Shown { head, tree, base: self.state.base_sha };

@@ -1,4 +1,4 @@
-//! The base with the change's tests laid over it, in a worktree of its own.
+//! The base with the change's tests laid over it, or the head with the base's, in a worktree of its own.
 
 use std::{
     fs,
@@ -17,14 +17,14 @@ use loopgate_core::{
 /// Largest file laid over the base, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// A git worktree on the base, removed when dropped.
+/// A git worktree on a commit, removed when dropped.
 pub struct BaseTree {
     root: PathBuf,
     path: PathBuf,
 }
 
 impl BaseTree {
-    pub fn of(root: &Path, base: Sha) -> Result<Self, String> {
+    pub fn of(root: &Path, commit: Sha) -> Result<Self, String> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
         let path = std::env::temp_dir().join(name);
@@ -32,9 +32,9 @@ impl BaseTree {
         fs::create_dir(&path).map_err(|error| format!("no place for a worktree: {error}"))?;
         let worktree = Self { root: root.to_owned(), path };
         let shown = worktree.path.display().to_string();
-        match git(root, &["worktree", "add", "--quiet", "--detach", &shown, &base.to_string()]) {
+        match git(root, &["worktree", "add", "--quiet", "--detach", &shown, &commit.to_string()]) {
             Ok(()) => Ok(worktree),
-            Err(reason) => Err(format!("the base {} cannot be checked out: {reason}", base.short())),
+            Err(reason) => Err(format!("{} cannot be checked out: {reason}", commit.short())),
         }
     }
 
@@ -61,10 +61,23 @@ impl BaseTree {
                 fs::copy(&source, &target)?;
             }
         }
-        for package in ["", "packages", "apps", "frontend", "web"] {
-            self.link_installed(trial.root, Path::new(package));
-        }
+        self.link_packages(trial.root);
         Ok(())
+    }
+
+    /// Puts files back as they were in a commit.
+    pub fn put_back(&self, root: &Path, commit: Sha, files: &[&str]) -> Result<(), String> {
+        let source = format!("--source={commit}");
+        let arguments = ["--literal-pathspecs", "restore", &source, "--worktree", "--"];
+        git(&self.path, &[&arguments, files].concat())?;
+        self.link_packages(root);
+        Ok(())
+    }
+
+    fn link_packages(&self, root: &Path) {
+        for package in ["", "packages", "apps", "frontend", "web"] {
+            self.link_installed(root, Path::new(package));
+        }
     }
 
     /// A place in the worktree, with no link of the base on the way to it.

@@ -13,13 +13,16 @@ use self::{base_tree::BaseTree, single::Single};
 use super::interrupt::Interrupt;
 use loopgate_core::{
     Sha,
-    evidence::{ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
+    evidence::{BaseTestRun, ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
     observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::is_test,
 };
 
 /// Test files tried at most.
 const MOST_FILES: usize = 10;
+/// Failing tests of a file that are named.
+const MOST_NAMED: usize = 20;
+
 /// What is to be tried.
 #[derive(Clone, Debug)]
 pub struct Trial<'a> {
@@ -52,11 +55,11 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
     }
     let mut runs = Vec::new();
     for (file, single) in named {
-        let on_base = single.run(worktree.path(), Some(trial.root), interrupt.clone()).await;
+        let (on_base, _) = single.run(worktree.path(), Some(trial.root), interrupt.clone()).await;
         // A test that passes without the change proves nothing, whatever it does with it.
         let on_head = match on_base {
             ProofEnd::Passed => ProofEnd::Passed,
-            _ => single.run(trial.root, None, interrupt.clone()).await,
+            _ => single.run(trial.root, None, interrupt.clone()).await.0,
         };
         runs.push(ProofRun { file: file.path.clone(), command: single.shell, on_base, on_head });
         if interrupt.is_interrupted() {
@@ -64,6 +67,34 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
         }
     }
     judge(runs)
+}
+
+/// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
+/// out (decisions.md, V16). Files that cannot be run alone are left out.
+pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> Vec<BaseTestRun> {
+    let edited = trial.files.known().iter().filter(|file| file.deletions > 0 && file.status != FileStatus::Added);
+    let before = edited.filter_map(|file| file.paths().last());
+    let files: Vec<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
+    let Some(worktree) = (!files.is_empty()).then(|| BaseTree::of(trial.root, head).ok()).flatten() else {
+        return Vec::new();
+    };
+    if worktree.put_back(trial.root, trial.base, &files).is_err() {
+        return Vec::new();
+    }
+    let there = Trial { root: worktree.path(), ..trial.clone() };
+    let mut runs = Vec::new();
+    for file in files {
+        let Some(single) = Single::of(&there, file) else { continue };
+        let (on_head, output) = single.run(worktree.path(), Some(trial.root), interrupt.clone()).await;
+        let report = loopgate_reports::read("output", output.as_bytes(), &loopgate_reports::ReadOptions::default());
+        let mut failing: Vec<String> = report.failures.into_iter().filter_map(|failure| failure.test_name).collect();
+        failing.truncate(MOST_NAMED);
+        runs.push(BaseTestRun { file: file.to_owned(), command: single.shell, on_head, failing });
+        if interrupt.is_interrupted() {
+            return Vec::new();
+        }
+    }
+    runs
 }
 
 /// One test that fails without the change and passes with it is enough.
@@ -153,6 +184,36 @@ mod tests {
         assert_eq!(trial.verdict, ProofVerdict::Proved, "{trial:?}");
         assert_eq!(trial.reason, "tests/test_price.py fails on the base and passes on the head.");
         assert_eq!(trial.tests[0].command, "./pytest tests/test_price.py");
+    }
+
+    #[tokio::test]
+    async fn tests_as_they_were_are_run_on_the_head() {
+        let folder = repository();
+        let root = folder.path();
+        let test = |asks: &str| {
+            format!("test \"$price\" = {asks} || {{ echo 'FAILED tests/test_a.py::test_price - {asks}'; exit 1; }}\n")
+        };
+        for (name, asks) in [("a", "20"), ("b", "20"), ("gone", "21"), ("same", "20")] {
+            write(root, &format!("tests/test_{name}.py"), &test(asks));
+        }
+        sh(root, "git checkout -q main && git add -A && git -c user.email=a@b.c -c user.name=n commit -qm tests");
+        sh(root, "git checkout -q fix/price && git merge -q main && rm tests/test_gone.py");
+        write(root, "price", "price=24\n");
+        write(root, "tests/test_a.py", &test("24"));
+        write(root, "tests/test_b.py", "true\n");
+        write(root, "tests/test_new.py", "false\n");
+        sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker");
+        let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+        let head = crate::runner::Checkout::around(root).unwrap().head;
+        let (_keep, interrupt) = Interrupter::new();
+        let commands = vec!["./pytest -q".to_owned()];
+        let runs = base_tests(&Trial { root, base: merge_base, files: &files, commands }, head, interrupt).await;
+        let ends: Vec<_> = runs.iter().map(|run| (run.file.as_str(), run.on_head)).collect();
+        let fails = |name| (name, ProofEnd::Failed);
+        assert_eq!(ends, [fails("tests/test_a.py"), fails("tests/test_b.py"), fails("tests/test_gone.py")]);
+        assert!(fs::read_to_string(root.join("tests/test_b.py")).unwrap() == "true\n", "the working tree is as it was");
+        let worktrees = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1, "the worktree is gone");
     }
 
     #[tokio::test]

@@ -86,8 +86,8 @@ impl Single {
         }
     }
 
-    /// `head` is where the working tree is, when this runs elsewhere: what was installed or built there is used here.
-    pub async fn run(&self, top: &Path, head: Option<&Path>, interrupt: Interrupt) -> ProofEnd {
+    /// How it ended, and the ends of what it printed. `head` is where the working tree is, when this runs elsewhere: what was installed or built there is used here.
+    pub async fn run(&self, top: &Path, head: Option<&Path>, interrupt: Interrupt) -> (ProofEnd, String) {
         let directory = top.join(&self.directory);
         let mut environment = BTreeMap::new();
         if let Some(head) = head {
@@ -105,10 +105,11 @@ impl Single {
         let finished =
             command::run(line, interrupt, |mut output| std::io::copy(&mut output, &mut std::io::sink()), |_| {}).await;
         let output = format!("{}\n{}", finished.output.head, finished.output.tail);
-        match finished.ending {
+        let end = match finished.ending {
             Ending::Exited(code) => self.tool.end(code, &output),
             Ending::Signalled(_) | Ending::TimedOut | Ending::Interrupted | Ending::NotStarted(_) => ProofEnd::Broken,
-        }
+        };
+        (end, output)
     }
 }
 

@@ -40,6 +40,9 @@ pub struct Evidence {
     /// What came of running the change's tests without the change; only where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_proof: Option<RegressionTrial>,
+    /// What came of running tests that the change edits as they were before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_tests: Vec<BaseTestRun>,
     /// Left out where it is whole.
     #[serde(default, skip_serializing_if = "EvidenceExtent::is_whole")]
     pub extent: EvidenceExtent,
@@ -532,6 +535,18 @@ pub struct ProofRun {
     pub command: String,
     pub on_base: ProofEnd,
     pub on_head: ProofEnd,
+}
+
+/// A test file that the change edits or removes, run on the head as it was on the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseTestRun {
+    /// Where it was on the base.
+    pub file: String,
+    pub command: String,
+    pub on_head: ProofEnd,
+    /// Tests that fail so, at most 20; none where the tool names none.
+    #[serde(default)]
+    pub failing: Vec<String>,
 }
 
 /// How a run of a test file ended.

@@ -17,9 +17,9 @@ pub use self::{
     comparison::{Against, Compare, Comparison},
     contradiction::{Contradiction, consistent},
     document::{
-        ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType, Evidence,
-        EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd, ProofRun,
-        ProofVerdict, RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation,
+        BaseTestRun, ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType,
+        Evidence, EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd,
+        ProofRun, ProofVerdict, RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation,
         TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
     test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},

@@ -1,0 +1,57 @@
+//! Test files that the change edits, run on the head as they were before it: what of them fails then, and what was made of
+//! them. Nothing follows from it by itself (decisions.md, V16).
+
+use std::collections::BTreeMap;
+
+use super::{
+    fit::Shown,
+    sanitize::{Markdown, clip, clip_lines, code, fence},
+    words,
+};
+use loopgate_core::{
+    evidence::{BaseTestRun, ProofEnd},
+    observed::{ReceivedEvidence, Snapshot},
+};
+
+/// Lines of a file's diff that are shown.
+const LINES: usize = 24;
+/// Failing tests of a file that are named.
+const NAMED: usize = 5;
+
+/// "2 of the 3 test files that are edited here fail as they were:", and what each of them says.
+pub(super) fn shown(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
+    let runs = runs(snapshot);
+    let failing = runs.values().copied().filter(|run| run.on_head == ProofEnd::Failed);
+    let (count, of) = (failing.clone().count(), runs.len());
+    let head = match of {
+        1 => "The test file that is edited here fails as it was:".to_owned(),
+        _ => {
+            let fail = if count == 1 { "fails" } else { "fail" };
+            format!("{count} of the {of} test files that are edited here {fail} as they were:")
+        }
+    };
+    (count > 0).then(|| (head, Shown::first(10, failing, |run| one(run, snapshot))))
+}
+
+/// One of each file, where several jobs have run it.
+fn runs(snapshot: &Snapshot) -> BTreeMap<&str, &BaseTestRun> {
+    let runs = snapshot.evidence.iter().flat_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => evidence.base_tests.as_slice(),
+        ReceivedEvidence::Refused { .. } => &[],
+    });
+    runs.map(|run| (run.file.as_str(), run)).collect()
+}
+
+fn one(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
+    let names: Vec<String> = run.failing.iter().map(|name| short(name).into_string()).collect();
+    let fail = if names.is_empty() { String::new() } else { format!(": {} fail", words::few(&names, NAMED)) };
+    let edited = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
+    let diff = edited.and_then(|file| file.patch.as_deref()).map(|patch| fence("diff", &clip_lines(patch, LINES)));
+    let both = diff.map(|diff| format!("\n\n<details>\n<summary>Both versions</summary>\n\n{diff}\n\n</details>"));
+    Markdown::ours(format!("{}{fail} ({}){}", short(&run.file), short(&run.command), both.unwrap_or_default()))
+}
+
+/// Whoever wrote the evidence wrote these.
+fn short(text: &str) -> Markdown {
+    code(&clip(text, 200))
+}
