@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     command::{self, CommandLine, Ending},
-    fixer::WITHHELD,
     interrupt::Interrupt,
 };
 use loopgate_core::{
@@ -75,7 +74,6 @@ pub async fn ask(
     }
     let question = question(&places, checks, changes);
     let line = CommandLine {
-        withheld: &WITHHELD,
         input: serde_json::to_vec(&question).map_err(|error| error.to_string())?,
         ..CommandLine::new(command, root, TIMEOUT)
     };

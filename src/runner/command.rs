@@ -39,29 +39,36 @@ const KEPT_OUTPUT: usize = 256 * 1024;
 const CHUNK: usize = 64 * 1024;
 const CHUNKS_IN_FLIGHT: usize = 16;
 
+/// What no command gets of the environment: tokens, the files by which a step of a workflow speaks to the steps after it,
+/// and what a shell reads before its line. Checks and fixers work on files: what they need beyond them is given to them by
+/// `env`, so that they can never do more to GitHub than the person or job that runs them hands over on purpose
+/// (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>).
+const WITHHELD: &str = "GITHUB_TOKEN GH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN INPUT_GITHUB-TOKEN \
+    ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_RUNTIME_URL ACTIONS_RESULTS_URL \
+    ACTIONS_ID_TOKEN_REQUEST_URL LOOPGATE_TOKEN LOOPGATE_PRIVATE_KEY LOOPGATE_WEBHOOK_SECRET \
+    LOOPGATE_WEBHOOK_SECRET_PREVIOUS GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE \
+    GITHUB_STEP_SUMMARY BASH_ENV ENV";
+
 /// What to run, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     /// One line for the shell.
     pub shell: String,
     pub directory: PathBuf,
-    /// Added to the environment Loopgate itself runs in.
+    /// Added to the environment Loopgate itself runs in, without [`WITHHELD`].
     pub environment: BTreeMap<String, String>,
-    /// Variables of that environment which it does not get.
-    pub withheld: &'static [&'static str],
     /// What it reads on its standard input.
     pub input: Vec<u8>,
     pub timeout: Duration,
 }
 
 impl CommandLine {
-    /// A line that gets the whole environment and no input.
+    /// A line that gets no input.
     pub fn new(shell: impl Into<String>, directory: impl Into<PathBuf>, timeout: Duration) -> Self {
         Self {
             shell: shell.into(),
             directory: directory.into(),
             environment: BTreeMap::new(),
-            withheld: &[],
             input: Vec::new(),
             timeout,
         }
@@ -177,7 +184,7 @@ pub async fn run_quietly(line: CommandLine, interrupt: Interrupt, live: impl FnM
 fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> {
     let (output, input) = io::pipe()?;
     let mut command: Command = host::shell(&line.shell);
-    for name in line.withheld {
+    for name in WITHHELD.split_whitespace() {
         command.env_remove(name);
     }
     command

@@ -12,12 +12,13 @@ use std::{
 };
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     command::{self, CommandLine, Ending},
     interrupt::Interrupt,
 };
-use loopgate_core::policy::CommandFixer;
+use loopgate_core::{FailureId, policy::CommandFixer, state::DisputeKind};
 
 /// One call of a fixer.
 #[derive(Clone, Debug)]
@@ -68,29 +69,24 @@ pub struct FixerReport {
     pub cause: Option<String>,
     /// What the call cost, in US dollars.
     pub cost_usd: Option<f64>,
+    /// That a failure is not its to mend: `{"outcome": "dispute", "failure": "3fa9c01b", "reason": "…"}`.
+    #[serde(skip)]
+    pub dispute: Option<FixerDispute>,
+}
+
+/// A failure that a fixer disputes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct FixerDispute {
+    pub failure: FailureId,
+    #[serde(default)]
+    pub kind: DisputeKind,
+    pub reason: String,
 }
 
 /// Bytes of an answer that are read.
 const ANSWER_LIMIT: u64 = 1 << 20;
 /// Characters of output kept for the report.
 const TAIL: usize = 2_000;
-
-/// Tokens of the surroundings. A fixer works on files: what it needs beyond them is given to it by `env`, so that it
-/// can never do more to GitHub than the person or job that runs the loop hands over on purpose.
-pub(super) const WITHHELD: [&str; 12] = [
-    "GITHUB_TOKEN",
-    "GH_TOKEN",
-    "GH_ENTERPRISE_TOKEN",
-    "GITHUB_ENTERPRISE_TOKEN",
-    "INPUT_GITHUB-TOKEN",
-    "ACTIONS_RUNTIME_TOKEN",
-    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-    "ACTIONS_ID_TOKEN_REQUEST_URL",
-    "LOOPGATE_TOKEN",
-    "LOOPGATE_PRIVATE_KEY",
-    "LOOPGATE_WEBHOOK_SECRET",
-    "LOOPGATE_WEBHOOK_SECRET_PREVIOUS",
-];
 
 /// Calls a fixer and waits for its end. Nothing of its process group is left running.
 pub async fn call(
@@ -118,7 +114,6 @@ pub async fn call(
     environment.extend(call.fixer.environment.clone());
     let line = CommandLine {
         environment,
-        withheld: &WITHHELD,
         input: call.feedback.into_bytes(),
         ..CommandLine::new(call.fixer.run.clone(), call.root, timeout)
     };
@@ -154,8 +149,11 @@ fn answer_of(file: &Path, output: &str) -> Result<FixerReport, String> {
             last.to_owned()
         }
     };
-    let report: FixerReport = serde_json::from_str(&written)
-        .map_err(|error| format!("the fixer's answer is not what was agreed on: {error}"))?;
+    let wrong = |error: serde_json::Error| format!("the fixer's answer is not what was agreed on: {error}");
+    let answer: Value = serde_json::from_str(&written).map_err(wrong)?;
+    let disputes = answer["outcome"] == "dispute";
+    let dispute = disputes.then(|| FixerDispute::deserialize(&answer)).transpose().map_err(wrong)?;
+    let report = FixerReport { dispute, ..FixerReport::deserialize(&answer).map_err(wrong)? };
     match report.cost_usd {
         Some(cost) if !cost.is_finite() || cost < 0.0 => {
             Err(format!("the fixer reports a cost of {cost} USD, which cannot be"))
@@ -217,7 +215,8 @@ mod tests {
         .await;
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!((read("stdin.json").as_str(), read("file.json").as_str()), (r#"{"attempt":2}"#, r#"{"attempt":2}"#));
-        let report = FixerReport { description: Some("count from 1".into()), cause: None, cost_usd: Some(0.25) };
+        let described = Some("count from 1".to_owned());
+        let report = FixerReport { description: described, cost_usd: Some(0.25), ..FixerReport::default() };
         assert_eq!(outcome.end, FixerEnd::Done(report.clone()));
         let (outcome, _) =
             called("echo '{\"summary\": \"count from 1\", \"cost_usd\": 0.25}' > $LOOPGATE_ANSWER", None).await;
@@ -235,6 +234,25 @@ mod tests {
         }
         let broken = called("echo '{\"cost_usd\": \"much\"}'", None).await.0.end;
         assert!(matches!(&broken, FixerEnd::Broke(why) if why.contains("not what was agreed on")), "{broken:?}");
+    }
+
+    #[tokio::test]
+    async fn it_may_say_that_a_failure_is_not_its_to_mend() {
+        let said = r#"{"outcome": "dispute", "failure": "3fa9c01b", "kind": "not_mine", "reason": "main fails too"}"#;
+        let dispute = FixerDispute {
+            failure: "3fa9c01b".parse().unwrap(),
+            kind: DisputeKind::NotMine,
+            reason: "main fails too".to_owned(),
+        };
+        let end = called(&format!("echo '{said}'"), None).await.0.end;
+        assert_eq!(end, FixerEnd::Done(FixerReport { dispute: Some(dispute), ..FixerReport::default() }));
+        for wrong in [r#"{"outcome": "dispute"}"#, r#"{"outcome": "dispute", "failure": "unit", "reason": "no"}"#] {
+            let end = called(&format!("echo '{wrong}'"), None).await.0.end;
+            assert!(matches!(&end, FixerEnd::Broke(why) if why.contains("not what was agreed on")), "{end:?}");
+        }
+        // What else a fixer calls an outcome, or a failure, is its own business.
+        let end = called(r#"echo '{"outcome": "mended", "failure": 3}'"#, None).await.0.end;
+        assert_eq!(end, FixerEnd::Done(FixerReport::default()));
     }
 
     #[tokio::test]
