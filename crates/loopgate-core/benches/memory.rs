@@ -61,6 +61,7 @@ fn run(number: u32, begun: Timestamp) -> [MemoryLine; 2] {
         fix_applied: (attempt > 1).then(|| fix.clone()),
         flaky: BTreeSet::new(),
         memory_matches: Vec::new(),
+        settled: Vec::new(),
         rights: Rights::Write,
     };
     [line(1, (0..FAILURES).map(|nth| failure(number * FAILURES + nth)).collect()), line(2, Vec::new())]

@@ -1,6 +1,6 @@
 //! Commands people gave in comments: who may give them, and what they change. Each is carried out once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 
@@ -22,7 +22,7 @@ use crate::{
     observed::{Account, AccountKind, Hint, Permission, Standing},
     policy::{CheckPolicy, ExecutionSkips, Trigger},
     state::{
-        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Dispute, DisputeEnd, DisputeSource, LoopState, Resume,
+        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, DisputeEnd, DisputeSource, LoopState, Resume,
         RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
     },
@@ -376,26 +376,13 @@ fn settle(
     let snapshot = run.given.snapshot;
     let meant = disputes::meant(run.next, failure);
     let may = meant.and_then(|dispute| disputes::may_settle(snapshot, &word.by, dispute).map(|()| dispute.clone()));
-    let mut dispute = match may {
+    let dispute = match may {
         Ok(dispute) => dispute,
         Err(refusal) => return AnswerOutcome::Refused(refusal),
     };
     let (by, by_id, at) = (word.by.login.clone(), word.by.id, word.at);
-    dispute.end = Some(DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id, at });
-    let is_it = |known: &&mut Dispute| known.is_open() && known.failure == dispute.failure;
-    if let Some(known) = run.next.disputes.iter_mut().find(is_it) {
-        known.clone_from(&dispute);
-    }
-    // What the change does to this test is meant, as it stands now.
-    let mut accepted_tampering = BTreeMap::new();
-    if *outcome == Settlement::Code && dispute.file.is_some() {
-        let of_file: Vec<Tampering> =
-            run.tampering.iter().filter(|one| one.path() == dispute.file.as_deref()).cloned().collect();
-        for (key, count) in tamper::counts(&of_file) {
-            run.next.accepted_tampering.insert(key, count);
-        }
-        accepted_tampering.clone_from(&run.next.accepted_tampering);
-    }
+    let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id, at };
+    let (dispute, accepted_tampering) = disputes::settle(run.next, dispute, end, run.tampering);
     let failure = dispute.failure;
     run.happened(Event::Disputed(Box::new(dispute)));
     if run.next.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed)

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Decision, DecisionWord, NextAction};
 use crate::{
+    escalation::disputes,
     evidence::{Analysis, CheckResults, Confidence, Failure},
     failure::Blame,
     ids::Sha,
@@ -187,6 +188,7 @@ impl Decision {
             },
             flaky: digest.flaky.clone(),
             memory_matches: before.and_then(|before| before.memory_matches.clone()).unwrap_or_default(),
+            settled: disputes::settled(&self.next).collect(),
             rights: if in_repository { Rights::Write } else { Rights::None },
         })
     }

@@ -4,17 +4,24 @@
 //! A dispute never makes anything pass. While one is open the run is blocked by it, and a head that fails by disputed
 //! failures alone spends no attempt.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     evidence::Failure,
     gate,
     ids::{FailureId, Timestamp},
+    memory::Settled,
     observed::{Account, AccountKind, ChangedFile, Permission, Snapshot, Standing},
-    policy::Recipient,
+    policy::{Policy, Recipient},
     source_files::is_test,
-    state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState},
-    verdict::FailureView,
+    state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement},
+    verdict::{
+        FailureView,
+        gather::{self, GatheredCheck},
+        tamper::{self, Tampering},
+    },
 };
 
 /// As many disputes in a run say that what is wanted is unclear, and call a person for that.
@@ -99,8 +106,28 @@ pub fn meant(state: &LoopState, failure: Option<FailureId>) -> Result<&Dispute, 
     }
 }
 
-/// Whether somebody may settle a dispute about a test of this file: a maintainer, or an owner of the file with write. Never
-/// whoever wrote a part of the change or asked an agent for it.
+/// Test files of failures that are disputed, or that somebody may be about to dispute: whose they are must be known.
+pub fn files_in_question(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    previous: Option<&LoopState>,
+    now: Timestamp,
+) -> BTreeSet<String> {
+    let mut files: BTreeSet<String> =
+        previous.into_iter().flat_map(open).filter_map(|dispute| dispute.file.clone()).collect();
+    // Ours tell everybody that there is such a word.
+    let others = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
+    let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
+    if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {
+        let evidence = gather::gather(snapshot, policy, &[], |_| now, now);
+        let failures = evidence.checks.values().filter_map(GatheredCheck::evidence).flat_map(|check| &check.failures);
+        files.extend(failures.filter_map(|failure| test_file(failure).map(str::to_owned)));
+    }
+    files
+}
+
+/// Whether somebody may settle a dispute: a maintainer, or with write who is called about it. Never whoever wrote a part of
+/// the change or asked an agent for it.
 ///
 /// # Errors
 /// When they may not, or their rights are not known.
@@ -117,7 +144,7 @@ pub fn may_settle(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> R
     match snapshot.authority.people.get(&person.id) {
         Some(Standing::Known { permission, .. }) if *permission >= Permission::Maintain => Ok(()),
         Some(Standing::Known { permission, .. })
-            if *permission >= Permission::Write && owns(snapshot, person, dispute) =>
+            if *permission >= Permission::Write && is_called(snapshot, person, dispute) =>
         {
             Ok(())
         }
@@ -126,17 +153,31 @@ pub fn may_settle(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> R
     }
 }
 
-fn owns(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
-    owners(snapshot, dispute).iter().any(|owner| match owner {
+fn is_called(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
+    called(snapshot, dispute).iter().any(|owner| match owner {
         Recipient::User(login) => *login == person.login,
         Recipient::Team(team) => gate::is_member(snapshot, team, person.id),
         Recipient::GateApprovers(_) => false,
     })
 }
 
-/// Who is called about a dispute before anybody else: the owners of the test's file.
-pub fn owners(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
-    let (Some(codeowners), Some(file)) = (&snapshot.codeowners, &dispute.file) else { return Vec::new() };
+/// Who is called about a dispute before anybody else: who committed last to the test's file on the base, if they may write
+/// and have no part in it; else the owners of that file.
+pub fn called(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
+    let Some(file) = &dispute.file else { return Vec::new() };
+    let may_write = |person: &&Account| {
+        let standing = snapshot.authority.people.get(&person.id);
+        matches!(standing, Some(Standing::Known { permission, .. }) if *permission >= Permission::Write)
+    };
+    let has_no_part = |person: &&Account| {
+        person.id != dispute.by_id
+            && person.kind == AccountKind::User
+            && gate::has_part_in(snapshot, person) == Some(false)
+    };
+    if let Some(author) = snapshot.test_authors.get(file).filter(may_write).filter(has_no_part) {
+        return vec![Recipient::User(author.login.clone())];
+    }
+    let Some(codeowners) = &snapshot.codeowners else { return Vec::new() };
     gate::owners_of(codeowners, std::iter::once(file.as_str())).into_iter().collect()
 }
 
@@ -164,6 +205,46 @@ pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -
     };
     let mut failures = failures.into_iter().peekable();
     failures.peek().is_some() && failures.all(disputed)
+}
+
+/// What people have said of the run's disputed failures, for other runs.
+pub fn settled(state: &LoopState) -> impl Iterator<Item = Settled> {
+    state.disputes.iter().filter_map(|dispute| match &dispute.end {
+        Some(DisputeEnd::Settled { outcome, by, at, .. }) => Some(Settled {
+            failure: dispute.failure,
+            outcome: outcome.clone(),
+            by: by.clone(),
+            at: *at,
+            run_id: state.run_id.clone(),
+            pull_request: state.pull_request,
+        }),
+        Some(DisputeEnd::Mended { .. }) | None => None,
+    })
+}
+
+/// Ends a dispute as a person says. Where the code is right, what the change does to the test's file is meant as it stands:
+/// `weakened` is how the change weakens what checks it. What else was accepted before is kept; the answer has all of it
+/// where the word accepts some.
+pub fn settle(
+    state: &mut LoopState,
+    mut dispute: Dispute,
+    end: DisputeEnd,
+    weakened: &[Tampering],
+) -> (Dispute, BTreeMap<String, u32>) {
+    let is_code = matches!(end, DisputeEnd::Settled { outcome: Settlement::Code, .. });
+    dispute.end = Some(end);
+    let is_it = |known: &&mut Dispute| known.is_open() && known.failure == dispute.failure;
+    if let Some(known) = state.disputes.iter_mut().find(is_it) {
+        known.clone_from(&dispute);
+    }
+    let mut accepted = BTreeMap::new();
+    if is_code && dispute.file.is_some() {
+        let of_file: Vec<Tampering> =
+            weakened.iter().filter(|one| one.path() == dispute.file.as_deref()).cloned().collect();
+        state.accepted_tampering.extend(tamper::counts(&of_file));
+        accepted.clone_from(&state.accepted_tampering);
+    }
+    (dispute, accepted)
 }
 
 /// What was settled about failures that the head still has, newest last.

@@ -119,10 +119,10 @@ fn recipients(
         return own.iter().cloned().collect();
     }
     if trigger == Trigger::Disputed {
-        let of_test = disputes::open(state).flat_map(|dispute| disputes::owners(snapshot, dispute));
-        let owners: BTreeSet<Recipient> = of_test.collect();
-        if !owners.is_empty() {
-            return owners;
+        let called = disputes::open(state).flat_map(|dispute| disputes::called(snapshot, dispute));
+        let called: BTreeSet<Recipient> = called.collect();
+        if !called.is_empty() {
+            return called;
         }
     }
     let security =

@@ -34,12 +34,17 @@ pub enum Disagreement {
 const LOOKED_AT: usize = 20;
 
 impl Question {
+    /// Who is right about a failure that is disputed.
+    pub fn disputed(dispute: Dispute, failures: &[FailureView]) -> Self {
+        let view = failures.iter().find(|view| view.cause == dispute.failure);
+        let (expected, actual) = view.and_then(|view| failure::sides(&view.failure)).unzip();
+        Self::Disputed { dispute: Box::new(dispute), expected, actual }
+    }
+
     /// What to ask about a cause. Where a failure shows two sides, they are the choice.
     pub fn about(blocked: &Blocked, cause: Option<&Cause>, failures: &[FailureView]) -> Self {
         if let Some(Cause::Disputed { first, .. }) = cause {
-            let view = failures.iter().find(|view| view.cause == first.failure);
-            let (expected, actual) = view.and_then(|view| failure::sides(&view.failure)).unzip();
-            return Self::Disputed { dispute: first.clone(), expected, actual };
+            return Self::disputed(first.as_ref().clone(), failures);
         }
         if blocked.trigger == Trigger::GateTimeout {
             return Self::WhoDecides;

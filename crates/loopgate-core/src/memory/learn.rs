@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, LineStatus, MemoryLine, Retention, Rights, Trial, Week,
+    Card, LineStatus, MemoryLine, Retention, Rights, Settled, Trial, Week,
     line::{fingerprint_of, shortened},
 };
 use crate::ids::{FailureId, Fingerprint, PrNumber, Timestamp};
@@ -46,6 +46,9 @@ pub struct Recurring {
     pub last_run: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_pull_request: Option<PrNumber>,
+    /// Who was right when it was last disputed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
 }
 
 /// What became of a recurring failure when it was last seen.
@@ -128,6 +131,13 @@ impl Memory {
                 known.resolution = Resolution::Resolved;
             }
         }
+        for word in &line.settled {
+            let is_it = |seen: &&mut Recurring| seen.fingerprint.is_some_and(|it| FailureId::from(it) == word.failure);
+            let known = self.recurring.values_mut().filter(is_it);
+            for seen in known.filter(|seen| seen.settled.as_ref().is_none_or(|before| before.at < word.at)) {
+                seen.settled = Some(word.clone());
+            }
+        }
         for found in &line.memory_matches {
             self.trial.count(found);
             if let Some(card) = found.card.and_then(|id| self.cards.get_mut(&id)) {
@@ -154,6 +164,7 @@ impl Memory {
             last_seen: Timestamp::UNIX_EPOCH,
             last_run: String::new(),
             last_pull_request: None,
+            settled: None,
         });
         if (line.timestamp, &line.session_id) >= (known.last_seen, &known.last_run) {
             known.test = shortened(name.lines().next().unwrap_or_default(), 200);

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{MemoryMatch, redact_value};
+use super::{MemoryMatch, Settled, redact_value};
 use crate::{
     evidence::{CheckResults, Environment, Failure, RootCauseCategory},
     failure,
@@ -57,6 +57,9 @@ pub struct MemoryLine {
     /// What was found in the memory for the attempt before, and what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_matches: Vec<MemoryMatch>,
+    /// What people have said of the run's disputed failures by then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<Settled>,
     #[serde(default)]
     pub rights: Rights,
 }

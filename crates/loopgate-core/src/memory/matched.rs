@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Tier, line::shortened};
+use super::{Settled, Tier, line::shortened};
 use crate::ids::{FailureId, Fingerprint, PrNumber, Sha};
 
 /// What was found for one failure, and what came of it. Texts come from outside.
@@ -29,6 +29,9 @@ pub struct MemoryMatch {
     /// What is told of the card, as long as its attempt is the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ToldFix>,
+    /// Who was right when another run disputed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
 }
 
 /// What was made of what was found.

@@ -16,6 +16,7 @@ mod proof;
 mod recall;
 mod redact;
 mod retention;
+mod settled;
 #[cfg(test)]
 mod tests;
 
@@ -27,3 +28,4 @@ pub use proof::{Effect, Rate, Trial, followed, is_withheld};
 pub use recall::{Index, Recalled, Sought, Tier};
 pub use redact::{redact, redact_value};
 pub use retention::{Folder, Retention, Week};
+pub use settled::{Settled, Settlement};

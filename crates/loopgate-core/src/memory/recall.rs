@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, MatchOutcome, Memory, MemoryMatch, Recurring, ToldFix, Verification, is_withheld,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Settled, ToldFix, Verification, is_withheld,
     line::{fingerprint_of, template},
 };
 use crate::{
@@ -68,6 +68,7 @@ pub struct Recalled<'a> {
     fingerprint: Fingerprint,
     tiers: Vec<(Tier, Vec<&'a Card>)>,
     recurring: Option<&'a Recurring>,
+    settled: Option<&'a Settled>,
 }
 
 /// A memory, with what finds a card without looking at each.
@@ -120,9 +121,10 @@ impl<'a> Index<'a> {
             cards.truncate(MOST_VERIFIED);
         }
         let recurring = self.memory.recurring.get(&fingerprint.to_string());
+        let settled = recurring.and_then(|seen| seen.settled.as_ref()).filter(|word| word.run_id != sought.run_id);
         let recent = self.memory.is_recent(policy.lookback);
         let recurring = recurring.filter(|seen| recent(seen) && seen.last_run != sought.run_id);
-        Recalled { fingerprint, tiers, recurring }
+        Recalled { fingerprint, tiers, recurring, settled }
     }
 
     /// Cards whose fix stands in one of these files, the surest first.
@@ -174,6 +176,7 @@ impl<'a> Recalled<'a> {
             followed: None,
             went_green: None,
             told: on.filter(|_| outcome == MatchOutcome::Shown).and_then(|(card, _)| ToldFix::of(card)),
+            settled: self.settled.cloned(),
         };
         let mut stale: Vec<MemoryMatch> = Vec::new();
         if policy.apply_learnings == Switch::On {
@@ -193,7 +196,7 @@ impl<'a> Recalled<'a> {
                 }
             }
         }
-        if stale.is_empty() && seen > 0 {
+        if stale.is_empty() && (seen > 0 || self.settled.is_some()) {
             return vec![found(MatchOutcome::Seen, None)];
         }
         stale

@@ -65,6 +65,7 @@ fn line(run: &str, attempt: u32, minute: i64, failures: Vec<Failure>) -> MemoryL
         fix_applied: (attempt > 1).then(fix),
         flaky: BTreeSet::new(),
         memory_matches: Vec::new(),
+        settled: Vec::new(),
         rights: Rights::Write,
     }
 }
@@ -110,6 +111,31 @@ fn what_proves_nothing_teaches_nothing() {
     let mut merged = mended("pr-1", 0);
     merged[0].rights = Rights::None;
     assert_eq!(Memory::learn(merged).cards.len(), 1);
+}
+
+#[test]
+fn what_a_person_settled_is_told_to_other_runs() {
+    let failing = vec![failure("cart::total", "expected 30, got 3")];
+    let fingerprint = line::fingerprint_of(&failing[0]);
+    let word = |by: &str, minute: i64| Settled {
+        failure: fingerprint.into(),
+        outcome: Settlement::Test,
+        by: by.parse().unwrap(),
+        at: at(minute),
+        run_id: "pr-1".to_owned(),
+        pull_request: Some(PrNumber::new(1)),
+    };
+    let mut lines = vec![line("pr-1", 1, 0, failing.clone()), line("pr-1", 2, 5, failing.clone())];
+    lines[1].settled = vec![word("olga", 4), word("bob", 2)];
+    let told = |memory: &Memory, policy: &MemoryPolicy| {
+        found(memory, &failing[0], policy, Some(BROKEN)).first().and_then(|found| found.settled.clone())
+    };
+    let memory = Memory::learn(lines.clone());
+    assert_eq!(told(&memory, &MemoryPolicy::default()), Some(word("olga", 4)), "the newest word");
+    // Also where it was seen in no run of late, but never in its own run.
+    assert_eq!(told(&memory, &MemoryPolicy { lookback: 0, ..MemoryPolicy::default() }), Some(word("olga", 4)));
+    lines[1].settled.iter_mut().for_each(|word| word.run_id = "pr-50".to_owned());
+    assert_eq!(told(&Memory::learn(lines), &MemoryPolicy::default()), None);
 }
 
 #[test]

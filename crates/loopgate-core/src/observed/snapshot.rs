@@ -61,6 +61,8 @@ pub struct Snapshot {
     pub authority: Authority,
     /// Text of the base branch's CODEOWNERS file, if there is one.
     pub codeowners: Option<String>,
+    /// Who committed last to test files that are in question, on the base branch.
+    pub test_authors: BTreeMap<String, Account>,
     pub hints: Vec<Hint>,
     /// What could not be observed, and why: shown to people, and closing whatever depends on it.
     pub problems: Vec<ObservationProblem>,
@@ -105,6 +107,7 @@ impl Snapshot {
             stack: None,
             authority: Authority::default(),
             codeowners: None,
+            test_authors: BTreeMap::new(),
             hints: Vec::new(),
             problems: Vec::new(),
         }

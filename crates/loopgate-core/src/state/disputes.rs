@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CheckName, FailureId, Login, Sha, Timestamp, UserId},
+    memory::Settlement,
     state::WordSource,
 };
 
@@ -51,6 +52,8 @@ pub enum DisputeSource {
     Words(WordSource),
     /// The message of a commit, in its trailer `Loopgate-Dispute`.
     Commit(Sha),
+    /// A local loop: its fixer's answer, or the command line.
+    LocalLoop,
 }
 
 words! {
@@ -83,27 +86,4 @@ pub enum DisputeEnd {
     Mended {
         head_sha: Sha,
     },
-}
-
-/// Who is right.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Settlement {
-    /// The loop goes on, and the failure is the author's to mend.
-    Test,
-    /// What the pull request does to the test, as it stands, is meant.
-    Code,
-    /// What should happen instead, at most 500 characters.
-    Neither(String),
-}
-
-impl Settlement {
-    /// The word that says so.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Code => "code",
-            Self::Neither(_) => "neither",
-        }
-    }
 }

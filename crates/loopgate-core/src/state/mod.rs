@@ -29,7 +29,7 @@ pub use self::{
         LastVerification, Outage, RejectedIn, Rejection, RunHold, VerificationResult,
     },
     description::{Agent, AgentKind, AuthorKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
-    disputes::{Dispute, DisputeEnd, DisputeKind, DisputeSource, Settlement},
+    disputes::{Dispute, DisputeEnd, DisputeKind, DisputeSource},
     gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
@@ -44,6 +44,7 @@ pub use self::{
     status::{RunStatus, Step, Stop, StopReason},
     unknown::UnknownFields,
 };
+pub use super::memory::Settlement;
 use super::{
     ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
     policy::{Phase, Trigger},

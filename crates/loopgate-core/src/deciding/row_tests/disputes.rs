@@ -121,6 +121,31 @@ fn z4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
 }
 
 #[test]
+fn z6a_whoever_committed_to_the_test_last_is_called_and_settles() {
+    let (mut story, id) = failing();
+    let rights = |story: &mut Story, of: u64, permission| {
+        let standing = Standing::Known { permission, teams: [].into() };
+        story.snapshot.authority.people.insert(UserId::new(of), standing);
+    };
+    story.snapshot.codeowners = Some("tests/ @bob".into());
+    rights(&mut story, 2, Permission::Write);
+    story.snapshot.test_authors = [("tests/round.rs".to_owned(), person(3, "carol"))].into();
+    story.comment("alice", &format!("/loop dispute {id} it is wrong"));
+    let called = |story: &mut Story| story.decide().view.escalation.as_ref().unwrap().recipients.clone();
+    // Who may not write any more is not called, nor who has a part in the change.
+    assert_eq!(called(&mut story), [Recipient::User(login("bob"))].into());
+    rights(&mut story, 3, Permission::Write);
+    assert_eq!(called(&mut story), [Recipient::User(login("carol"))].into());
+    story.snapshot.test_authors = [("tests/round.rs".to_owned(), story.snapshot.pull_request.author.clone())].into();
+    assert_eq!(called(&mut story), [Recipient::User(login("bob"))].into());
+    story.snapshot.test_authors = [("tests/round.rs".to_owned(), person(3, "carol"))].into();
+    story.comment("bob", "/loop settle test");
+    assert_eq!(answer(&story), &AnswerOutcome::Refused(CommandRefusal::NeedsSettler { failure: id }));
+    story.comment("carol", "/loop settle test");
+    assert_eq!(answer(&story), &AnswerOutcome::Settled { failure: id, outcome: Settlement::Test });
+}
+
+#[test]
 fn z7_what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
     let (mut story, id) = failing();
     let weaken = |story: &mut Story, lines: &str| {

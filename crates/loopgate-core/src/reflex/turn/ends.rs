@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use super::Turn;
 use crate::{
     UserId,
-    escalation::escalation_call,
-    ids::{Login, Timestamp},
+    escalation::{disputes, escalation_call},
+    ids::{FailureId, Login, Timestamp},
     policy::{EscalationAction, Fixer, Policy, Trigger},
     state::{
-        Broken, LoopCall, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
-        history::{Completed, Escalated, Event, EventStatus, Failed, PhaseFailure, Resumed, Stopped},
+        Broken, CommandRefusal, Dispute, DisputeEnd, LoopCall, LoopState, Resume, RunStatus, Senior, Settlement, Step,
+        Stop, StopReason,
+        history::{Completed, Escalated, Event, EventStatus, Failed, HistoryLine, PhaseFailure, Resumed, Stopped},
     },
-    verdict::{Evaluation, evaluate},
+    verdict::{Evaluation, evaluate, tamper::Tampering},
 };
 
 impl Turn {
@@ -77,37 +78,36 @@ impl Turn {
     /// A person lets a blocked loop go on: a new streak, and as many iterations again where none are left. `accepted`
     /// counts what weakens tests, where the person accepts that.
     pub fn resumed(state: &LoopState, by: Login, accepted: Option<BTreeMap<String, u32>>, now: Timestamp) -> Self {
-        let mut turn = Self::on(state, now);
-        let cause = turn.state.blocked.take().map(|blocked| blocked.trigger);
-        let after_attempt = turn.state.attempts.last().map_or(0, |last| last.number);
-        turn.state.resumes.push(Resume {
-            after_attempt,
-            by: by.clone(),
-            by_id: UserId::new(0),
-            at: now,
-            settled: None,
-        });
+        Self::on(state, now).go_on(by, accepted, None)
+    }
+
+    /// A new streak, unless it is a dispute that was settled.
+    fn go_on(mut self, by: Login, accepted: Option<BTreeMap<String, u32>>, settled: Option<FailureId>) -> Self {
+        let now = self.now;
+        let cause = self.state.blocked.take().map(|blocked| blocked.trigger);
+        let after_attempt = self.state.attempts.last().map_or(0, |last| last.number);
+        self.state.resumes.push(Resume { after_attempt, by: by.clone(), by_id: UserId::new(0), at: now, settled });
         if let Some(accepted) = &accepted {
-            turn.state.accepted.insert(Trigger::Tampering);
-            turn.state.accepted_tampering.clone_from(accepted);
+            self.state.accepted.insert(Trigger::Tampering);
+            self.state.accepted_tampering.clone_from(accepted);
         }
-        turn.state.status = RunStatus::InProgress;
-        turn.state.stop = Stop::default();
-        let reflex = turn.reflex();
+        self.state.status = RunStatus::InProgress;
+        self.state.stop = Stop::default();
+        let reflex = self.reflex();
         reflex.notes.clear();
         reflex.refused_diff = None;
         reflex.ask = None;
         reflex.broken = None;
         let limit = reflex.settings.limit;
-        if turn.state.iteration >= turn.state.max_iterations {
-            turn.state.max_iterations = turn.state.iteration + limit;
+        if self.state.iteration >= self.state.max_iterations {
+            self.state.max_iterations = self.state.iteration + limit;
         }
         // What passed is evaluated once more, as a person sees it now. So is what something outside kept from passing,
         // since no fixer can mend that.
-        let passed = turn.state.evaluation.as_ref().is_some_and(|evaluation| evaluation.passed);
+        let passed = self.state.evaluation.as_ref().is_some_and(|evaluation| evaluation.passed);
         let again = passed || cause == Some(Trigger::ExternalDependencyDown);
-        if turn.state.current_step == Step::Evaluate && !again {
-            turn.state.current_step = Step::Critique;
+        if self.state.current_step == Step::Evaluate && !again {
+            self.state.current_step = Step::Critique;
         }
         let resumed = Resumed::LocalLoop {
             by,
@@ -115,8 +115,39 @@ impl Turn {
             accepted: accepted.as_ref().map(|_| Trigger::Tampering),
             accepted_tampering: accepted.unwrap_or_default(),
         };
-        turn.happened(Event::Resumed(resumed), EventStatus::Ok);
+        self.happened(Event::Resumed(resumed), EventStatus::Ok);
+        self
+    }
+
+    /// Somebody says that a failure is not theirs to mend: the state with the dispute, which a person settles.
+    pub fn disputed(state: &LoopState, dispute: Dispute, call: LoopCall, policy: &Policy, now: Timestamp) -> Self {
+        let mut turn = Self::refused(state, &[Trigger::Disputed], call, policy, now);
+        let line = HistoryLine::of(&turn.state, now, Event::Disputed(Box::new(dispute)), EventStatus::Ok);
+        turn.lines.insert(0, line);
         turn
+    }
+
+    /// A person says who is right, and the loop goes on once nothing is disputed any more. `weakened` is how the change
+    /// weakens what checks it.
+    ///
+    /// # Errors
+    /// When nothing is disputed, or which failure is meant is not said.
+    pub fn settled(
+        state: &LoopState,
+        failure: Option<FailureId>,
+        outcome: Settlement,
+        by: Login,
+        weakened: &[Tampering],
+        now: Timestamp,
+    ) -> Result<Self, CommandRefusal> {
+        let mut turn = Self::on(state, now);
+        let dispute = disputes::meant(state, failure)?.clone();
+        let failure = dispute.failure;
+        let end = DisputeEnd::Settled { outcome, by: by.clone(), by_id: UserId::new(0), at: now };
+        let (dispute, _) = disputes::settle(&mut turn.state, dispute, end, weakened);
+        turn.happened(Event::Disputed(Box::new(dispute)), EventStatus::Ok);
+        let is_over = disputes::open(&turn.state).next().is_none();
+        Ok(if is_over { turn.go_on(by, None, Some(failure)) } else { turn })
     }
 
     pub(super) fn complete(&mut self, reason: StopReason) {

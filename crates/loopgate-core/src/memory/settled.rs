@@ -1,0 +1,40 @@
+//! What people said of disputed failures: who repairs the same one in another run is told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{FailureId, Login, PrNumber, Timestamp};
+
+/// A person's word on a failure that somebody had said is not theirs to mend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    pub failure: FailureId,
+    pub outcome: Settlement,
+    pub by: Login,
+    pub at: Timestamp,
+    /// The run it was said in. Whoever repairs there is told by its state.
+    pub run_id: String,
+    pub pull_request: Option<PrNumber>,
+}
+
+/// Who is right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// The loop goes on, and the failure is the author's to mend.
+    Test,
+    /// What the pull request does to the test, as it stands, is meant.
+    Code,
+    /// What should happen instead, at most 500 characters.
+    Neither(String),
+}
+
+impl Settlement {
+    /// The word that says so.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Code => "code",
+            Self::Neither(_) => "neither",
+        }
+    }
+}
