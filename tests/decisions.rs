@@ -4,7 +4,10 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Letters of the column *test*, and where the tests are.
-const FILES: [(&str, &[&str]); 14] = [
+const FILES: [(&str, &[&str]); 17] = [
+    ("K", &["tests/loops"]),
+    ("A", &["tests/online"]),
+    ("S", &["tests/scenarios"]),
     ("R", &["crates/loopgate-core/src/attempts/retry.rs"]),
     ("U", &["crates/loopgate-core/src/attempts/rerun_tests.rs"]),
     ("D", &["crates/loopgate-core/src/deciding/decide_tests"]),

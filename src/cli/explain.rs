@@ -15,7 +15,7 @@ use crate::{
 use loopgate_core::{policy::StateBackend, state::history::Event};
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \
+#[command(after_help = format!("{}\nWithout any of these a public repository is read.\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \
     loopgate explain acme/widgets#12", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The pull request
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 
 /// What would be decided of a pull request now.
 pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Looked, CliError> {
-    let Online { github, installation } = online::connect(repository).await?;
+    let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };
     let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await.map_err(CliError::unavailable)?;
     looked.ok_or_else(|| {

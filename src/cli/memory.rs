@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{NaiveDate, Utc};
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     CliError, CommandResult, exit, local, online,
@@ -90,7 +90,7 @@ enum Command {
     },
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 struct QueryArguments {
     /// Words that must all occur in the test, message, cause, files or fix
     #[arg(value_name = "WORDS")]
@@ -131,9 +131,7 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
     let memory = store.load().await.map_err(CliError::unavailable)?;
     match command {
         Command::Query(query) => {
-            let index = Index::of(&memory);
-            let cards = index.search(&query.words.join(" ")).into_iter().filter(|card| query.fits(card));
-            show_cards(&cards.collect::<Vec<_>>(), &query.seen(&memory), format)?;
+            show_cards(&query.cards(&Index::of(&memory)), &query.seen(&memory), format)?;
         }
         Command::Patterns => {
             let patterns: Vec<(&Card, Pattern)> =
@@ -180,6 +178,14 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
 }
 
 impl QueryArguments {
+    fn of(words: String) -> Self {
+        Self { words: words.split_whitespace().map(str::to_owned).collect(), ..Self::default() }
+    }
+
+    fn cards<'m>(&self, index: &Index<'m>) -> Vec<&'m Card> {
+        index.search(&self.words.join(" ")).into_iter().filter(|card| self.fits(card)).collect()
+    }
+
     fn fits(&self, card: &Card) -> bool {
         let is_file = |file: &String| card.fix.files_modified.contains(file);
         let is_error = |error: &String| card.error_type.as_str().eq_ignore_ascii_case(error);
@@ -207,11 +213,25 @@ impl QueryArguments {
     }
 }
 
+/// The answer to `query`, for programs.
+fn found(cards: &[&Card], seen: &[&Recurring]) -> Value {
+    json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen })
+}
+
+/// What a repository remembers of these words.
+pub(super) async fn search(repository: Option<&RepoName>, words: String) -> Result<Value, CliError> {
+    let retention = Retention { days: MemoryPolicy::default().retention_days };
+    let memory = match Place::open(repository).await? {
+        Place::OnGithub(objects) => MemoryStore::new(&objects, retention).load().await,
+        Place::Here(objects) => MemoryStore::new(&objects, retention).load().await,
+    };
+    let (memory, query) = (memory.map_err(CliError::unavailable)?, QueryArguments::of(words));
+    Ok(found(&query.cards(&Index::of(&memory)), &query.seen(&memory)))
+}
+
 fn show_cards(cards: &[&Card], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
     match format {
-        Format::Json => {
-            output::json(&json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen }))
-        }
+        Format::Json => output::json(&found(cards, seen)),
         Format::Human => {
             output::line(render::memory_cards(cards.iter().copied()));
             if !seen.is_empty() {
@@ -222,7 +242,7 @@ fn show_cards(cards: &[&Card], seen: &[&Recurring], format: Format) -> Result<()
     }
 }
 
-fn stats(memory: &Memory) -> serde_json::Value {
+fn stats(memory: &Memory) -> Value {
     let effect = match memory.trial.effect() {
         Effect::TooFew => json!({ "known": false, "why": "fewer than 200 retries on a side" }),
         Effect::Difference { points, low, high } => {

@@ -10,6 +10,7 @@ mod check_config;
 mod decide;
 #[cfg(feature = "demo")]
 mod demo;
+mod dispute;
 mod doctor;
 pub mod exit;
 mod explain;
@@ -95,6 +96,8 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// What stands between a pull request, or the working tree, and ready; for whoever mends it
     Feedback(feedback::Arguments),
+    /// Say that a failure is not yours to mend, for a person to settle
+    Dispute(dispute::Arguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
     Mcp(mcp::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
@@ -187,6 +190,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Feedback(arguments) => feedback::run(&arguments, cli.format),
+        Command::Dispute(arguments) => dispute::run(&arguments, cli.format),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Metrics(arguments) => metrics::run(&arguments, cli.format),

@@ -75,8 +75,8 @@ pub async fn connect_as_anybody(repository: &RepoName) -> Result<Online, CliErro
     let credentials = match credentials()? {
         Some(credentials) => credentials,
         None => match token_of_gh() {
-            Some(token) => Credentials::Token(token),
-            None => Credentials::Nobody,
+            Some(token) => Credentials::Job { token, app: app()? },
+            None => Credentials::Nobody(Some(app()?)),
         },
     };
     connect_with(credentials, repository).await
@@ -114,21 +114,19 @@ pub enum Rights {
 impl Reader {
     /// As the environment says, which may name no credentials at all. Must be called within a runtime.
     pub fn from_environment() -> Result<Self, CliError> {
-        let credentials = credentials()?.unwrap_or(Credentials::Nobody);
+        let credentials = credentials()?.unwrap_or(Credentials::Nobody(None));
         let rights = match credentials {
             Credentials::App(_) => Rights::App,
             Credentials::Token(_) | Credentials::Job { .. } => Rights::Token,
-            Credentials::Nobody => Rights::Nobodys,
+            Credentials::Nobody(_) => Rights::Nobodys,
         };
         Ok(Self { github: github(credentials)?, rights })
     }
 
     /// Reads what was said of a pull request.
     pub async fn of(&self, PullRequest { repository, number }: PullRequest) -> Result<FeedbackReader, CliError> {
-        let named = variable("LOOPGATE_APP_SLUG").map(|slug| slug.parse::<AppSlug>()).transpose();
-        let named = named.map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?;
-        let bot =
-            named.map(|slug| format!("{}[bot]", slug.as_str()).parse()).transpose().map_err(CliError::bad_data)?;
+        let bot = named_app()?.map(|slug| format!("{}[bot]", slug.as_str()).parse());
+        let bot = bot.transpose().map_err(CliError::bad_data)?;
         let (installation, bot) = match (self.rights, bot) {
             (Rights::App, named) => {
                 let installation = installation(&self.github, &repository).await?;
@@ -163,12 +161,21 @@ fn credentials() -> Result<Option<Credentials>, CliError> {
     let Some(token) = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")) else {
         return Ok(app_credentials()?.map(Credentials::App));
     };
-    let app = match (variable("LOOPGATE_APP_SLUG"), variable("GITHUB_ACTIONS")) {
-        (Some(slug), _) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
-        (None, Some(_)) => AppSlug::actions(),
-        (None, None) => "loopgate".parse().map_err(CliError::bad_data)?,
-    };
-    Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app }))
+    Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app: app()? }))
+}
+
+/// The App that looks after the repository.
+fn app() -> Result<AppSlug, CliError> {
+    match (named_app()?, variable("GITHUB_ACTIONS")) {
+        (Some(slug), _) => Ok(slug),
+        (None, Some(_)) => Ok(AppSlug::actions()),
+        (None, None) => "loopgate".parse().map_err(CliError::bad_data),
+    }
+}
+
+fn named_app() -> Result<Option<AppSlug>, CliError> {
+    let named = variable("LOOPGATE_APP_SLUG").map(|slug| slug.parse()).transpose();
+    named.map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))
 }
 
 /// The App that the environment names, or that is stored.

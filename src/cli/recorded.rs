@@ -49,7 +49,7 @@ impl Place {
     /// The repository on GitHub, or else the one around the current directory.
     pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
         if let Some(repository) = repository {
-            let Online { github, installation } = online::connect(repository).await?;
+            let Online { github, installation } = online::connect_as_anybody(repository).await?;
             return Ok(Self::OnGithub(GithubObjects::new(github.client(installation), repository.clone())));
         }
         let here = std::env::current_dir().map_err(CliError::unavailable)?;

@@ -28,8 +28,9 @@ pub enum Credentials {
         app: AppSlug,
     },
     /// None: what everybody may read, 60 times an hour
-    /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
-    Nobody,
+    /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). The App is the one whose words
+    /// are looked for, where any are.
+    Nobody(Option<AppSlug>),
 }
 
 /// The name of an App in addresses, `github-actions`.

@@ -120,7 +120,7 @@ impl Github {
     pub fn client(&self, installation: Option<InstallationId>) -> Client {
         let installation = match self.hub.credentials {
             Credentials::App(_) => installation,
-            Credentials::Token(_) | Credentials::Job { .. } | Credentials::Nobody => None,
+            Credentials::Token(_) | Credentials::Job { .. } | Credentials::Nobody(_) => None,
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
@@ -742,7 +742,7 @@ impl Client {
     async fn token(&self, refused: Option<&Secret>) -> Result<Option<Secret>, Error> {
         let now = self.now();
         let app = match (&self.shared.hub.credentials, self.shared.installation) {
-            (Credentials::Nobody, _) => return Ok(None),
+            (Credentials::Nobody(_), _) => return Ok(None),
             (Credentials::Token(token) | Credentials::Job { token, .. }, _) => return Ok(Some(token.clone())),
             (Credentials::App(app), None) => return app.jwt(now).map(Some),
             (Credentials::App(app), Some(_)) => app,

@@ -4,9 +4,13 @@
 //! ref. Anybody can write a comment that looks like ours, so only a bot's is believed; and a workflow can make check
 //! runs with our names, so what comes from GitHub Actions counts only where no other App speaks.
 
+use http::Method;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{Client, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path};
+use super::{
+    Client, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path, retry::Repeat,
+};
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
     render::{ReadFrom, Told},
@@ -18,7 +22,7 @@ const MOST_PAGES: usize = 3;
 /// The bot that every workflow acts as.
 const ACTIONS: &str = "github-actions[bot]";
 
-/// Reads what Loopgate said of one pull request.
+/// Reads what Loopgate said of one pull request, and answers.
 pub struct FeedbackReader {
     client: Client,
     repository: RepoName,
@@ -123,6 +127,16 @@ impl FeedbackReader {
             return Ok(seen((ReadFrom::StateRef, told)));
         }
         Ok(seen((ReadFrom::Nowhere, Told::nothing(&self.repository, self.number, head))))
+    }
+
+    /// Answers in a comment, as whoever owns the credentials: the comment's address.
+    ///
+    /// # Errors
+    /// As [`Client::write`]: where it is not known whether the comment was made, it is not made again.
+    pub async fn say(&self, words: &str) -> Result<String, Error> {
+        let path = format!("{}/issues/{}/comments", path::repo(&self.repository), self.number);
+        let said: Value = self.client.write(Method::POST, &path, &json!({ "body": words }), Repeat::Never).await?;
+        Ok(said["html_url"].as_str().unwrap_or_default().to_owned())
     }
 
     fn may_be(&self, bot: &str) -> bool {

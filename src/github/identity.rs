@@ -59,13 +59,13 @@ async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> R
         Credentials::Job { app, .. } if *app == AppSlug::actions() && github.is_public() => {
             return Ok(AppIdentity { id: ACTIONS_APP, bot: bot_of(app.as_str())?, bot_id: Some(ACTIONS_BOT) });
         }
-        Credentials::Job { app, .. } => {
+        Credentials::Job { app, .. } | Credentials::Nobody(Some(app)) => {
             match client.get::<App>(&format!("/apps/{}", app.as_str())).await.or_absent()? {
                 Some(app) => app,
                 None => return Err(Error::Setup(format!("there is no App named {}", app.as_str()))),
             }
         }
-        Credentials::Nobody => return Err(Error::Setup("without credentials nobody acts on GitHub".into())),
+        Credentials::Nobody(None) => return Err(Error::Setup("without credentials nobody acts on GitHub".into())),
         // Somebody's own token answers with that somebody
         // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
         Credentials::Token(_) => {

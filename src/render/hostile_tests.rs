@@ -141,6 +141,14 @@ fn failure(texts: &mut Texts) -> FailureView {
             cause: texts.take(),
             failed_before: vec![texts.take()],
         }),
+        settled: Some(loopgate_core::memory::Settled {
+            failure: view.cause,
+            outcome: loopgate_core::memory::Settlement::Neither(texts.take()),
+            by: "olga".parse().unwrap(),
+            at: loopgate_core::Timestamp::UNIX_EPOCH,
+            run_id: texts.take(),
+            pull_request: None,
+        }),
     }];
     view
 }

@@ -4,12 +4,13 @@
 use serde::Serialize;
 
 use super::{
+    disputes,
     sanitize::{Markdown, clip, code, short_text},
     words,
 };
 use loopgate_core::{
     FailureId, PrNumber,
-    memory::{Card, Effect, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Tier, ToldFix, Trial},
+    memory::{Card, Effect, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Settled, Tier, ToldFix, Trial},
     verdict::FailureView,
 };
 
@@ -66,10 +67,19 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         (MatchOutcome::Stale, _) => {
             joined("what mended it then is stale: its place has been rewritten since".to_owned())
         }
+        (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
         (MatchOutcome::Seen, _) => joined("no change is known that mended it".to_owned()),
-        (MatchOutcome::Shown | MatchOutcome::Withheld, _) => return None,
+        (MatchOutcome::Shown | MatchOutcome::Withheld, _) => String::new(),
     };
-    Some(Markdown::ours(format!("{said}.")))
+    let settled = found.settled.as_ref().map(|word| short_text(&settled(word), 400).into_string());
+    let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
+    (!told.is_empty()).then(|| Markdown::ours(format!("{}.", told.join(". "))))
+}
+
+/// "olga settled in #12, where it was disputed, that the test is right"
+pub(super) fn settled(word: &Settled) -> String {
+    let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
+    format!("{} settled in {place}, where it was disputed, that {}", word.by, disputes::verdict(&word.outcome))
 }
 
 fn commit(told: &ToldFix) -> String {
@@ -186,7 +196,7 @@ pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> St
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::Fingerprint;
+    use loopgate_core::{Fingerprint, memory::Settlement};
 
     fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
         let told = ToldFix {
@@ -210,11 +220,20 @@ mod tests {
             followed: None,
             went_green: None,
             told: (outcome == MatchOutcome::Shown).then_some(told),
+            settled: None,
         }
     }
 
     #[test]
     fn what_is_remembered_is_one_line() {
+        let settled = Settled {
+            failure: "01010101".parse().unwrap(),
+            outcome: Settlement::Neither("round *up*".to_owned()),
+            by: "olga".parse().unwrap(),
+            at: loopgate_core::Timestamp::UNIX_EPOCH,
+            run_id: "pr-12-20260101-000000".to_owned(),
+            pull_request: Some(PrNumber::new(12)),
+        };
         let all = [
             found(MatchOutcome::Shown, Some(Tier::SameError), 3),
             found(MatchOutcome::Shown, Some(Tier::SameTest), 0),
@@ -222,6 +241,8 @@ mod tests {
             found(MatchOutcome::Stale, Some(Tier::SameError), 2),
             found(MatchOutcome::Seen, None, 1),
             found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
+            MemoryMatch { settled: Some(settled.clone()), ..found(MatchOutcome::Seen, None, 1) },
+            MemoryMatch { settled: Some(settled), ..found(MatchOutcome::Seen, None, 0) },
         ];
         let said: Vec<String> = all.iter().map(|found| sentence(found).unwrap_or_default().into_string()).collect();
         insta::assert_snapshot!(said.join("\n"), @r"
@@ -230,6 +251,9 @@ mod tests {
         seen once before, last in #41; `abababab` (#41) mended an error of this type in a file that is edited here: “Check for null”, \+5/-2 at `src/auth.rs:12`.
         seen twice before, last in #41; what mended it then is stale: its place has been rewritten since.
         seen once before, last in #41; no change is known that mended it.
+
+        seen once before, last in #41; no change is known that mended it. olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
+        olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
         ");
     }
 

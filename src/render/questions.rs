@@ -26,6 +26,14 @@ pub(super) fn question(question: &Question) -> String {
 
 /// The answers that the question offers, in their order.
 pub(super) fn options(question: &Question) -> Vec<String> {
+    match question {
+        Question::Disputed { dispute, .. } => options_by(question, &format!("/loop settle {}", dispute.failure)),
+        _ => options_by(question, "/loop settle"),
+    }
+}
+
+/// The same where `settle` is the command by which a person says who is right.
+pub(super) fn options_by(question: &Question, settle: &str) -> Vec<String> {
     let options: &[&str] = match question {
         Question::WhoDecides => &[
             "Its approvers, now: approve or reject it.",
@@ -39,15 +47,14 @@ pub(super) fn options(question: &Question) -> Vec<String> {
                 "Neither: describe what should happen.".to_owned(),
             ];
         }
-        Question::Disputed { dispute, expected, actual } => {
+        Question::Disputed { expected, actual, .. } => {
             let side = |does: &str, value: &Option<String>| {
                 value.as_ref().map(|value| format!(", which {does} `{value}`")).unwrap_or_default()
             };
-            let id = dispute.failure;
             return vec![
-                format!("The test{}: write `/loop settle {id} test`. The code is changed.", side("expects", expected)),
-                format!("The code{}: write `/loop settle {id} code`. The test follows it.", side("gives", actual)),
-                format!("Neither: write `/loop settle {id} neither` and what should happen."),
+                format!("The test{}: write `{settle} test`. The code is changed.", side("expects", expected)),
+                format!("The code{}: write `{settle} code`. The test follows it.", side("gives", actual)),
+                format!("Neither: write `{settle} neither` and what should happen."),
             ];
         }
         Question::OfRun { about, .. } => of_run(*about).1,

@@ -81,6 +81,11 @@ fn named(checks: &BTreeSet<CheckName>) -> Markdown {
     checks_code(&checks.iter().cloned().collect::<Vec<_>>())
 }
 
+/// Why a command was not carried out, for a terminal.
+pub fn refused_command(refusal: &CommandRefusal) -> String {
+    super::plain(&refused(refusal))
+}
+
 fn refused(refusal: &CommandRefusal) -> String {
     match refusal {
         CommandRefusal::NeedsWrite => "not carried out, because it takes write access to this repository.".to_owned(),
@@ -137,7 +142,7 @@ fn refused(refusal: &CommandRefusal) -> String {
             format!("several failures are disputed ({}): name the one that is meant.", few(&ids, 5))
         }
         CommandRefusal::NeedsSettler { failure } => format!(
-            "not carried out, because {} is for a maintainer or an owner of the test to settle, and not for who wrote a \
+            "not carried out, because {} is for a maintainer or whoever was called to settle, and not for who wrote a \
              part of the change.",
             code(&failure.to_string())
         ),

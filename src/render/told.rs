@@ -139,6 +139,7 @@ fn failure_lines(number: usize, failure: &ToldFailure) -> Vec<String> {
         ("Do", failure.r#do.as_deref()),
         ("Why", failure.why.as_deref()),
         ("Run", failure.reproduce.as_deref()),
+        ("Before", failure.settled.as_deref()),
     ];
     let told = told.into_iter().filter_map(|(name, text)| Some((name, text.map(plain)?)));
     lines.extend(told.filter(|(_, text)| !text.is_empty()).map(|(name, text)| format!("   {name}: {text}")));

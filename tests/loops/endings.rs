@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{CHEATS, Project, REPAIRS};
+use crate::kit::{CHEATS, Project, REPAIRS, Ran};
 
 #[test]
 fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
@@ -280,7 +280,7 @@ fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
     let next = || {
         let mut command = project.command(&["next"]);
         command.env("GITHUB_TOKEN", "secret-1").env("ACTIONS_RUNTIME_TOKEN", "secret-2").env("OWN", "mine");
-        crate::kit::Ran::of(command.output().unwrap()).ended_with(0)
+        Ran::of(command.output().unwrap()).ended_with(0)
     };
     // PLAN, PRODUCE_PREPARE, EVALUATE, CRITIQUE, REFINE.
     for _ in 0..5 {
@@ -305,7 +305,7 @@ fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
     let mut command = fork.command(&["run"]);
     command.env("GITHUB_ACTIONS", "true").env("GITHUB_REPOSITORY", "acme/calc");
     command.env("GITHUB_EVENT_PATH", fork.beside("event.json"));
-    let ran = crate::kit::Ran::of(command.output().unwrap()).ended_with(1);
+    let ran = Ran::of(command.output().unwrap()).ended_with(1);
     assert!(ran.err.contains("a fixer never runs on a pull request from a fork"), "{}", ran.err);
     assert_eq!(fork.git(&["log", "--format=%s", "main"]), "The project");
 }
@@ -390,4 +390,93 @@ fn a_fixer_that_makes_tests_disappear_is_stopped_although_they_pass() {
     let ran = project.run(&["run"]).ended_with(2);
     assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"), "{}", ran.out);
     assert!(ran.out.contains("3 tests ran before the fix and 1 after it"), "{}", ran.out);
+}
+
+/// Says that the failing test is wrong.
+const DISPUTES: &str = "\
+echo edited >> calc.sh
+id=$(sed -n 's/.*\"id\": \"\\([0-9a-f]*\\)\".*/\\1/p' \"$LOOPGATE_FEEDBACK\" | head -n 1)
+echo \"{\\\"outcome\\\": \\\"dispute\\\", \\\"failure\\\": \\\"$id\\\", \\\"reason\\\": \\\"the sum begins at 1\\\"}\"
+";
+
+#[test]
+fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
+    let project = Project::fixed_by(DISPUTES, "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains("calc: blocked: a failure is disputed"), "{}", ran.out);
+    assert!(ran.out.contains("fixer says that the test is wrong: the sum begins at 1. Who is right?"), "{}", ran.out);
+    assert!(ran.out.contains("which expects `6`: write `loopgate loop resume --settle test`"), "{}", ran.out);
+    assert_eq!(project.git(&["status", "--porcelain"]), "", "what it edited beside it is put aside");
+    assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
+    let status = project.status();
+    assert_eq!((&status["blocked"]["trigger"], &status["iteration"]), (&json!("disputed"), &json!(1)));
+
+    let ran = project.run(&["resume"]).ended_with(64);
+    assert!(ran.err.contains("a failure is disputed: say who is right with --settle test"), "{}", ran.err);
+    project.run(&["resume", "--settle", "somebody"]).ended_with(64);
+    project.script("fixer", REPAIRS);
+    let ran = project.run(&["resume", "--settle", "test"]).ended_with(0);
+    assert!(ran.out.contains("calc: completed after 3 iterations"), "{}", ran.out);
+    let events: Vec<String> = project.history().into_iter().map(|(_, _, event)| event).collect();
+    assert_eq!(events.iter().filter(|event| *event == "disputed").count(), 2, "{events:?}");
+
+    // The same is not disputed twice.
+    let project = Project::fixed_by(DISPUTES, "");
+    project.begin(&[]);
+    project.run(&["run"]).ended_with(2);
+    let ran = project.run(&["resume", "--settle", "test"]).ended_with(1);
+    assert!(ran.err.contains("was settled before: alice said that the test is right"), "{}", ran.err);
+
+    // What a workflow's loop knows ends with its job: the dispute goes to the pull request in a commit.
+    let project = Project::fixed_by(DISPUTES, "");
+    project.begin(&[]);
+    Ran::of(project.command(&["run"]).env("GITHUB_ACTIONS", "true").output().unwrap()).ended_with(2);
+    let log = project.git(&["log", "--format=%s %b", "main"]);
+    let is_told = log.starts_with("Dispute a failure Loopgate-Dispute: ");
+    assert!(is_told && log.contains(" test_wrong the sum begins at 1"), "{log}");
+    assert_eq!(project.git(&["diff", "main~1", "main"]), "");
+}
+
+#[test]
+fn whoever_sits_at_the_terminal_may_dispute_and_settle() {
+    let project = Project::with("", "");
+    let dispute = |id: &str| project.loopgate(&["dispute", id, "--reason", "7 is right"]);
+    let no_loop = Ran::of(dispute("3fa9c01b").output().unwrap()).ended_with(0);
+    assert!(no_loop.out.ends_with("\nLoopgate-Dispute: 3fa9c01b test_wrong 7 is right\n"), "{}", no_loop.out);
+    project.begin(&[]);
+    project.run(&["run"]).ended_with(1);
+    let refused = Ran::of(dispute("3fa9c01b").output().unwrap()).ended_with(65);
+    assert!(refused.err.contains("there is no failure"), "{}", refused.err);
+    let kept: serde_json::Value =
+        serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/001.json"])).unwrap();
+    let fingerprint = kept["checks"][0]["failures"][0]["fingerprint"].as_str().unwrap();
+    Ran::of(dispute(&fingerprint[..8]).output().unwrap()).ended_with(0);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains("alice says that the test is wrong: 7 is right"), "{}", ran.out);
+    let ran = project.run(&["resume", "--settle", "neither the sum begins at 2"]).ended_with(1);
+    assert!(ran.err.contains("It is yours to mend") || ran.out.contains("It is yours to mend"), "{ran:?}");
+}
+
+#[test]
+fn what_another_job_committed_is_judged_before_it_is_pushed() {
+    let project = Project::with("", "");
+    let before = project.git(&["rev-parse", "HEAD"]);
+    let judged = |change: &dyn Fn(&Project)| {
+        project.git(&["reset", "-q", "--hard", &before]);
+        change(&project);
+        project.commit("A fix");
+        project.run(&["judge", &before, &project.git(&["rev-parse", "HEAD"])])
+    };
+    judged(&|project| project.write("calc.sh", "total() { echo 6; }\n")).ended_with(0);
+    let refused = judged(&|project| project.write(".github/workflows/x.yml", "on: push\n")).ended_with(2);
+    assert!(refused.err.contains(".github/workflows/x.yml is not for a fixer to edit"), "{}", refused.err);
+    let weaker = |project: &Project| {
+        let tests = project.read("tests/test_calc.sh").replace("test_adds\n", "");
+        project.write(
+            "tests/test_calc.sh",
+            &tests.replace("test_adds() { check 'adds all numbers' 6 \"$(total 1 2 3)\"; }\n", ""),
+        );
+    };
+    judged(&weaker).ended_with(2);
 }

@@ -43,11 +43,15 @@ impl Client {
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.asked += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params }));
-        let mut line = String::new();
-        self.from.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let answer = self.hear();
         assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(self.asked)), "{answer}");
         answer
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
@@ -92,7 +96,7 @@ async fn a_client_lists_and_calls_each_tool() {
     let listed = client.ask("tools/list", &json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["verify", "feedback", "wait", "explain"]);
+    assert_eq!(names, ["verify", "feedback", "wait", "explain", "memory", "dispute"]);
     assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{listed:#}");
 
     let of = json!({ "pull_request": format!("{}#{}", pr.repo, pr.number) });
@@ -109,6 +113,29 @@ async fn a_client_lists_and_calls_each_tool() {
     let mended = client.document("verify", &json!({ "checks": ["lint"] }));
     assert_eq!(mended["failures"], json!([]), "{mended:#}");
 
+    let explained = client.document("explain", &of);
+    assert_eq!(explained["schema"], "loopgate.explain/v1", "{explained:#}");
+    let repository = json!({ "words": "login", "repository": pr.repo });
+    for memory in [json!({ "words": "login" }), repository] {
+        let remembered = client.document("memory", &memory);
+        assert_eq!((&remembered["schema"], &remembered["cards"]), (&json!("loopgate.memory-query/v1"), &json!([])));
+    }
+    let disputed =
+        client.document("dispute", &json!({ "failure": "3fa9c01b", "kind": "impossible", "reason": "no  clock" }));
+    assert_eq!(disputed, json!({ "said_in": "trailer", "line": "Loopgate-Dispute: 3fa9c01b impossible no clock" }));
+
+    // Whoever asks for it is told that a call goes on.
+    client.asked += 1;
+    let meta = json!({ "progressToken": "p" });
+    let call = json!({ "name": "wait", "arguments": of, "_meta": meta });
+    client.send(&json!({ "jsonrpc": "2.0", "id": client.asked, "method": "tools/call", "params": call }));
+    let progress = client.hear();
+    assert_eq!(
+        (&progress["method"], &progress["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("p"))
+    );
+    assert_eq!(client.hear()["result"]["structuredContent"], read);
+
     // What a tool cannot do is its answer; a tool that there is not is an error of the protocol.
     for (tool, arguments, why) in [
         ("feedback", json!({ "pull_request": "acme" }), "OWNER/REPO#N"),
@@ -116,7 +143,14 @@ async fn a_client_lists_and_calls_each_tool() {
         ("wait", json!({ "pull_request": "acme/widgets#1", "timeout_seconds": 9_999 }), "at most 1800"),
         ("verify", json!({ "check": "lint" }), "unknown field"),
         ("verify", json!({ "checks": ["nothing"] }), "nothing"),
-        ("explain", of.clone(), "GITHUB_TOKEN"),
+        ("memory", json!({}), "words"),
+        ("dispute", json!({ "failure": "unit", "reason": "no" }), "failure"),
+        ("dispute", json!({ "failure": "3fa9c01b", "reason": " " }), "needs a reason"),
+        (
+            "dispute",
+            json!({ "failure": "3fa9c01b", "reason": "no", "pull_request": "acme/widgets#1" }),
+            "Loopgate-Dispute: 3fa9c01b",
+        ),
     ] {
         let answer = client.call(tool, &arguments);
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();

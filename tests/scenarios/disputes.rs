@@ -1,22 +1,39 @@
 //! A failure of which somebody says that it is not theirs to mend, and who settles it.
 
+use chrono::TimeDelta;
+use loopgate_core::RepoName;
 use loopgate_simulator::Pr;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
-    triggers::{calls, fails, goes_on, is_called, opened, passes, pushes, watched},
-    world::World,
+    triggers::{TESTS, calls, fails, goes_on, is_called, opened, passes, pushes, version, watched},
+    world::{
+        CI,
+        Report::{Fails, Passes},
+        World,
+    },
 };
 
 const MESSAGE: &str = "assertion failed: expected 3, got 2";
 
-/// The id of the first failure that the status comment tells of.
-fn failure(world: &World, pr: &Pr) -> String {
+/// The first failure that the status comment tells of.
+fn told(world: &World, pr: &Pr) -> Value {
     let status = world.look(pr).status().to_owned();
     let (_, rest) = status.rsplit_once("```json\n").expect("a document");
     let (document, _) = rest.split_once("\n```").expect("its end");
-    let document: Value = serde_json::from_str(document).expect("JSON");
-    document["failures"][0]["id"].as_str().expect("an id").to_owned()
+    let mut document: Value = serde_json::from_str(document).expect("JSON");
+    document["failures"][0].take()
+}
+
+/// Its id.
+fn failure(world: &World, pr: &Pr) -> String {
+    told(world, pr)["id"].as_str().expect("an id").to_owned()
+}
+
+/// A test fails, in the file of tests.
+async fn test_fails(world: &World, pr: &Pr, message: &str) {
+    let failure = Fails { check: "ci / test", path: "tests/sums.rs", line: 3, message };
+    world.ci_reports(pr, &[Passes("ci / build"), failure]).await;
 }
 
 /// The author says why, a person is called with both sides, and one word of somebody else lets the loop go on.
@@ -36,7 +53,7 @@ pub async fn one_word_settles_it(world: World) {
     }
     world.person("alice").says(&pr, "/loop settle code").await;
     let look = world.look(&pr);
-    assert!(look.status().contains("for a maintainer or an owner of the test to settle"), "{}", look.status());
+    assert!(look.status().contains("for a maintainer or whoever was called to settle"), "{}", look.status());
     world.person("alice").says(&pr, "/loop resume").await;
     assert!(world.look(&pr).status().contains(&format!("write {test}")), "{}", world.look(&pr).status());
     assert_eq!((world.state(&pr)["failures"]["total"].as_u64(), calls(&world.look(&pr)).len()), (Some(0), 1));
@@ -66,4 +83,137 @@ pub async fn a_mended_failure_ends_it(world: World) {
     let look = world.look(&pr);
     assert_eq!(look.concluded("loopgate / verify"), Some("action_required"), "the test was changed: {look:?}");
     assert!(look.has_label("loop:blocked"), "{look:?}");
+}
+
+/// A test that bob wrote is wrong. The agent that works for alice says so from its command line, bob is called, alice
+/// cannot settle it, one word of bob's lets the loop go on, and the next pull request that fails so is told.
+pub async fn whoever_wrote_the_test_settles_what_an_agent_disputes(world: World) {
+    let repo = watched(&world, "owned", "", "");
+    let wrong = TESTS.replace("add(1, 2), 3", "add(1, 2), 4");
+    world.person("bob").pushes_to(&repo, "main", &[("tests/sums.rs", &wrong)]).await;
+    let alice = world.person("alice");
+    let pr = alice.opens(&repo, "feat: sums", &[("src/lib.rs", &version(0))]).await;
+    test_fails(&world, &pr, MESSAGE).await;
+    let id = failure(&world, &pr);
+    let of = format!("{repo}#{}", pr.number);
+    let said = world.runs(Some("alice"), &["dispute", &id, &of, "--reason", "1 and 2 are 3", "--format", "json"]).await;
+    assert!(said.code == Some(0) && said.out.contains("comment"), "{said:?}");
+    world.settle().await;
+    let call = is_called(&world, &pr, "disputed", 1, &["@bob", "1 and 2 are 3", "the test is wrong"]).await;
+    assert!(!call.contains("@olga"), "one person is called: {call}");
+    alice.says(&pr, "/loop settle code").await;
+    let status = world.look(&pr).status().to_owned();
+    assert!(status.contains("for a maintainer or whoever was called to settle"), "{status}");
+    assert!(world.look(&pr).has_label("loop:blocked"));
+    world.person("bob").says(&pr, "/loop settle code").await;
+    goes_on(&world, &pr);
+    let status = world.look(&pr).status().to_owned();
+    assert!(status.contains("bob settled it: the code is right."), "{status}");
+    // The change of the test is now what is asked for.
+    alice.pushes(&pr, &[("tests/sums.rs", TESTS)]).await;
+    passes(&world, &pr).await;
+    let is_noted = |look: &crate::world::Look| look.status().contains("learnings recorded");
+    let look = world.after(TimeDelta::minutes(2), &pr, "the learning", is_noted).await;
+    assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
+
+    let next = alice.opens(&repo, "feat: more sums", &[("src/more.rs", &version(1))]).await;
+    test_fails(&world, &next, MESSAGE).await;
+    let words = format!("bob settled in #{}, where it was disputed, that the code is right", pr.number);
+    let status = world.look(&next).status().to_owned();
+    assert!(status.contains("where it was disputed, that the code is right"), "{status}");
+    assert_eq!(told(&world, &next)["settled"], words.as_str());
+    let of = format!("{repo}#{}", next.number);
+    let read = world.runs(Some("alice"), &["feedback", &of]).await;
+    assert!(read.code == Some(1) && read.out.contains(&format!("Before: {words}")), "{read:?}");
+}
+
+/// Three disputes say that what is wanted is unclear.
+pub async fn the_third_dispute_calls_a_person(world: World) {
+    let pr = opened(&world, &watched(&world, "unclear", "", "")).await;
+    for (nth, message) in (0..).zip(["expected 1, got 2", "expected 3, got 4", "`sum` panicked: overflow"]) {
+        if nth > 0 {
+            pushes(&world, &pr, nth).await;
+        }
+        test_fails(&world, &pr, message).await;
+        let id = failure(&world, &pr);
+        world.person("alice").says(&pr, &format!("/loop dispute {id} requirement_unclear which is it?")).await;
+        assert_eq!(world.state(&pr)["blocked"]["trigger"], "disputed", "{nth}: {:?}", world.look(&pr));
+        world.person("olga").says(&pr, &format!("/loop settle {id} test")).await;
+    }
+    let reason = "3 failures of this run were disputed, so it is unclear what is wanted";
+    let state = world.state(&pr);
+    assert_eq!(state["blocked"]["trigger"], "ambiguous_requirement", "{:?}", world.look(&pr));
+    let look = world.look(&pr);
+    assert!(calls(&look).last().is_some_and(|call| call.contains(reason)), "{look:?}");
+    world.person("olga").says(&pr, "/loop resume").await;
+    goes_on(&world, &pr);
+}
+
+/// A repository whose workflow uploads evidence.
+fn tested(world: &World, name: &str, files: &[(&str, &str)]) -> RepoName {
+    let configuration = format!(
+        "version: 1\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    unit: {{ kind: \
+         test, run: make test }}\ngates: {{ security: off, architecture: off, database: off, external: off, deploy: off }}\n"
+    );
+    let own = [("src/lib.rs", "// 0\n"), (".github/loopgate.yml", configuration.as_str())];
+    world.repository(name, &[&own, files].concat())
+}
+
+/// A pull request weakens three tests. Which of them fail on its head as they were before it is in the comment, with both
+/// versions; it is a person who says whether that is meant.
+pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
+    let paths = ["tests/adds.rs", "tests/takes.rs", "tests/doubles.rs"];
+    let test =
+        |asks: &str| format!("#[test]\nfn rounds() {{\n    assert_eq!(round(1.5), {asks});\n    assert!(true);\n}}\n");
+    let (asked, weaker) = (test("2"), "#[test]\nfn rounds() {\n    assert!(true);\n}\n");
+    let repo = tested(&world, "weakened", &paths.map(|path| (path, asked.as_str())));
+    let files = [("src/lib.rs", "// 1\n"), (paths[0], weaker), (paths[1], weaker), (paths[2], weaker)];
+    let pr = world.person("alice").opens(&repo, "feat: round", &files).await;
+    let run = |path: &str, end: &str| {
+        let failing: &[&str] = if end == "failed" { &["rounds"] } else { &[] };
+        json!({ "file": path, "command": "cargo test", "on_head": end, "failing": failing })
+    };
+    let runs = [run(paths[0], "failed"), run(paths[1], "passed"), run(paths[2], "failed")];
+    world.ci_tests_with(&pr, &[], &["rounds"], &json!({ "base_tests": runs })).await;
+    let status = world.look(&pr).status().to_owned();
+    let shown = status.split("2 of the 3 test files that are edited here fail as they were:").nth(1);
+    let shown = shown.unwrap_or_else(|| panic!("{status}"));
+    for path in [paths[0], paths[2]] {
+        assert!(shown.contains(&format!("`{path}`: `rounds` fail (`cargo test`)")), "{path}: {status}");
+    }
+    assert!(!shown.contains(&format!("`{}`: ", paths[1])), "{status}");
+    assert!(shown.contains("-    assert_eq!(round(1.5), 2);"), "both versions: {status}");
+    assert_eq!(world.state(&pr)["blocked"]["trigger"], "tampering");
+}
+
+/// Whoever waits for the verdict has it with the poll after it, and can tell from the exit code what was decided, with a
+/// token of their own and without; of however many failures it is one page.
+pub async fn what_is_said_is_read_within_a_poll(world: World) {
+    let repo = tested(&world, "waited-for", &[]);
+    let pr = opened(&world, &repo).await;
+    let of = format!("{repo}#{}", pr.number);
+    let failing: Vec<String> = (0..500).map(|nth| format!("module_{nth}::rounds_number_{nth}")).collect();
+    let failing: Vec<&str> = failing.iter().map(String::as_str).collect();
+    let wait = ["feedback", &of, "--wait", "--timeout", "2m", "--format", "json"];
+    let (read, after) = world.runs_until(Some("alice"), &wait, async || world.ci_tests(&pr, &failing, &[]).await).await;
+    assert_eq!(read.code, Some(1), "{read:?}");
+    assert!(after.as_secs() < 15, "{after:?}");
+    assert!(read.out.len() <= 16 * 1024, "{}", read.out.len());
+    let document: Value = serde_json::from_str(&read.out).expect("JSON");
+    assert_eq!((&document["final"], &document["decision"]), (&Value::from(true), &Value::from("retry")));
+    let unit = document["checks"].as_array().and_then(|checks| checks.iter().find(|check| check["name"] == "unit"));
+    assert_eq!(unit.map(|unit| &unit["tests"]["failed"]), Some(&Value::from(500)), "{document:#}");
+    assert!(document["failures"][0]["id"].is_string(), "{document:#}");
+    // Whoever has no token reads the same, and the text is no longer.
+    let anybody = world.runs(None, &wait).await;
+    let mut same: Value = serde_json::from_str(&anybody.out).expect("JSON");
+    same["read_from"] = document["read_from"].clone();
+    assert_eq!((anybody.code, &same), (Some(1), &document), "{}", anybody.err);
+    let text = world.runs(None, &["feedback", &of]).await;
+    assert!(text.code == Some(1) && text.out.len() <= 16 * 1024, "{}", text.out.len());
+
+    pushes(&world, &pr, 1).await;
+    let (read, after) =
+        world.runs_until(Some("alice"), &wait, async || world.ci_tests(&pr, &[], &["adds"]).await).await;
+    assert!(read.code == Some(0) && after.as_secs() < 15, "{after:?} {read:?}");
 }

@@ -88,6 +88,10 @@ mod played {
         disputes:
         one_word_settles_it,
         a_mended_failure_ends_it,
+        whoever_wrote_the_test_settles_what_an_agent_disputes,
+        the_third_dispute_calls_a_person,
+        what_is_said_is_read_within_a_poll,
+        of_weakened_tests_is_shown_what_they_asked_for,
     }
     on_both_worlds! {
         gates:

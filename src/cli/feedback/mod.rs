@@ -117,7 +117,8 @@ fn reading(seen: FeedbackSeen, since: Option<Sha>) -> Reading {
     Reading::of_head(seen.told, seen.from, seen.head, since)
 }
 
-fn told(of: &PullRequest, error: Error) -> CliError {
+/// Why GitHub could not be asked of it.
+pub(super) fn told(of: &PullRequest, error: Error) -> CliError {
     match error {
         Error::NotFound { .. } => {
             CliError::bad_data(format!("there is no pull request {of}, or it is not shown to these credentials"))

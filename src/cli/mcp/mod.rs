@@ -1,23 +1,23 @@
 //! `loopgate mcp`: what the command line answers, for programs that speak the Model Context Protocol
 //! (<https://modelcontextprotocol.io/specification>) on standard input and output.
 //!
-//! Nothing but the protocol is written to standard output: progress and notes go to standard error, as everywhere. No
-//! tool writes to GitHub. When the client leaves, or the process is asked to stop, the checks that run are ended.
+//! Nothing but the protocol is written to standard output: notes go to standard error, as everywhere. No tool writes to
+//! GitHub but `dispute`, whose comment is the caller's own. When the client leaves, or the process is asked to stop, the checks that run are ended.
 
 mod tools;
 
-use std::{fs, io, sync::Arc};
+use std::{fs, io, sync::Arc, time::Duration};
 
 use clap::Args;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
     },
     service::{RequestContext, ServerInitializeError},
 };
-use tokio::fs::File;
+use tokio::{fs::File, time::interval};
 
 use self::tools::{Session, TOOLS};
 use super::{CliError, CommandResult, exit, runtime};
@@ -25,6 +25,9 @@ use crate::{
     render,
     runner::{self, Interrupter},
 };
+
+/// How often a client that asked for it is told that a call goes on: many give up after a minute of silence.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of these public repositories are read.\n\n\
@@ -103,9 +106,25 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = TOOLS.iter().find(|tool| tool.name == request.name);
         let tool = tool.ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
-        let cancelled = context.ct;
+        let RequestContext { ct: cancelled, meta, peer, .. } = context;
         let stop = Box::pin(async move { cancelled.cancelled().await });
-        let result = match (tool.call)(Arc::clone(&self.0), request.arguments.unwrap_or_default(), stop).await {
+        let mut answer = (tool.call)(Arc::clone(&self.0), request.arguments.unwrap_or_default(), stop);
+        let (token, mut every, mut told) = (meta.get_progress_token(), interval(PROGRESS_EVERY), 0);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => break answer,
+                _ = every.tick(), if token.is_some() => {
+                    let Some(token) = token.clone() else { continue };
+                    let progress = ProgressNotificationParam::new(token, f64::from(told));
+                    let said = progress.with_message(format!("{} is at work", tool.name));
+                    // Whoever is gone needs no progress.
+                    let _ = peer.notify_progress(said).await;
+                    told += 1;
+                }
+            }
+        };
+        let result = match answer {
             Ok(document) => {
                 let text = ContentBlock::text(render::json_text(&document));
                 let mut result = CallToolResult::structured(document);

@@ -11,18 +11,19 @@ use tokio::sync::{Mutex, OnceCell};
 
 use crate::{
     cli::{
-        CliError, explain, feedback, local,
+        CliError, dispute, explain, feedback, local,
         online::{PullRequest, Reader},
         verify,
     },
     render::{Currency, ReadFrom, Reading},
-    runner::Interrupt,
+    runner::{FixerDispute, Interrupt},
 };
-use loopgate_core::{CheckName, Sha};
+use loopgate_core::{CheckName, FailureId, RepoName, Sha, state::DisputeKind};
 
 /// What a client is told of all of them.
 pub const INSTRUCTIONS: &str = "Loopgate verifies changes and decides: proceed, retry, escalate or wait. Call `verify` \
-    before you push and `wait` after. Mend what `failures` names, as `do` says. Do not edit tests to make them pass.";
+    before you push and `wait` after. Mend what `failures` names, as `do` says. Do not edit tests to make them pass: `dispute` \
+    what is not yours to mend.";
 
 /// Seconds that `wait` takes unless told otherwise: less than the minute after which clients give up.
 const WAIT: u32 = 50;
@@ -46,6 +47,8 @@ enum Effect {
     Reads,
     /// Runs the commands of the repository, and leaves evidence in the working tree.
     RunsChecks,
+    /// Comments on the pull request, or pauses the loop here.
+    Disputes,
 }
 
 pub const TOOLS: &[Entry] = &[
@@ -74,10 +77,25 @@ pub const TOOLS: &[Entry] = &[
     },
     Entry {
         name: "explain",
-        description: "Why a pull request is where it is: every rule, gate and approval, with its reason. Needs a token.",
+        description: "Why a pull request is where it is: every rule, gate and approval, with its reason.",
         input: || schema_for!(Explain),
         effect: Effect::Reads,
         call: |_, input, stop| Box::pin(async move { or_stopped(explain(parsed(input)?), stop).await }),
+    },
+    Entry {
+        name: "memory",
+        description: "Failures that the repository has seen before, and what mended them.",
+        input: || schema_for!(Memory),
+        effect: Effect::Reads,
+        call: |_, input, stop| Box::pin(async move { or_stopped(memory(parsed(input)?), stop).await }),
+    },
+    Entry {
+        name: "dispute",
+        description: "Say that a failure is not yours to mend: the test is wrong, or it is unclear or impossible what it \
+                      asks for. A person settles it; no attempt is counted, and nothing passes by it.",
+        input: || schema_for!(Dispute),
+        effect: Effect::Disputes,
+        call: |session, input, stop| Box::pin(async move { or_stopped(session.dispute(parsed(input)?), stop).await }),
     },
 ];
 
@@ -149,6 +167,33 @@ struct Explain {
     pull_request: PullRequest,
 }
 
+/// What to look for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Memory {
+    /// Words that must all occur in the test, message, cause, files or fix.
+    words: String,
+    /// OWNER/REPO on GitHub; without it, what the repository here has fetched.
+    #[schemars(with = "Option<String>")]
+    repository: Option<RepoName>,
+}
+
+/// What is disputed, and why.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Dispute {
+    /// The failure's `id`.
+    #[schemars(with = "String")]
+    failure: FailureId,
+    #[serde(default)]
+    kind: DisputeKind,
+    /// One sentence for the person who settles it.
+    reason: String,
+    /// OWNER/REPO#N; without it, the loop here.
+    #[schemars(with = "Option<String>")]
+    pull_request: Option<PullRequest>,
+}
+
 /// What calls share.
 pub struct Session {
     /// One GitHub for all calls, so that what was read before is asked for conditionally, and a limit is kept.
@@ -210,6 +255,19 @@ impl Session {
         let time = TimeDelta::seconds(i64::from(seconds));
         Ok(document(&feedback::wait(self.reader().await?, &pull_request, since, time).await?))
     }
+
+    async fn dispute(&self, Dispute { failure, kind, reason, pull_request }: Dispute) -> Result<Value, CliError> {
+        let dispute = FixerDispute { failure, kind, reason };
+        let handed_in = match pull_request {
+            Some(of) => dispute::on_pull_request(self.reader().await?, &of, &dispute).await?,
+            None => dispute::here(&dispute).await?,
+        };
+        serde_json::to_value(handed_in).map_err(CliError::bad_data)
+    }
+}
+
+async fn memory(Memory { words, repository }: Memory) -> Result<Value, CliError> {
+    crate::cli::memory::search(repository.as_ref(), words).await
 }
 
 async fn explain(Explain { pull_request }: Explain) -> Result<Value, CliError> {

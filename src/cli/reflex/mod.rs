@@ -9,6 +9,7 @@
 mod brief;
 mod confirm;
 mod console_output;
+mod dispute;
 mod drive;
 mod evaluate;
 mod guard;
@@ -23,6 +24,7 @@ mod report;
 
 use clap::{Args, Subcommand};
 
+pub(super) use self::dispute::dispute_here;
 use self::{
     console_output::ConsoleOutput,
     drive::{Progress, Session},
@@ -31,9 +33,12 @@ use self::{
 use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     render,
-    runner::{Interrupt, Interrupter},
+    runner::{self, Interrupt, Interrupter},
 };
-use loopgate_core::reflex::{self, Alias, LoopStanding, Turn};
+use loopgate_core::{
+    commands::command,
+    reflex::{self, Alias, LoopStanding, Turn},
+};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -64,6 +69,8 @@ pub enum Command {
     List,
     /// Everything that happened in a loop
     History(Which),
+    /// Say whether commits change only what is for a fixer to change
+    Judge(manage::JudgeArguments),
     /// Delete loops that are over
     Clean(manage::CleanArguments),
 }
@@ -91,13 +98,23 @@ pub struct RunArguments {
 #[command(after_help = "\
 Examples:
   loopgate loop resume
-  loopgate loop resume fix-the-sum --accept tampering")]
+  loopgate loop resume fix-the-sum --accept tampering
+  loopgate loop resume --settle test
+  loopgate loop resume --settle \"neither round half to even\"")]
 pub struct ResumeArguments {
     #[command(flatten)]
     which: Which,
     /// Take edits that were refused as tampering, as they are
     #[arg(long, value_enum, value_name = "CAUSE")]
     accept: Option<Acceptable>,
+    /// Who is right where a failure is disputed: test, code, or neither and what should happen
+    #[arg(long, value_parser = settling, value_name = "[FAILURE] WHO")]
+    settle: Option<loopgate_core::commands::Command>,
+}
+
+fn settling(words: &str) -> Result<loopgate_core::commands::Command, String> {
+    command::read(&format!("settle {words}"))
+        .map_err(|_| "write test, code, or neither and what should happen".to_owned())
 }
 
 /// Causes that a person can accept.
@@ -131,6 +148,7 @@ pub fn run(command: &Command, format: Format) -> CommandResult {
             Command::Stop(arguments) => manage::stop(arguments, format).await,
             Command::List => manage::list(format).await,
             Command::History(which) => manage::history(which, format).await,
+            Command::Judge(arguments) => manage::judge(arguments),
             Command::Clean(arguments) => manage::clean(arguments, format).await,
         }
     })
@@ -171,7 +189,8 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     let _locks = locked(&workspace, &alias, &console)?;
     let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
     session.ask_for_its_branch()?;
-    if reflex::standing(&session.state) == LoopStanding::Blocked {
+    session.settle(arguments.settle.as_ref()).await?;
+    if reflex::standing(&session.state) == LoopStanding::Blocked && arguments.settle.is_none() {
         let edits = session.refused_edits()?;
         let accepted = match arguments.accept {
             Some(Acceptable::Tampering) => Some(session.weakened_at(edits.unwrap_or(session.state.head_sha))?),
@@ -223,30 +242,12 @@ fn locked(
 fn listening() -> Interrupt {
     let (interrupter, interrupt) = Interrupter::new();
     tokio::spawn(async move {
-        asked_to_end().await;
+        runner::asked_to_stop().await;
         interrupter.interrupt();
         // Kept, so that nobody takes us for gone.
         std::future::pending::<()>().await;
     });
     interrupt
-}
-
-async fn asked_to_end() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminated) = signal(SignalKind::terminate()) else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminated.recv() => {}
-        }
-    }
-    #[cfg(windows)]
-    {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }
 
 async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {

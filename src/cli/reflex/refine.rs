@@ -11,7 +11,7 @@ use chrono::{TimeDelta, Utc};
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{CliError, actions, local::CONFIGURATION},
-    render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal},
+    render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 use loopgate_core::{
@@ -162,6 +162,13 @@ impl Session<'_> {
         self.hold(&anchor, "The fixer")?;
         let edits = self.workspace.worktree.edits_since(before, head).map_err(CliError::unavailable)?;
         match outcome.end {
+            FixerEnd::Done(FixerReport { dispute: Some(dispute), .. }) => {
+                self.put_aside(&edits, "Edits of a fixer that disputes a failure\n")?;
+                match self.dispute(&dispute, "fixer".to_owned()).await? {
+                    Ok(progress) => self.dispute_in_a_commit(&dispute, head, &fixer.author).map(|()| progress),
+                    Err(refusal) => self.break_off(refused_command(&refusal)).await,
+                }
+            }
             FixerEnd::Done(report) => self.take_or_refuse(&edits, &report, fixer, maker, policy).await,
             FixerEnd::Interrupted => {
                 self.put_aside(&edits, "Half-made edits, interrupted\n")?;

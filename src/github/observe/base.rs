@@ -2,15 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{checks, checks::Checks, config};
+use super::{checks, checks::Checks, config, pull};
 use crate::github::{Client, Error};
 use loopgate_core::{
     RepoName, Sha,
-    observed::{AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence},
+    escalation::disputes,
+    observed::{
+        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence, Snapshot,
+    },
     policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest},
     state::LoopState,
     verdict::coverage,
 };
+
+/// Disputed test files whose last committers are asked for.
+const MOST_DISPUTED: usize = 5;
 
 /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
 pub(super) async fn codeowners(
@@ -23,6 +29,26 @@ pub(super) async fn codeowners(
     let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
     let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.total_failures() > 0);
     if approve || called { config::codeowners(client, repository, tip).await } else { Ok(None) }
+}
+
+/// Where somebody disputes a failure: whose test it is.
+pub(super) async fn owners_in_question(
+    client: &Client,
+    snapshot: &mut Snapshot,
+    tip: Sha,
+    policy: &Policy,
+    previous: Option<&LoopState>,
+) -> Result<(), Error> {
+    let files = disputes::files_in_question(snapshot, policy, previous, client.now());
+    for file in files.iter().take(MOST_DISPUTED) {
+        let newest = pull::newest_commit(client, &snapshot.repository, tip, file).await?;
+        let author = newest.and_then(|commit| commit.author).map(|author| (file.clone(), author));
+        snapshot.test_authors.extend(author);
+    }
+    if !files.is_empty() && snapshot.codeowners.is_none() {
+        snapshot.codeowners = config::codeowners(client, &snapshot.repository, tip).await?;
+    }
+    Ok(())
 }
 
 /// The base's folders matter where a gate asks for new ones and a file was added in some folder.

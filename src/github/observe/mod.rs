@@ -510,9 +510,11 @@ impl Observer {
             stack,
             authority: Authority::default(),
             codeowners,
+            test_authors: std::collections::BTreeMap::new(),
             hints,
             problems,
         };
+        Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
         Ok(Observation { snapshot, base_head: tip, policy, surface })
@@ -624,7 +626,7 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
     let findings: Vec<_> =
         accepted.flat_map(|evidence| &evidence.checks).flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);
-    for by in snapshot.dismissed_by.values() {
+    for by in snapshot.dismissed_by.values().chain(snapshot.test_authors.values()) {
         asked.people.entry(by.id).or_insert_with(|| by.login.clone());
     }
     let decisive =

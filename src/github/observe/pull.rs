@@ -422,6 +422,21 @@ enum Maybe {
     Nobody {},
 }
 
+/// The newest commit of a file, up to the base's head. None where GitHub shows none.
+pub(super) async fn newest_commit(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    file: &str,
+) -> Result<Option<Commit>, Error> {
+    let repo = path::repo(repository);
+    let path = format!("{repo}/commits?sha={tip}&path={}&per_page=1", path::escape(file));
+    match client.get_immutable_json::<Vec<WireCommit>>(&path).await {
+        Ok(commits) => Ok(commits.into_iter().flatten().next().map(commit)),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}
+
 /// The commits as listed for the pull request, and the tree of its head.
 async fn listed_commits(client: &Client, repository: &RepoName, pull: &Pull) -> Result<ListedCommits, Unread> {
     let PullRequest { number, head, .. } = &pull.pull_request;

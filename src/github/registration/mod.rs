@@ -169,7 +169,7 @@ impl Registration {
             Some(Stage::Pending(_)) | None => return Err(NotRegistered::ForeignAnswer),
         };
         let api = pending.wish.api_url()?;
-        let github = Github::new(api.clone(), Credentials::Nobody, Setup::default())?;
+        let github = Github::new(api.clone(), Credentials::Nobody(None), Setup::default())?;
         let path = format!("/app-manifests/{}/conversions", path::escape(code));
         let app: Option<Conversion> = github
             .client(None)

@@ -49,6 +49,7 @@ fn line(run: &str, attempt: u32, day: i64, message: Option<&str>) -> MemoryLine 
         status: if message.is_some() { LineStatus::Failed } else { LineStatus::Passed },
         flaky: BTreeSet::new(),
         memory_matches: Vec::new(),
+        settled: Vec::new(),
         rights: Rights::Write,
     }
 }

@@ -53,7 +53,7 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
         // The answers of the question are the ways on.
         Trigger::Disputed => {
             steps.push(
-                "A maintainer, or an owner of the test with write, writes one of these: nobody who wrote a part of the \
+                "A maintainer, or with write whoever is called here, writes one of these: nobody who wrote a part of the \
                  change. A push ends it only if it mends the failure and leaves the test alone."
                     .to_owned(),
             );

@@ -162,6 +162,9 @@ pub struct Failure {
     /// What mended this error, or this test when it failed alike, in earlier runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Remembered>,
+    /// What a person said when another run disputed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<String>,
     /// What the tool traced: for fixers alone, who have no page to read it on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Excerpt>,

@@ -36,10 +36,18 @@ const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 
 /// What whoever repairs must not do.
 const RULES: [&str; 2] = [
-    "do not edit tests to make them pass",
-    "a failure that is not yours to mend is disputed: comment `/loop dispute ID REASON`, or push a commit with the trailer \
-     `Loopgate-Dispute: ID REASON`; a person settles it, and no attempt is counted",
+    NO_EDITS,
+    "a failure that is not yours to mend is disputed: `loopgate dispute ID OWNER/REPO#N --reason TEXT`, or comment `/loop \
+     dispute ID REASON`, or push a commit with the trailer `Loopgate-Dispute: ID REASON`; a person settles it, and no \
+     attempt is counted",
 ];
+/// The same for a fixer of a local loop.
+const RULES_OF_A_FIXER: [&str; 2] = [
+    NO_EDITS,
+    "a failure that is not yours to mend is disputed: answer {\"outcome\": \"dispute\", \"failure\": ID, \"reason\": TEXT} and \
+     edit nothing; a person settles it, and no attempt is counted",
+];
+const NO_EDITS: &str = "do not edit tests to make them pass";
 
 /// How many attempts were made on other heads before this one, by what a status comment of ours says. Only asked where
 /// nothing better is left: who may write can edit the comment.
@@ -138,6 +146,7 @@ impl Status {
     pub fn for_fixer(subject: &Subject<'_>, task: &FixTask<'_>) -> String {
         let mut status = Self::of(subject);
         status.links.report = Some(task.report.clone());
+        status.rules = RULES_OF_A_FIXER;
         status.who_acts =
             Some(Actor { kind: "fixer", login: None, action: "mend it in the working tree", since: None });
         let causes = causes(&subject.decision.view.failures);

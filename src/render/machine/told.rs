@@ -84,6 +84,7 @@ pub(in crate::render) struct ToldFailure {
     pub r#do: Option<String>,
     pub why: Option<String>,
     pub reproduce: Option<String>,
+    pub settled: Option<String>,
     #[serde(default)]
     pub tried: Vec<ToldTried>,
 }

@@ -3,8 +3,11 @@
 use crate::render::{causes, questions, tampering::tampering};
 use loopgate_core::{
     deciding::Decision,
+    escalation::Question,
     policy::Trigger,
     reflex::{Ask, Breach, EditRefusal, Exhausted, FewerTests, LoopCall},
+    state::Dispute,
+    verdict::FailureView,
 };
 
 /// A call by an evaluation; none where the decision calls nobody.
@@ -13,6 +16,13 @@ pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     let question = questions::question(&escalation.question);
     let ask = Ask { question, options: questions::options(&escalation.question) };
     Some(LoopCall { notes: vec![format!("What was seen: {}.", causes::recognised(escalation))], ask })
+}
+
+/// A call by somebody who says that a failure is not theirs to mend.
+pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
+    let question = Question::disputed(dispute.clone(), failures);
+    let options = questions::options_by(&question, "loopgate loop resume --settle");
+    LoopCall { notes: Vec::new(), ask: Ask { question: questions::question(&question), options } }
 }
 
 /// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` tell what it is.

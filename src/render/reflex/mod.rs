@@ -13,7 +13,7 @@ mod tests;
 pub(super) use self::columns::table;
 pub(in crate::render) use self::columns::told;
 pub use self::{
-    call::{loop_breach, loop_call, loop_call_of, loop_exhausted, loop_fewer_tests, loop_refusal},
+    call::{loop_breach, loop_call, loop_call_of, loop_dispute, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},
     critique::loop_critique,
     fix_message::{FixMessage, loop_fix_message},

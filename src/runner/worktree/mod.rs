@@ -196,7 +196,8 @@ impl Worktree {
         Ok(edits)
     }
 
-    fn commit_tree(
+    /// Commits a tree on a parent without moving anything.
+    pub fn commit_tree(
         &self,
         tree: Sha,
         parent: Sha,

@@ -87,12 +87,23 @@ impl World {
 
     /// The workflow runs the tests on the head and uploads their results as evidence.
     pub async fn ci_tests(&self, pr: &Pr, failing: &[&str], passing: &[&str]) {
+        self.ci_tests_with(pr, failing, passing, &json!({})).await;
+    }
+
+    /// The same with these fields more in the evidence.
+    pub async fn ci_tests_with(&self, pr: &Pr, failing: &[&str], passing: &[&str], more: &Value) {
+        let evidence = |repo: &RepoName, head, run| {
+            let mut document = evidence(repo, head, run, failing, passing);
+            let fields = document.as_object_mut().expect("an object");
+            fields.extend(more.as_object().cloned().expect("an object"));
+            document
+        };
         let conclusion = if failing.is_empty() { Conclusion::Success } else { Conclusion::Failure };
         match &self.github {
             GitHub::Simulated(github) => {
                 let head = github.head(pr).expect("a head");
                 let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
-                let zip = archive(&evidence(&pr.repo, head, run.get(), failing, passing));
+                let zip = archive(&evidence(&pr.repo, head, run.get()));
                 let artifacts = vec![("loopgate-evidence-test-1".to_owned(), zip.into())];
                 github.finish_workflow(&pr.repo, run, conclusion, artifacts).expect("its end");
             }
@@ -104,7 +115,7 @@ impl World {
                 let other =
                     json!({ "repo": repo, "head_sha": head, "name": "Other", "path": ".github/workflows/other.yml" });
                 let run = github.call("workflow_run", other)["run_id"].as_u64().expect("a number") + 1;
-                let zip = archive(&evidence(&pr.repo, head.parse().expect("a commit"), run, failing, passing));
+                let zip = archive(&evidence(&pr.repo, head.parse().expect("a commit"), run));
                 let zip = json!({ "base64": base64::Engine::encode(&base64::prelude::BASE64_STANDARD, zip) });
                 let args = json!({ "repo": repo, "head_sha": head, "path": CI, "conclusion": conclusion.as_str(),
                     "artifacts": { "loopgate-evidence-test-1": zip } });

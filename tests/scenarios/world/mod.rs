@@ -3,6 +3,7 @@
 mod ci;
 mod look;
 mod person;
+mod process;
 mod rarer;
 mod serving;
 mod stacking;
