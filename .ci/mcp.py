@@ -29,6 +29,9 @@ ANSWERS = {
 }
 
 
+COMMENTED = []
+
+
 class GitHub(http.server.BaseHTTPRequestHandler):
     """As much of it as a public pull request takes."""
 
@@ -36,6 +39,16 @@ class GitHub(http.server.BaseHTTPRequestHandler):
         answer = ANSWERS.get(self.path.split("?")[0])
         body = json.dumps(answer if answer is not None else {"message": "Not Found"}).encode()
         self.send_response(200 if answer is not None else 404)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        said = json.loads(self.rfile.read(int(self.headers["content-length"])))["body"]
+        COMMENTED.append((self.path, self.headers["authorization"], said))
+        body = json.dumps({"id": 3, "html_url": "https://github.com/acme/widgets/pull/12#issuecomment-3"}).encode()
+        self.send_response(201)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -51,20 +64,20 @@ def main(loopgate, inspector):
     with tempfile.TemporaryDirectory() as folder:
         project(Path(folder))
 
-        def ask(method, *more):
-            command = [inspector, "--cli", "-e", f"LOOPGATE_GITHUB_API_URL=http://127.0.0.1:{server.server_port}",
+        def ask(method, *more, token="-e=GH_NOTHING=1"):
+            command = [inspector, "--cli", *token.split("=", 1), "-e", f"LOOPGATE_GITHUB_API_URL=http://127.0.0.1:{server.server_port}",
                        str(Path(loopgate).resolve()), "mcp", "--method", method, *more]
             asked = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
             if asked.returncode != 0:
                 raise RuntimeError(f"{asked.stdout}{asked.stderr}")
             return json.loads(asked.stdout)
 
-        def call(tool, *arguments):
+        def call(tool, *arguments, **more):
             given = [part for argument in arguments for part in ("--tool-arg", argument)]
-            return ask("tools/call", "--tool-name", tool, *given)
+            return ask("tools/call", "--tool-name", tool, *given, **more)
 
         names = [tool["name"] for tool in ask("tools/list")["tools"]]
-        assert names == ["verify", "feedback", "wait", "explain"], names
+        assert names == ["verify", "feedback", "wait", "explain", "memory", "dispute"], names
         verified = call("verify")
         document = verified["structuredContent"]
         assert document["failures"][0]["check"] == "lint" and document["decision"] == "retry", verified
@@ -74,7 +87,16 @@ def main(loopgate, inspector):
             told = call(tool, "pull_request=acme/widgets#12")["structuredContent"]
             assert told["decision"] == "retry" and told["read_from"] == "status_comment", told
         refused = call("explain", "pull_request=acme/widgets#12")
-        assert refused["isError"] and "GITHUB_TOKEN" in refused["content"][0]["text"], refused
+        assert refused["isError"] and "there is no App named loopgate" in refused["content"][0]["text"], refused
+        remembered = call("memory", "words=lint")["structuredContent"]
+        assert remembered["schema"] == "loopgate.memory-query/v1" and remembered["cards"] == [], remembered
+        disputed = ["failure=3fa9c01b", "reason=it is meant so", "pull_request=acme/widgets#12"]
+        refused = call("dispute", *disputed)
+        assert refused["isError"] and "Loopgate-Dispute: 3fa9c01b test_wrong it is meant so" in refused["content"][0]["text"], refused
+        said = call("dispute", *disputed, token="-e=GITHUB_TOKEN=t0ken")["structuredContent"]
+        assert said["said_in"] == "comment" and said["url"].endswith("#issuecomment-3"), said
+        comment = ("/repos/acme/widgets/issues/12/comments", "Bearer t0ken", "/loop dispute 3fa9c01b test_wrong it is meant so")
+        assert COMMENTED == [comment], COMMENTED
         wrong = call("wait", "pull_request=acme")
         assert wrong["isError"] and "OWNER/REPO#N" in wrong["content"][0]["text"], wrong
         try:
