@@ -42,6 +42,8 @@ mod memory;
 mod merge_group;
 mod metrics;
 mod metrics_chart;
+#[cfg(test)]
+mod picture_tests;
 mod plain;
 #[cfg(test)]
 mod post_tests;
