@@ -63,8 +63,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         _ if arguments.svg => output::text(render::metrics_svg(&of, &report)),
         _ if arguments.csv => output::text(render::metrics_csv(&report)),
         Format::Human if !arguments.json => {
-            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
-            output::text(render::metrics(&of, &report, colour));
+            output::text(render::metrics(&of, &report, output::colour()));
         }
         Format::Human | Format::Json => output::json(&report)?,
     }

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::output;
+use crate::{cli::output, render::Colour};
 use loopgate_simulator::{CommentView, PullView};
 
 /// Tells what people do and what they see.
 pub(super) struct Narrator {
-    style: Option<Style>,
+    style: Option<Colour>,
     seen: Seen,
-}
-
-#[derive(Clone, Copy)]
-struct Style {
-    colours: bool,
 }
 
 /// What was told of the pull request already.
@@ -33,7 +28,7 @@ impl Narrator {
     }
 
     pub fn to_terminal() -> Self {
-        Self { style: Some(Style { colours: output::colours_on(&std::io::stdout()) }), seen: Seen::default() }
+        Self { style: Some(output::colour()), seen: Seen::default() }
     }
 
     /// The beginning of an act.
@@ -140,7 +135,7 @@ impl Narrator {
 
     fn paint(&self, code: &str, text: &str) -> String {
         match self.style {
-            Some(Style { colours: true }) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Some(Colour::On) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             _ => text.to_owned(),
         }
     }
