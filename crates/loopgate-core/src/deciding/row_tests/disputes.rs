@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     escalation::Question,
+    evidence::SourceLocation,
     ids::FailureId,
     policy::Recipient,
     state::{DisputeEnd, Settlement},
@@ -118,6 +119,25 @@ fn z4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
     let decision = push(&mut story, 3, &[], &["rounds"]);
     assert_eq!(decision.word(), DecisionWord::Proceed, "{:?}", decision.action);
     assert!(matches!(end(&story), Some(DisputeEnd::Mended { .. })));
+}
+
+#[test]
+fn z4a_a_test_beside_what_it_tests_is_not_edited_away() {
+    let (mut story, _) = failing();
+    story.touch("src/lib.rs", "fn round() { 1 }");
+    push(&mut story, 2, &["rounds"], &[]);
+    for received in &mut story.snapshot.evidence {
+        let ReceivedEvidence::Accepted(evidence) = received else { panic!("accepted") };
+        for failure in evidence.checks.iter_mut().flat_map(|check| &mut check.failures) {
+            failure.test_file = None;
+            failure.source = Some(SourceLocation { file: "src/lib.rs".into(), line: Some(9), function: None });
+        }
+    }
+    let id = story.decide().view.failures[0].cause;
+    story.comment("alice", &format!("/loop dispute {id} it is wrong"));
+    story.touch("src/lib.rs", "assert_eq!(round(1.5), 1);");
+    let decision = push(&mut story, 3, &[], &["rounds"]).clone();
+    assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Disputed }, "{:?}", story.state.disputes);
 }
 
 #[test]
