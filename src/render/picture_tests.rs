@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-use super::{fixtures, pull_request};
+use super::{fixtures, plain::folded, pull_request};
 
 const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/status-comment.svg");
 
@@ -20,19 +20,6 @@ fn the_picture_in_the_readme_is_of_todays_status_comment() {
     }
     let kept = std::fs::read_to_string(PICTURE).unwrap();
     assert!(kept == drawn, "docs/status-comment.svg shows another text; draw it again with UPDATE_PICTURE=1");
-}
-
-/// What is folded is shown by its summary.
-fn folded(comment: &str) -> String {
-    let mut pieces = comment.split("<details>");
-    let mut text = pieces.next().unwrap().to_owned();
-    for piece in pieces {
-        let (inner, after) = piece.split_once("</details>").unwrap();
-        let (_, inner) = inner.split_once("<summary>").unwrap();
-        let (summary, _) = inner.split_once("</summary>").unwrap();
-        write!(text, "▸ {summary}\n{after}").unwrap();
-    }
-    text
 }
 
 fn drawn(comment: &str) -> String {
