@@ -7,6 +7,7 @@ use indexmap::IndexSet;
 use crate::runner::{CiJob, Detected, Project};
 use loopgate_core::{
     CheckName,
+    evidence::CheckKind,
     policy::{CheckPolicy, CheckSource, CommandCheck},
 };
 
@@ -17,6 +18,10 @@ version: 1
 
 verify:
 ";
+
+const OTHERS: &str = "    # These say nothing of the code by their names. Take the sign away from what is to count.\n";
+
+const LEFT_OUT: &str = "    #: ";
 
 const RUNS: &str =
     "  # The workflow that runs the checks. Its evidence counts, nobody else's; editing it opens the security gate.\n";
@@ -47,7 +52,14 @@ pub fn following(jobs: &[CiJob]) -> String {
          by its name and commands.\n  checks:\n"
     );
     let mut names = IndexSet::new();
-    for job in jobs {
+    let tells_nothing =
+        |job: &&CiJob| job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom);
+    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) = jobs.iter().partition(tells_nothing);
+    let all = telling.into_iter().map(|job| ("    ", job)).chain(others.into_iter().map(|job| (LEFT_OUT, job)));
+    for (indent, job) in all {
+        if indent == LEFT_OUT && !text.contains(OTHERS) {
+            text.push_str(OTHERS);
+        }
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let id: String = job.id.chars().map(plain).collect();
         let numbered = (2..).map(|nth| format!("{id}-{nth}"));
@@ -55,7 +67,7 @@ pub fn following(jobs: &[CiJob]) -> String {
         let Some(name) = free.next().and_then(|name| name.parse::<CheckName>().ok()) else { continue };
         let _ = writeln!(
             text,
-            "    {name}: {{ kind: {}, from: {{ check: {}, app: github-actions }} }}",
+            "{indent}{name}: {{ kind: {}, from: {{ check: {}, app: github-actions }} }}",
             job.kind.as_str(),
             quoted(&job.check)
         );

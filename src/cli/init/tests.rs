@@ -111,7 +111,7 @@ fn what_comes_next_depends_on_what_was_asked() {
 }
 
 /// Workflows as projects have them.
-const CI: [(&str, &str); 4] = [
+const CI: [(&str, &str); 5] = [
     (
         ".github/workflows/ci.yml",
         "name: CI\non:\n  push: { branches: [main] }\n  pull_request:\njobs:\n  test:\n    strategy: { matrix: { os: [a, b] } }\n    \
@@ -124,6 +124,10 @@ const CI: [(&str, &str); 4] = [
         "name: Docs\non: { pull_request: { paths: [docs/**] } }\njobs: { docs: { steps: [] } }\n",
     ),
     (".github/workflows/lint.yaml", "on: [push, pull_request]\njobs: { test: { name: Clippy, steps: [] } }\n"),
+    (
+        ".github/workflows/title.yml",
+        "on: { pull_request: { types: [opened, edited] } }\njobs: { title: { steps: [] } }\n",
+    ),
     (".github/workflows/stale.yml", "on: { schedule: [{ cron: '1 1 * * *' }] }\njobs: { stale: { steps: [] } }\n"),
 ];
 
@@ -143,10 +147,10 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
         test: { kind: test, from: { check: 'test (*)', app: github-actions } }
         msrv: { kind: build, from: { check: 'MSRV *', app: github-actions } }
         checks: { kind: test, from: { check: '?all? green?', app: github-actions } }
-        shared: { kind: custom, from: { check: 'shared / *', app: github-actions } }
         test-2: { kind: lint, from: { check: 'Clippy', app: github-actions } }
+        #: shared: { kind: custom, from: { check: 'shared / *', app: github-actions } }
     ");
-    assert_eq!(policy.verify.checks.len(), 5);
+    assert_eq!(policy.verify.checks.len(), 4);
     assert!(
         files[1].1.contains(r#"workflows: ["CI", ".github/workflows/lint.yaml", "Loopgate relay"]"#),
         "{}",

@@ -34,10 +34,13 @@ pub struct CiJob {
 
 /// What a word in a job's name says that it is evidence of; the first row that has one of its words.
 const WORDS: [(CheckKind, &str); 9] = [
-    (Security, "audit security codeql scan sast zizmor gitleaks"),
+    (Security, "audit security codeql scan sast zizmor gitleaks trivy snyk brakeman"),
     (Integration, "integration e2e playwright cypress acceptance"),
     (Test, "test tests unit spec specs pytest jest vitest"),
-    (Lint, "lint linting linters format formatting fmt clippy style prettier eslint ruff black rubocop pre"),
+    (
+        Lint,
+        "lint lints linter linting linters format formatting fmt rustfmt clippy style prettier eslint jshint ruff black isort rubocop phpcs phpstan psalm ktlint detekt golangci phplint",
+    ),
     (Types, "types typecheck typing mypy pyright tsc"),
     (Coverage, "coverage codecov"),
     (Docs, "docs doc documentation rustdoc"),
@@ -46,7 +49,8 @@ const WORDS: [(CheckKind, &str); 9] = [
 ];
 
 /// The same of what a job runs.
-const COMMANDS: [(CheckKind, &str); 3] = [
+const COMMANDS: [(CheckKind, &str); 4] = [
+    (Security, r"\b(codeql-action|dependency-review-action|trivy-action)\b"),
     (
         Test,
         r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (test|check)|ctest|rspec|rake|phpunit|dotnet test|unittest)\b",
@@ -88,12 +92,19 @@ fn is_always_started(file: &Manifest) -> bool {
     let named = |event: &Value| event.as_str() == Some("pull_request");
     match file.at(&["on"]) {
         Some(Value::Array(events)) => events.iter().any(named),
-        Some(Value::Object(events)) => events
-            .get("pull_request")
-            .is_some_and(|filter| ["paths", "paths-ignore"].iter().all(|key| filter.get(key).is_none())),
+        Some(Value::Object(events)) => events.get("pull_request").is_some_and(|filter| {
+            ["paths", "paths-ignore"].iter().all(|key| filter.get(key).is_none()) && hears_pushes(filter)
+        }),
         Some(event) => named(event),
         None => false,
     }
+}
+
+/// Without `types` it hears of an opened pull request and of each push.
+fn hears_pushes(filter: &Value) -> bool {
+    let Some(types) = filter.get("types") else { return true };
+    let list = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
+    list.iter().any(|one| one.as_str() == Some("synchronize"))
 }
 
 /// Jobs of Loopgate's own workflows, and those that a condition keeps from pull requests.
@@ -133,7 +144,8 @@ fn kind(id: &str, job: &Value) -> CheckKind {
     let words: Vec<&str> = named.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let by_name = WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word)));
     let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
-    let commands = steps.filter_map(|step| step.get("run")?.as_str()).collect::<Vec<_>>().join("\n");
+    let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
+    let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
     let runs = |(_, pattern): &&(CheckKind, &str)| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&commands));
     by_name.map(|(kind, _)| *kind).or_else(|| COMMANDS.iter().find(runs).map(|(kind, _)| *kind)).unwrap_or(Custom)
 }
