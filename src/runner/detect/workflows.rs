@@ -41,7 +41,7 @@ const WORDS: [(CheckKind, &str); 9] = [
         Lint,
         "lint lints linter linting linters format formatting fmt rustfmt clippy style prettier eslint jshint ruff black isort rubocop phpcs phpstan psalm ktlint detekt golangci phplint",
     ),
-    (Types, "types typecheck typing mypy pyright tsc"),
+    (Types, "type types typecheck typing mypy pyright tsc"),
     (Coverage, "coverage codecov"),
     (Docs, "docs doc documentation rustdoc"),
     (Performance, "bench benchmark benchmarks performance"),
