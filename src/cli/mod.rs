@@ -75,14 +75,7 @@ struct Cli {
     verbose: bool,
 
     /// When results are coloured
-    #[arg(
-        long = "color",
-        global = true,
-        value_enum,
-        default_value_t,
-        value_name = "WHEN",
-        hide_possible_values = true
-    )]
+    #[arg(long = "color", global = true, value_enum, default_value_t, value_name = "WHEN")]
     colour: ColourChoice,
 
     #[command(subcommand)]

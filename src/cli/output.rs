@@ -42,7 +42,9 @@ pub enum ColourChoice {
     /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
+    /// Also in files and pipes
     Always,
+    /// Not even on a terminal
     Never,
 }
 

@@ -277,7 +277,8 @@ fn next_steps(arguments: &Arguments, detected: &Detected) -> Vec<String> {
     if detected.checks.is_empty() && !arguments.follows(detected) {
         next.push(format!("Add your checks to {CONFIGURATION}: no project whose usual checks are known was found."));
     }
-    next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate verify`."));
+    let then = if arguments.follows(detected) { "check-config --online" } else { "verify" };
+    next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate {then}`."));
     if arguments.action_only {
         next.push("Commit the files to the default branch: pull requests run what is there.".to_owned());
     } else {
