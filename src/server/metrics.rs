@@ -7,7 +7,7 @@ use std::{
 
 use super::storage::Counts;
 use crate::github::{Github, STATUSES, WorkClass};
-use loopgate_core::Timestamp;
+use loopgate_core::{Timestamp, metrics::RunLine, state::VerificationResult};
 
 /// A number that only grows, or a gauge that is set.
 #[derive(Debug, Default)]
@@ -91,6 +91,41 @@ pub(super) struct Metrics {
     pub resyncs: Count,
     /// Looks that a resync asked for.
     pub resynced: Count,
+    pub runs: Runs,
+}
+
+/// Seconds until a run passed, of the histogram's buckets.
+const GREEN_WITHIN: [u64; 5] = [300, 900, 3_600, 14_400, 86_400];
+
+/// What the runs that ended in this process came to.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    ended: Count,
+    with_attempt: Count,
+    first_passed: Count,
+    attempts: Count,
+    retries: Count,
+    told: Count,
+    escalated: Count,
+    green: [Count; GREEN_WITHIN.len()],
+    all_green: Count,
+    seconds_to_green: Count,
+}
+
+impl Runs {
+    pub fn add(&self, line: &RunLine) {
+        self.ended.add(1);
+        self.with_attempt.add(line.first_result.is_some().into());
+        self.first_passed.add((line.first_result == Some(VerificationResult::Pass)).into());
+        self.attempts.add(line.attempts.into());
+        self.retries.add(line.retries.into());
+        self.told.add(line.memory.as_ref().map_or(0, |memory| memory.carried.into()));
+        self.escalated.add(line.escalated().into());
+        let Some(seconds) = line.seconds_to_green else { return };
+        self.all_green.add(1);
+        self.seconds_to_green.add(seconds);
+        GREEN_WITHIN.iter().zip(&self.green).for_each(|(within, count)| count.add((seconds <= *within).into()));
+    }
 }
 
 impl Metrics {
@@ -156,6 +191,24 @@ impl Metrics {
         family("loopgate_resynced_total", "counter", "Looks that a resync asked for.", &[("", resynced)]);
         family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
         family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
+        let runs = &self.runs;
+        for (name, help, count) in [
+            ("loopgate_runs_ended_total", "Runs that ended.", &runs.ended),
+            ("loopgate_runs_with_attempt_total", "Of these, runs with an attempt.", &runs.with_attempt),
+            ("loopgate_runs_first_passed_total", "Of these, runs whose first attempt passed.", &runs.first_passed),
+            ("loopgate_runs_escalated_total", "Runs that ended and called a human.", &runs.escalated),
+            ("loopgate_run_attempts_total", "Attempts of runs that ended.", &runs.attempts),
+            ("loopgate_run_retries_total", "Attempts after one that failed.", &runs.retries),
+            ("loopgate_run_retries_told_total", "Of these, told what mended the error before.", &runs.told),
+        ] {
+            family(name, "counter", help, &[("", count.get())]);
+        }
+        let within = GREEN_WITHIN.map(|within| format!("_bucket{{le=\"{within}\"}}"));
+        let mut green: Vec<_> =
+            within.iter().zip(&runs.green).map(|(label, count)| (label.as_str(), count.get())).collect();
+        let (all, seconds) = (runs.all_green.get(), runs.seconds_to_green.get());
+        green.extend([("_bucket{le=\"+Inf\"}", all), ("_sum", seconds), ("_count", all)]);
+        family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", &green);
         let labels = STATUSES.map(|status| format!("{{status=\"{status}\"}}"));
         let answers: Vec<_> =
             labels.iter().map(String::as_str).zip(github.into_iter().flat_map(Github::answers)).collect();
@@ -199,5 +252,23 @@ mod tests {
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");
         assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
+    }
+
+    #[test]
+    fn runs_that_end_are_counted() {
+        let metrics = Metrics::default();
+        let line = |seconds: u64, passes: &str| {
+            let line = serde_json::json!({
+                "schema": "", "run_id": "", "author": "person", "started_at": "2026-11-21T10:00:00Z", "attempts": 2,
+                "retries": 1, "first_result": passes, "seconds_to_green": seconds,
+                "memory": { "carried": 1, "withheld": 0 }, "calls": { "same_error": 1 },
+            });
+            serde_json::from_value::<RunLine>(line).unwrap()
+        };
+        metrics.runs.add(&line(900, "pass"));
+        metrics.runs.add(&line(100_000, "fail"));
+        let text = metrics.text(Counts::default(), None, Timestamp::UNIX_EPOCH);
+        let runs: Vec<&str> = text.lines().filter(|line| line.starts_with("loopgate_run")).collect();
+        insta::assert_snapshot!(runs.join("\n"), @"");
     }
 }

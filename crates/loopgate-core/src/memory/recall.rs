@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, MatchOutcome, Memory, MemoryMatch, Recurring, ToldFix, Verification, is_withheld,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, ToldFix, Verification, is_withheld,
     line::{fingerprint_of, template},
 };
 use crate::{
@@ -126,8 +126,8 @@ impl<'a> Index<'a> {
     }
 
     /// Cards whose fix stands in one of these files, the surest first.
-    pub fn of_files(&self, paths: &[String]) -> Vec<&'a Card> {
-        let found = paths.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
+    pub fn of_files<'p>(&self, paths: impl IntoIterator<Item = &'p String>) -> Vec<&'a Card> {
+        let found = paths.into_iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
         let mut ids = BTreeSet::new();
         found.filter(|card| ids.insert(card.id)).collect()
     }
@@ -153,7 +153,7 @@ impl<'a> Recalled<'a> {
     /// Paths whose content decides whether a card still holds.
     pub fn cited(&self) -> impl Iterator<Item = &'a str> {
         let cards = self.tiers.iter().flat_map(|(_, cards)| cards.iter().copied());
-        cards.flat_map(|card: &'a Card| &card.citations).map(|citation| citation.path.as_str())
+        cards.flat_map(Card::cited)
     }
 
     /// What is kept and told of it: the first tier with a card that holds; cards that do not are said to be stale.
@@ -194,7 +194,8 @@ impl<'a> Recalled<'a> {
             }
         }
         if stale.is_empty() && seen > 0 {
-            return vec![found(MatchOutcome::Seen, None)];
+            let gave_up = self.recurring.is_some_and(|seen| seen.resolution == Resolution::WontFix);
+            return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None)];
         }
         stale
     }

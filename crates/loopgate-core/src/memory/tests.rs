@@ -185,9 +185,9 @@ fn what_is_told_is_measured_against_what_was_withheld() {
         withheld: Rate { retries: 400, gone: 200 },
         ..Trial::default()
     };
-    assert_eq!(trial.effect(), Effect::TooFew);
+    assert!(matches!(trial.uplift(), Uplift::TooFewToSay { .. }));
     trial.shown = Rate { retries: 400, gone: 280 };
-    let Effect::Difference { points, low, high } = trial.effect() else { panic!() };
+    let Uplift::Measured { difference: points, low, high, .. } = trial.uplift() else { panic!() };
     assert!(
         (points - 0.2).abs() < 1e-9 && (low - 0.1335).abs() < 0.001 && (high - 0.2665).abs() < 0.001,
         "{low} {high}"
@@ -235,6 +235,21 @@ fn only_runs_of_late_are_looked_back_at() {
     };
     assert_eq!(told(3)[0].outcome, MatchOutcome::Seen);
     assert_eq!((told(2), told(0)), (vec![], vec![]));
+}
+
+#[test]
+fn a_person_may_say_that_it_will_not_be_mended() {
+    let sought = failure("cart::total", "expected 30, got 3");
+    let mut memory = Memory::learn([line("pr-1", 1, 0, vec![sought.clone()])]);
+    let id = crate::failure::fingerprint(&sought).into();
+    let outcome = |memory: &Memory| found(memory, &sought, &MemoryPolicy::default(), None)[0].outcome;
+    assert_eq!(outcome(&memory), MatchOutcome::Seen);
+    assert!(memory.give_up(id) && !memory.give_up(crate::failure::fingerprint(&failure("a", "b")).into()));
+    assert_eq!(outcome(&memory), MatchOutcome::WontFix);
+    // Somebody mends it all the same.
+    let mended = mended("pr-2", 5);
+    memory.take_in(&mended, |_| true);
+    assert_eq!(memory.recurring.values().next().unwrap().resolution, Resolution::Resolved);
 }
 
 #[test]
