@@ -270,8 +270,8 @@ mod tests {
             [told(rate(9, 5), rate(9, 1)), told(rate(400, 300), rate(400, 200)), told(rate(400, 100), rate(400, 200))];
         insta::assert_snapshot!(said.join("\n"), @r"
         Telling: too few to say whether it helps: shown in 9 retries, withheld from 9; 200 of each are needed
-        Telling: helps: +25.0 points of errors gone (95 % interval +18.3 to +31.4)
-        Telling: makes it worse: -25.0 points of errors gone (95 % interval -31.4 to -18.3); `memory.apply_learnings: false` stops showing it
+        Telling: helps: +25.0 points of errors gone (95 % interval +18.4 to +31.3)
+        Telling: makes it worse: -25.0 points of errors gone (95 % interval -31.3 to -18.4); `memory.apply_learnings: false` stops showing it
         ");
         insta::assert_snapshot!(memory_stats(&Memory::default()), @r"
         0 cards, 0 of them patterns; 0 recurring failures known, 0 tests flaky

@@ -268,7 +268,23 @@ mod tests {
         metrics.runs.add(&line(900, "pass"));
         metrics.runs.add(&line(100_000, "fail"));
         let text = metrics.text(Counts::default(), None, Timestamp::UNIX_EPOCH);
-        let runs: Vec<&str> = text.lines().filter(|line| line.starts_with("loopgate_run")).collect();
-        insta::assert_snapshot!(runs.join("\n"), @"");
+        let runs: Vec<&str> = text.lines().filter(|line| line.starts_with("loopgate_run_") || line.starts_with("loopgate_runs_")).collect();
+        insta::assert_snapshot!(runs.join("\n"), @r#"
+        loopgate_runs_ended_total 2
+        loopgate_runs_with_attempt_total 2
+        loopgate_runs_first_passed_total 1
+        loopgate_runs_escalated_total 2
+        loopgate_run_attempts_total 4
+        loopgate_run_retries_total 2
+        loopgate_run_retries_told_total 2
+        loopgate_run_green_seconds_bucket{le="300"} 0
+        loopgate_run_green_seconds_bucket{le="900"} 1
+        loopgate_run_green_seconds_bucket{le="3600"} 1
+        loopgate_run_green_seconds_bucket{le="14400"} 1
+        loopgate_run_green_seconds_bucket{le="86400"} 1
+        loopgate_run_green_seconds_bucket{le="+Inf"} 2
+        loopgate_run_green_seconds_sum 100900
+        loopgate_run_green_seconds_count 2
+        "#);
     }
 }

@@ -144,7 +144,7 @@ pub async fn a_proposed_configuration_is_tried_on_earlier_runs(world: World) {
     let first = world.person("alice").opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
     fails(&world, &first).await;
     assert!(!world.look(&first).status().contains("**What if:**"));
-    let gates = "gates: { security: off, deploy: off, time: { when: { paths: [\"src/**\"] } } }";
+    let gates = "gates: { security: off, deploy: off, time: { when: { paths: [\"src/**\"] }, approvers: { users: [carol] } } }";
     let stricter = CHECKS.replace("gates: { security: off, deploy: off }", gates);
     let second = world.person("bob").opens(&repo, "ci: who looks at time", &[(CONFIGURATION, &stricter)]).await;
     let status = world.look(&second).status().to_owned();
@@ -211,7 +211,8 @@ async fn a_refused_write_costs_nothing_but_the_memory() {
         let text = BROKEN.replace("    minutes\n", &format!("    {change}\n"));
         world.person("alice").pushes(&first, &[("src/lib.rs", &text)]).await;
         fails(&world, &first).await;
-        assert_eq!(world.look(&first).concluded("loopgate / verify"), Some("failure"));
+        let ended = world.look(&first).concluded("loopgate / verify").map(str::to_owned);
+        assert!(ended.as_deref().is_some_and(|end| end != "success"), "{ended:?}");
     }
     assert_eq!(occurrences(), Some(1));
     world.simulator().heal();

@@ -50,10 +50,11 @@ fn language(path: &str) -> Language {
 fn requirements(body: &str) -> Vec<String> {
     // Logins have no dot, so that nobody is taken for a file.
     static FILES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:^|[\s(])(@(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}(?:\.[\w-]{1,20})+)").expect("a constant expression")
+        Regex::new(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)").expect("a constant expression")
     });
     let issues = linked_issues(body).into_iter().map(|issue| format!("#{issue}"));
-    issues.chain(FILES.captures_iter(body).map(|found| found[1].to_owned())).take(20).collect()
+    let files = FILES.captures_iter(body).map(|found| found[1].to_owned()).filter(|file| file.len() <= 200);
+    issues.chain(files).take(20).collect()
 }
 
 /// Issues the body says it closes, by GitHub's closing keywords, at most 20.

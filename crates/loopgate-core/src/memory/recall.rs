@@ -9,9 +9,10 @@ use super::{
     line::{fingerprint_of, template},
 };
 use crate::{
-    evidence::Failure,
+    evidence::{ErrorType, Failure},
     ids::{FailureId, Fingerprint},
     policy::{MemoryPolicy, PatternSource, Switch},
+    source_files::is_test,
 };
 
 /// Cards that are told of one failure at most.
@@ -27,7 +28,8 @@ pub enum Tier {
     SameError,
     /// The same test, with the same message but for values.
     SameTest,
-    /// The same file is edited, and the error is of the same type. Told to people, never to fixers.
+    /// The same file is edited, and the error is of the same type and says the same but for values. Told to people,
+    /// never to fixers.
     SimilarEdit,
 }
 
@@ -101,17 +103,20 @@ impl<'a> Index<'a> {
     pub fn look_up(&self, sought: &Sought<'_>, policy: &MemoryPolicy) -> Recalled<'a> {
         let fingerprint = fingerprint_of(sought.failure);
         let checks = |source| policy.patterns_to_check.contains(&source);
-        let mut tiers = vec![(Tier::SameError, self.by_error.get(&fingerprint).cloned().unwrap_or_default())];
+        let of_error = self.by_error.get(&fingerprint).into_iter().flatten().copied();
+        let mut tiers = vec![(Tier::SameError, of_error.filter(|card| is_same(card, sought.failure)).collect())];
+        let template = template(sought.failure);
         if checks(PatternSource::SameTestFailures)
             && let Some(test) = &sought.failure.test_name
         {
-            let template = template(sought.failure);
             let of_test = self.by_test.get(test.as_str()).into_iter().flatten().copied();
             tiers.push((Tier::SameTest, of_test.filter(|card| card.template == template).collect()));
         }
-        if checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
+        // What an assertion says is what a test compares: the words of another one tell nothing (decisions.md, D5).
+        let has_words = sought.failure.error_type != ErrorType::AssertionError;
+        if has_words && checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
             let of_files = sought.edited.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
-            let mut alike: Vec<&Card> = of_files.filter(|card| card.error_type == sought.failure.error_type).collect();
+            let mut alike: Vec<&Card> = of_files.filter(|card| card.error_type == sought.failure.error_type && card.template == template).collect();
             alike.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
             alike.dedup_by_key(|card| card.id);
             tiers.push((Tier::SimilarEdit, alike));
@@ -147,6 +152,14 @@ impl<'a> Index<'a> {
         found.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
         found
     }
+}
+
+/// Whether a card with the same fingerprint is about the same thing. What the code of tests raises may come from a helper
+/// that many tests call: of another test it is another error.
+fn is_same(card: &Card, failure: &Failure) -> bool {
+    let in_product = failure.location().is_some_and(|(file, _)| !is_test(file));
+    let test = |name: &Option<String>| name.as_deref().and_then(|name| name.split('[').next()).map(str::to_owned);
+    in_product || test(&card.test) == test(&failure.test_name)
 }
 
 impl<'a> Recalled<'a> {
