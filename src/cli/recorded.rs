@@ -8,10 +8,7 @@ use super::{
     CliError,
     online::{self, Online},
 };
-use crate::{
-    github::GithubObjects,
-    refs::LocalRepository,
-};
+use crate::{github::GithubObjects, refs::LocalRepository};
 use loopgate_core::RepoName;
 
 /// Longest time one can ask for, in days.

@@ -22,7 +22,7 @@ use super::{
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
-    deciding::{Decision, Found, MemoryAnswers, NextAction},
+    deciding::{Decision, MemoryAnswers, NextAction},
     memory::{AppliedFix, CitedFile, Index, LineStatus, MemoryLine, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
@@ -123,19 +123,19 @@ impl DebugMemory {
             self.with(&snapshot.repository, |of| put(&mut of.unanswered, &decision.next.run_id, since));
         }
         let found = match (questions.look_up, policy.state) {
-            (false, _) => Ok(None),
-            (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await.map(Some),
+            (false, _) => Ok(MemoryAnswers::default()),
+            (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await,
             // Where no ref may be written there is none to read, and a comment has no room for more.
-            (true, StateBackend::Comment | StateBackend::Artifact) => Ok(Some(Found::default())),
+            (true, StateBackend::Comment | StateBackend::Artifact) => {
+                Ok(MemoryAnswers { matches: Some(Vec::new()), ..Default::default() })
+            }
         };
         let errors = [change.as_ref().err().map(ToString::to_string), found.as_ref().err().map(ToString::to_string)];
         for error in errors.into_iter().flatten() {
             tracing::info!(error, "the debug memory could not be asked");
         }
-        decision.remember(MemoryAnswers {
-            change: change.ok().and_then(Answer::known),
-            found: found.unwrap_or_default(),
-        });
+        let change = change.ok().and_then(Answer::known);
+        decision.remember(MemoryAnswers { change, ..found.unwrap_or_default() });
         let Some(attempt) = decision.unrecorded() else { return };
         let run = decision.next.run_id.clone();
         let taught = match self.with(&snapshot.repository, |of| of.taught.get(&run).copied()) {
@@ -317,7 +317,7 @@ async fn look_up(
     snapshot: &Snapshot,
     policy: &Policy,
     decision: &mut Decision,
-) -> Result<Found, RefsError> {
+) -> Result<MemoryAnswers, RefsError> {
     let objects = GithubObjects::new(client.clone(), snapshot.repository.clone());
     let memory = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days }).load().await?;
     let index = Index::of(&memory);
@@ -336,5 +336,5 @@ async fn look_up(
         .map(|(cited, bytes)| (cited, (blob_id(&bytes), String::from_utf8_lossy(&bytes).into_owned())))
         .collect();
     let file = |path: &str| files.get(path).map(|(blob, text)| CitedFile { blob: Some(*blob), text });
-    Ok(asked.found(&decision.next.run_id, &policy.memory, file))
+    Ok(asked.answers(&decision.next.run_id, &policy.memory, file))
 }

@@ -144,7 +144,8 @@ pub async fn a_proposed_configuration_is_tried_on_earlier_runs(world: World) {
     let first = world.person("alice").opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
     fails(&world, &first).await;
     assert!(!world.look(&first).status().contains("**What if:**"));
-    let gates = "gates: { security: off, deploy: off, time: { when: { paths: [\"src/**\"] }, approvers: { users: [carol] } } }";
+    let gates =
+        "gates: { security: off, deploy: off, time: { when: { paths: [\"src/**\"] }, approvers: { users: [carol] } } }";
     let stricter = CHECKS.replace("gates: { security: off, deploy: off }", gates);
     let second = world.person("bob").opens(&repo, "ci: who looks at time", &[(CONFIGURATION, &stricter)]).await;
     let status = world.look(&second).status().to_owned();

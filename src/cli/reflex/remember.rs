@@ -8,7 +8,7 @@ use super::drive::Session;
 use crate::refs::{GitObjects as _, MemoryNotes, MemoryStore};
 use loopgate_core::{
     Sha,
-    deciding::{Decision, Found, MemoryAnswers},
+    deciding::{Decision, MemoryAnswers},
     memory::{AppliedFix, CitedFile, Index, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, Switch},
@@ -27,9 +27,9 @@ impl Session<'_> {
         let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
         let found = match questions.look_up && asks {
             true => self.look_up(decision, snapshot, policy).await,
-            false => None,
+            false => MemoryAnswers::default(),
         };
-        decision.remember(MemoryAnswers { change, found });
+        decision.remember(MemoryAnswers { change, ..found });
     }
 
     fn changed_since(&self, from: Sha, decision: &Decision) -> Option<(AppliedFix, Vec<ChangedFile>)> {
@@ -44,8 +44,8 @@ impl Session<'_> {
         Some((AppliedFix::of(decision.next.head_sha, &said, &files, &failing), files))
     }
 
-    async fn look_up(&self, decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Option<Found> {
-        let memory = self.memory(policy).load().await.ok()?;
+    async fn look_up(&self, decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> MemoryAnswers {
+        let Ok(memory) = self.memory(policy).load().await else { return MemoryAnswers::default() };
         let index = Index::of(&memory);
         let asked = decision.look_up(&index, snapshot, policy);
         let mut files = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Session<'_> {
             }
         }
         let file = |path: &str| files.get(path).map(|text| CitedFile { blob: None, text });
-        Some(asked.found(&decision.next.run_id, &policy.memory, file))
+        asked.answers(&decision.next.run_id, &policy.memory, file)
     }
 
     fn memory(&self, policy: &Policy) -> MemoryStore<'_, crate::refs::LocalRepository> {

@@ -5,15 +5,10 @@ use chrono::TimeDelta;
 use crate::{
     config,
     github::{Client, Error, GithubObjects, Observation, observe::CONFIGURATION, path},
-    refs::{RefsError, recorded_runs},
+    refs::recorded_runs,
 };
 use loopgate_core::{
-    Timestamp,
-    deciding::Decision,
-    observed::Lifecycle,
-    policy::Policy,
-    replay::{RecordedRun, what_if},
-    state::ProposedConfiguration,
+    Timestamp, deciding::Decision, observed::Lifecycle, policy::Policy, replay::what_if, state::ProposedConfiguration,
 };
 
 /// Runs that are judged again at most: each costs some requests.
@@ -35,10 +30,11 @@ pub(super) async fn try_out(client: &Client, observation: &Observation, decision
     }
     decision.next.proposed = None;
     let Some(blob) = blob else { return };
+    let objects = GithubObjects::new(client.clone(), observation.snapshot.repository.clone());
     let since = now - TimeDelta::days(DAYS);
-    let (file, runs) = futures::join!(file(client, observation), runs(client, observation, since));
+    let (file, runs) = futures::join!(file(client, observation), recorded_runs(&objects, since, MOST_RUNS));
     match (file, runs) {
-        (Ok(Some(policy)), Ok(runs)) => {
+        (Ok(Some(policy)), Ok((runs, _))) => {
             let told = what_if(&runs, &policy);
             let (gates, calls) = (told.gates, told.calls);
             decision.next.proposed = Some(ProposedConfiguration { blob, runs: told.runs, gates, calls });
@@ -56,9 +52,4 @@ async fn file(client: &Client, observation: &Observation) -> Result<Option<Polic
     let bytes = client.get_file(&format!("{repository}/contents/{CONFIGURATION}?ref={head}"), LIMIT).await?;
     let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
     Ok(text.and_then(|text| config::parse(CONFIGURATION, &text).ok()))
-}
-
-async fn runs(client: &Client, observation: &Observation, since: Timestamp) -> Result<Vec<RecordedRun>, RefsError> {
-    let objects = GithubObjects::new(client.clone(), observation.snapshot.repository.clone());
-    Ok(recorded_runs(&objects, since, MOST_RUNS).await?.0)
 }

@@ -16,7 +16,8 @@ use crate::{
     ids::{CheckName, RuleId, Sha},
     stage::Stage,
     state::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, Dispute, FailureLog, FailureRecord, LastVerification, LoopState,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, Dispute, FailureLog, FailureRecord, LastVerification,
+        LoopState,
     },
     verdict::{FailureView, feedback, gather::HeadEvidence},
 };

@@ -11,8 +11,8 @@ use crate::{
     failure::Blame,
     ids::{Fingerprint, Sha},
     memory::{
-        AppliedFix, Card, CitedFile, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MOST_TOLD, MemoryLine, MemoryMatch,
-        Recalled, Rights, Sought, ToldFix, Verification, followed, is_withheld,
+        AppliedFix, Card, CitedFile, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MOST_TOLD, MemoryLine,
+        MemoryMatch, Recalled, Rights, Sought, ToldFix, Verification, followed, is_withheld,
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, Policy, Switch},
@@ -42,7 +42,9 @@ pub struct MemoryAnswers {
     /// The change that was asked for, with all its files.
     pub change: Option<(AppliedFix, Vec<ChangedFile>)>,
     /// None where the memory could not be read.
-    pub found: Option<Found>,
+    pub matches: Option<Vec<MemoryMatch>>,
+    /// Patterns of the edited files, where they were looked up.
+    pub known_here: Option<Vec<ToldFix>>,
 }
 
 /// What is looked up; nothing of it is verified yet.
@@ -53,13 +55,6 @@ pub struct LookUp<'a> {
     here: Option<Vec<&'a Card>>,
 }
 
-/// What was found and holds.
-#[derive(Clone, Debug, Default)]
-pub struct Found {
-    matches: Vec<MemoryMatch>,
-    known_here: Option<Vec<ToldFix>>,
-}
-
 impl<'a> LookUp<'a> {
     /// Paths whose content decides whether a card still holds.
     pub fn cited(&self) -> BTreeSet<&'a str> {
@@ -68,16 +63,19 @@ impl<'a> LookUp<'a> {
     }
 
     /// What holds. `file` gives a path's content at the head.
-    pub fn found<'f>(&self, run_id: &str, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<CitedFile<'f>>) -> Found {
+    pub fn answers<'f>(
+        &self,
+        run_id: &str,
+        policy: &MemoryPolicy,
+        file: impl Fn(&str) -> Option<CitedFile<'f>>,
+    ) -> MemoryAnswers {
         let verify = |card: &Card| card.verify(&file);
         let holding = |cards: &Vec<&Card>| {
             let holding = cards.iter().filter(|card| verify(card) == Verification::Verified);
             holding.filter_map(|card| ToldFix::of(card)).collect()
         };
-        Found {
-            matches: self.errors.iter().flat_map(|error| error.matches(run_id, policy, verify)).collect(),
-            known_here: self.here.as_ref().map(holding),
-        }
+        let matches = self.errors.iter().flat_map(|error| error.matches(run_id, policy, verify)).collect();
+        MemoryAnswers { change: None, matches: Some(matches), known_here: self.here.as_ref().map(holding) }
     }
 }
 
@@ -88,7 +86,10 @@ impl Decision {
             return MemoryQuestions::default();
         }
         let Some(head) = self.head_attempt() else {
-            return MemoryQuestions { look_up: self.is_searched() || self.has_just_begun(policy), ..Default::default() };
+            return MemoryQuestions {
+                look_up: self.is_searched() || self.has_just_begun(policy),
+                ..Default::default()
+            };
         };
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
         let before =
@@ -150,10 +151,7 @@ impl Decision {
 
     /// Takes in what the memory says: beside the failures it is about, and in the attempts that are saved.
     pub fn remember(&mut self, answers: MemoryAnswers) {
-        let (matches, known_here) = answers.found.map(|found| (found.matches, found.known_here)).unzip();
-        if let Some(known @ Some(_)) = known_here {
-            self.next.known_here = known;
-        }
+        self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
         let Some(head) = self.head_attempt().cloned() else { return };
         if self.attempt.is_some() {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
@@ -167,7 +165,7 @@ impl Decision {
                 }
             }
         }
-        let found = matches.filter(|_| head.memory_matches.is_none() && head.spent());
+        let found = answers.matches.filter(|_| head.memory_matches.is_none() && head.spent());
         if let (Some(mut found), Some(last)) = (found, self.next.attempts.last_mut()) {
             found.truncate(MOST_MATCHES);
             last.memory_matches = Some(found);

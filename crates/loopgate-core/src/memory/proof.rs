@@ -108,12 +108,6 @@ impl Trial {
         }
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.shown.add(other.shown);
-        self.withheld.add(other.withheld);
-        self.all.add(other.all);
-    }
-
     /// What telling amounts to.
     pub fn uplift(&self) -> Uplift {
         Uplift::between(self.shown, self.withheld)

@@ -116,7 +116,9 @@ impl<'a> Index<'a> {
         let has_words = sought.failure.error_type != ErrorType::AssertionError;
         if has_words && checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
             let of_files = sought.edited.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
-            let mut alike: Vec<&Card> = of_files.filter(|card| card.error_type == sought.failure.error_type && card.template == template).collect();
+            let mut alike: Vec<&Card> = of_files
+                .filter(|card| card.error_type == sought.failure.error_type && card.template == template)
+                .collect();
             alike.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
             alike.dedup_by_key(|card| card.id);
             tiers.push((Tier::SimilarEdit, alike));

@@ -43,9 +43,6 @@ pub struct RunLine {
     /// How the first attempt stands: a re-run of its head replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_result: Option<VerificationResult>,
-    /// How it was recorded first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_recorded: Option<VerificationResult>,
     /// The number of the first attempt that passes, counted as `attempts` are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_pass: Option<u32>,
@@ -186,9 +183,6 @@ impl RunLine {
             attempts: number(counted.len()) - 1,
             retries: count(retries.len()),
             first_result: first.map(|first| result(first.passes())).or(lost),
-            first_recorded: first
-                .map(|first| timeline.first_recorded(first.number).unwrap_or_else(|| result(first.passes())))
-                .or(lost),
             first_pass: counted.iter().position(|it| it.passes()).map(number),
             seconds_to_green: counted
                 .iter()

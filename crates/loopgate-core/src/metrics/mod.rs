@@ -8,7 +8,7 @@ mod report;
 mod timeline;
 
 pub use self::{
-    line::{CheckUse, CoverageMet, GateUse, DisputeOutcome, MemoryUse, RUN_SCHEMA, RunLine, newest},
+    line::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RUN_SCHEMA, RunLine, newest},
     report::{Group, Measured, Metric, Point, Report, Target, Window},
     timeline::Waited,
 };

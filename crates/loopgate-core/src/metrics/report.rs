@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, RunLine, Waited};
+use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
     memory::{Trial, Uplift},
@@ -210,7 +210,11 @@ impl Report {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
             line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
             line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
-            line.memory.iter().for_each(|memory| trial.add(&memory.trial));
+            if let Some(MemoryUse { trial: of_run, .. }) = line.memory {
+                trial.shown.add(of_run.shown);
+                trial.withheld.add(of_run.withheld);
+                trial.all.add(of_run.all);
+            }
             line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
             line.checks.iter().for_each(|(check, used)| add_check(checks.entry(check.clone()).or_default(), used));
         }

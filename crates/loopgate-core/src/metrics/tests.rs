@@ -310,9 +310,7 @@ fn disputes_are_counted_by_how_they_stand() {
         });
         serde_json::from_value::<crate::state::Dispute>(dispute).unwrap()
     };
-    let settled = |outcome: serde_json::Value| {
-        serde_json::json!({ "settled": { "outcome": outcome, "by": "olga", "by_id": 9, "at": start() } })
-    };
+    let settled = |outcome: serde_json::Value| serde_json::json!({ "settled": { "outcome": outcome, "by": "olga", "by_id": 9, "at": start() } });
     let ends = ["test".into(), "code".into(), "test".into(), serde_json::json!({ "neither": "Round up." })];
     story.state.disputes = ends.map(|outcome| dispute(settled(outcome))).into();
     story.state.disputes.push(dispute(serde_json::Value::Null));

@@ -37,11 +37,11 @@ pub use self::{
     },
     lost::{LostRecord, Trace},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
-    proposed::{Changes, ProposedConfiguration},
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
         StageRecord,
     },
+    proposed::{Changes, ProposedConfiguration},
     reruns::{AskedBy, Repeatable, Rerun},
     status::{RunStatus, Step, Stop, StopReason},
     unknown::UnknownFields,
