@@ -152,6 +152,10 @@ impl Decision {
     /// Takes in what the memory says: beside the failures it is about, and in the attempts that are saved.
     pub fn remember(&mut self, answers: MemoryAnswers) {
         self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
+        if !self.next.attempts.is_empty() {
+            // Nobody asks again: whether it was asked in vain makes no difference any more.
+            self.next.known_here = self.next.known_here.take().filter(|known| !known.is_empty());
+        }
         let Some(head) = self.head_attempt().cloned() else { return };
         if self.attempt.is_some() {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
