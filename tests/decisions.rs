@@ -70,14 +70,14 @@ const OF_SECTIONS: [(char, Letters); 10] = [
         'Q',
         &[
             ("T", &["crates/loopgate-core/src/metrics/tests.rs"]),
-            ("U", &["crates/loopgate-core/src/metrics/uplift.rs"]),
+            ("U", &["crates/loopgate-core/src/memory/uplift.rs"]),
             ("L", &["src/refs/run_lines.rs"]),
             ("A", &["tests/online/metrics.rs"]),
             ("K", &["tests/loops/recorded.rs"]),
-            ("S", &["src/render/metrics_tests.rs"]),
+            ("S", &["src/render/metrics_tests.rs", "src/server/metrics.rs"]),
         ],
     ),
-    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"]), ("", &["tests/online"])]),
+    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"]), ("", &["tests/online", "tests/scenarios"])]),
     ('T', &[("", &["tests/online", "src/cli/feedback"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];

@@ -8,10 +8,25 @@ use std::{
 };
 
 /// The documents whose paths and tables are checked.
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/architecture.md", "docs/decisions.md"];
+const DOCUMENTS: [&str; 14] = [
+    "README.md",
+    "action/README.md",
+    "docs/agents.md",
+    "docs/architecture.md",
+    "docs/commands.md",
+    "docs/decisions.md",
+    "docs/gates.md",
+    "docs/memory.md",
+    "docs/operating.md",
+    "docs/seeds.md",
+    "docs/security.md",
+    "docs/server.md",
+    "docs/state.md",
+    "docs/triggers.md",
+];
 
 /// Documents that a comment may cite.
-const CITABLE: [&str; 3] = ["README.md", "architecture.md", "decisions.md"];
+const CITABLE: [&str; 5] = ["README.md", "architecture.md", "commands.md", "decisions.md", "server.md"];
 
 /// What the documents write for a crate's folder.
 const SHORTHANDS: [(&str, &str); 3] = [
@@ -58,7 +73,9 @@ fn every_path_in_the_documents_exists() {
     let mut found = Vec::new();
     entries(root(), &mut found);
     let mut wrong = Vec::new();
-    for document in DOCUMENTS {
+    // Two documents name paths of other repositories and programs.
+    let is_of_others = |document: &&&str| ["docs/seeds.md", "docs/triggers.md"].contains(*document);
+    for document in DOCUMENTS.iter().filter(|document| !is_of_others(document)) {
         let text = text_of(document);
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("<!--")) {
             let words = line.split(|c: char| c.is_whitespace() || "`,()|;:\"'".contains(c));
@@ -85,6 +102,37 @@ fn no_empty_line_cuts_a_table() {
             assert!(goes_on || is_head, "{document}:{}: a row without the head of its table", index + 1);
         }
     }
+}
+
+/// The anchors that GitHub makes of a document's headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+    headings.map(|heading| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut wrong = Vec::new();
+    for document in DOCUMENTS {
+        let text = text_of(document);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '\n']).next()) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let folder = Path::new(document).parent().unwrap_or(Path::new(""));
+            let linked = if file.is_empty() { root().join(document) } else { root().join(folder).join(file) };
+            let is_there = match anchor {
+                "" => linked.exists(),
+                anchor => fs::read_to_string(&linked).is_ok_and(|text| anchors(&text).contains(anchor)),
+            };
+            if !is_there {
+                wrong.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "these links lead nowhere: {wrong:#?}");
 }
 
 /// The comments of a source file, each run of comment lines as one text.

@@ -33,8 +33,7 @@ pub fn run(what: Option<&str>, format: Format) -> CommandResult {
         // The document as it is written: unknown fields of newer writers included.
         Format::Json => output::json(&state)?,
         Format::Human => {
-            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
-            output::text(render::loop_report(&state, colour));
+            output::text(render::loop_report(&state, output::colour()));
         }
     }
     Ok(exit::OK)

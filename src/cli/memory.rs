@@ -22,7 +22,7 @@ use crate::{
 };
 use loopgate_core::{
     FailureId, RepoName,
-    memory::{Card, Effect, Index, Memory, MemoryLine, Pattern, Recurring, Retention},
+    memory::{Card, Index, Memory, MemoryLine, Pattern, Recurring, Retention},
     policy::MemoryPolicy,
 };
 
@@ -65,6 +65,12 @@ enum Command {
     },
     /// Forget an error in every line and card; the weeks that told of it are written anew, without their past
     Forget {
+        /// The failure's id, 8 hexadecimal digits
+        #[arg(value_name = "ID")]
+        id: FailureId,
+    },
+    /// Note that an error will not be mended: whoever meets it is told so
+    WontFix {
         /// The failure's id, 8 hexadecimal digits
         #[arg(value_name = "ID")]
         id: FailureId,
@@ -158,6 +164,11 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
                 "forgotten in {lines} lines; GitHub may keep what nothing points at for a while"
             ));
         }
+        Command::WontFix { id } => {
+            if !store.give_up(*id).await.map_err(CliError::unavailable)? {
+                return Err(CliError::bad_data(format!("no failure {id} is remembered")));
+            }
+        }
         Command::Clear { yes, archive } => clear(store, *yes, archive.as_deref()).await?,
         Command::Export { file } => {
             let text = exported(store).await?;
@@ -242,13 +253,7 @@ fn show_cards(cards: &[&Card], seen: &[&Recurring], format: Format) -> Result<()
     }
 }
 
-fn stats(memory: &Memory) -> Value {
-    let effect = match memory.trial.effect() {
-        Effect::TooFew => json!({ "known": false, "why": "fewer than 200 retries on a side" }),
-        Effect::Difference { points, low, high } => {
-            json!({ "known": true, "difference": points, "low": low, "high": high })
-        }
-    };
+fn stats(memory: &Memory) -> serde_json::Value {
     json!({
         "schema": "loopgate.memory-stats/v1",
         "cards": memory.cards.len(),
@@ -257,7 +262,7 @@ fn stats(memory: &Memory) -> Value {
         "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
         "weeks": memory.weeks,
         "trial": memory.trial,
-        "effect": effect,
+        "uplift": memory.trial.uplift(),
     })
 }
 

@@ -5,12 +5,12 @@ use clap::Args;
 use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
-    recorded::{self, Place, Since},
+    recorded::{Place, Since},
     runtime,
 };
 use crate::{
     github::{Clock as _, SystemClock},
-    refs::{ListObjects, RefName, RunLines, StateStore},
+    refs::{ListObjects, RefName, RunLines, StateStore, each_run},
     render,
 };
 use loopgate_core::{
@@ -63,8 +63,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         _ if arguments.svg => output::text(render::metrics_svg(&of, &report)),
         _ if arguments.csv => output::text(render::metrics_csv(&report)),
         Format::Human if !arguments.json => {
-            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
-            output::text(render::metrics(&of, &report, colour));
+            output::text(render::metrics(&of, &report, output::colour()));
         }
         Format::Human | Format::Json => output::json(&report)?,
     }
@@ -76,7 +75,7 @@ async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLin
     let whole = Window { from: window.before().from, to: window.to };
     let mut lines = RunLines::of_pull_requests(objects).read(whole).await.map_err(CliError::unavailable)?;
     let is_live = |name: &RefName| !name.is_archived();
-    let (open, left_out) = recorded::each(objects, is_live, MOST_OPEN, async |name, tip| {
+    let (open, left_out) = each_run(objects, is_live, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
         Ok(recorded.map(|(state, history)| {
             let ended = state.has_ended().then_some(state.updated_at);
@@ -84,7 +83,8 @@ async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLin
             RunLine::of(&state, &history, &[], ended)
         }))
     })
-    .await?;
+    .await
+    .map_err(CliError::unavailable)?;
     if left_out > 0 {
         output::note_line(format_args!("note: {left_out} older runs that may be open were not read"));
     }

@@ -37,12 +37,12 @@ mod try_history;
 mod verify;
 mod what_if;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::Format;
+use output::{ColourChoice, Format, Loudness};
 
 /// `0.1.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -63,8 +63,34 @@ struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = Format::Human, value_name = "FORMAT")]
     format: Format,
 
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    directory: Option<PathBuf>,
+
+    /// Tell nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Show what checks print while they run
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
+    /// When results are coloured
+    #[arg(long = "color", global = true, value_enum, default_value_t, value_name = "WHEN")]
+    colour: ColourChoice,
+
     #[command(subcommand)]
     command: Command,
+}
+
+impl Cli {
+    fn loudness(&self) -> Loudness {
+        match (self.quiet, self.verbose) {
+            (true, _) => Loudness::Quiet,
+            (_, true) => Loudness::Verbose,
+            (false, false) => Loudness::Usual,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -169,13 +195,18 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
             // It may quote a file of the repository.
-            output::note_line(crate::render::defused(&format!("error: {}", stop.message)));
+            output::error_line(crate::render::defused(&format!("error: {}", stop.message)));
             ExitCode::from(stop.code)
         }
     }
 }
 
 fn run(cli: Cli) -> CommandResult {
+    output::behave(cli.loudness(), cli.colour);
+    if let Some(directory) = &cli.directory {
+        let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
+        std::env::set_current_dir(directory).map_err(refused)?;
+    }
     match cli.command {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
         Command::Loop(command) => reflex::run(&command, cli.format),
@@ -225,5 +256,44 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// What stands in a shell's block, as far as it calls us.
+    fn calls(document: &str) -> Vec<Vec<&str>> {
+        let shell = document.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let lines = shell.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or_default());
+        let words = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+        words.filter(|words| words.len() > 1 && words[0].ends_with("loopgate")).collect()
+    }
+
+    #[test]
+    fn the_documents_call_what_is_there() {
+        let documents = [
+            include_str!("../../README.md"),
+            include_str!("../../docs/server.md"),
+            include_str!("../../docs/commands.md"),
+            include_str!("../../docs/agents.md"),
+            include_str!("../../docs/operating.md"),
+            include_str!("../../action/README.md"),
+        ];
+        let calls: Vec<_> = documents.into_iter().flat_map(calls).collect();
+        assert!(calls.len() > 8, "{calls:?}");
+        for call in calls {
+            let shown = call.join(" ");
+            let mut command = Cli::command();
+            let mut words = call[1..].iter().map(|word| word.trim_matches(['"', '\'']));
+            let mut options: Vec<&str> = Vec::new();
+            for word in &mut words {
+                match command.find_subcommand(word) {
+                    Some(found) => command = found.clone(),
+                    None => options.extend(word.strip_prefix("--")),
+                }
+            }
+            assert_ne!(command.get_name(), "loopgate", "{shown}: no such command");
+            for option in options.iter().filter_map(|option| option.split('=').next()) {
+                let is_there = command.get_arguments().any(|argument| argument.get_long() == Some(option));
+                assert!(is_there, "{shown}: no such option of {}", command.get_name());
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::CliError;
+use crate::render::Colour;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,6 +23,41 @@ pub enum Format {
     Human,
     /// For programs: stable documents
     Json,
+}
+
+/// How much is told beside the results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loudness {
+    /// Nothing but errors.
+    Quiet,
+    #[default]
+    Usual,
+    /// What checks print, too.
+    Verbose,
+}
+
+/// When results are coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColourChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Also in files and pipes
+    Always,
+    /// Not even on a terminal
+    Never,
+}
+
+/// Said on the command line, once, before anything is printed.
+static MANNERS: OnceLock<(Loudness, ColourChoice)> = OnceLock::new();
+
+pub fn behave(loudness: Loudness, colours: ColourChoice) {
+    // The command line is parsed once.
+    let _ = MANNERS.set((loudness, colours));
+}
+
+pub fn loudness() -> Loudness {
+    MANNERS.get().map_or(Loudness::default(), |(loudness, _)| *loudness)
 }
 
 /// Why results could not be written, if something other than a reader who stopped kept them back: a full disk.
@@ -37,16 +73,23 @@ pub fn text(text: impl Display) {
     results(format_args!("{text}"));
 }
 
-/// Prints a line of progress or of an error.
+/// Prints a line of progress, unless nothing but errors is to be heard.
 pub fn note_line(text: impl Display) {
-    // Whoever hears no progress misses nothing of the results.
-    let _ = io::stderr().lock().write_fmt(format_args!("{text}\n"));
+    note_text(format_args!("{text}\n"));
 }
 
 /// Prints progress that brings its own line ends.
 pub fn note_text(text: impl Display) {
-    // As above.
-    let _ = io::stderr().lock().write_fmt(format_args!("{text}"));
+    if loudness() != Loudness::Quiet {
+        // Whoever hears no progress misses nothing of the results.
+        let _ = io::stderr().lock().write_fmt(format_args!("{text}"));
+    }
+}
+
+/// Prints why nothing more comes.
+pub fn error_line(text: impl Display) {
+    // The exit code says it too.
+    let _ = io::stderr().lock().write_fmt(format_args!("{text}\n"));
 }
 
 fn results(text: Arguments<'_>) {
@@ -78,9 +121,16 @@ pub fn document(json: &str) {
     line(json.replace("##[", "\\u0023#["));
 }
 
-/// Whether colours may be used on a stream: only on a terminal, and never against `NO_COLOR` (no-color.org).
-pub fn colours_on(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
+pub fn colour() -> Colour {
+    let is_on = match MANNERS.get().map_or(ColourChoice::default(), |(_, colours)| *colours) {
+        ColourChoice::Always => true,
+        ColourChoice::Never => false,
+        ColourChoice::Auto => {
+            io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
+    };
+    if is_on { Colour::On } else { Colour::Off }
 }
 
 /// Most bytes read of a document given on the command line.

@@ -2,14 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    io::Write,
-    sync::{Mutex, PoisonError},
+    io::{IsTerminal, Write},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{actions, output};
+use super::{
+    actions,
+    output::{self, Loudness},
+};
 use crate::{
     render,
     runner::{Detected, Observer, Project},
@@ -45,14 +48,26 @@ pub fn tell_detected(detected: &Detected) {
     output::note_line("`loopgate init` writes them down, to be changed.");
 }
 
+/// Whoever watches the checks here.
+pub fn observer() -> Arc<dyn Observer> {
+    let loudness = output::loudness();
+    if actions::is_here() {
+        Arc::new(Groups)
+    } else if loudness == Loudness::Usual && std::io::stderr().is_terminal() {
+        Arc::new(Bars::new())
+    } else {
+        Arc::new(Lines)
+    }
+}
+
 /// One spinning line for each running check.
-pub struct Bars {
+struct Bars {
     all: MultiProgress,
     bars: Mutex<BTreeMap<CheckName, ProgressBar>>,
 }
 
 impl Bars {
-    pub fn new() -> Self {
+    fn new() -> Self {
         Self { all: MultiProgress::new(), bars: Mutex::default() }
     }
 }
@@ -98,12 +113,20 @@ impl Observer for Bars {
     }
 }
 
-/// A line when a check starts, and one when it ends.
-pub struct Lines;
+/// A line when a check starts, and one when it ends; between them what it prints, if that was asked for.
+struct Lines;
 
 impl Observer for Lines {
     fn started(&self, check: &CheckName) {
         output::note_line(format_args!("{check} …"));
+    }
+
+    fn output(&self, check: &CheckName, bytes: &[u8]) {
+        if output::loudness() == Loudness::Verbose {
+            let text = render::defused(&String::from_utf8_lossy(bytes));
+            let lines: String = text.lines().map(|line| format!("{check} │ {line}\n")).collect();
+            output::note_text(lines);
+        }
     }
 
     fn again(&self, check: &CheckName, tests: usize) {
@@ -120,7 +143,7 @@ impl Observer for Lines {
 }
 
 /// The whole log of each check in a group that can be folded open.
-pub struct Groups;
+struct Groups;
 
 impl Observer for Groups {
     fn again(&self, check: &CheckName, tests: usize) {

@@ -1,22 +1,16 @@
-//! Reading recorded runs, from GitHub or from the repository here, and how far back.
+//! Where recorded runs are read, from GitHub or from the repository here, and how far back.
 
 use std::str::FromStr;
 
 use chrono::TimeDelta;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{
     CliError,
     online::{self, Online},
 };
-use crate::{
-    github::GithubObjects,
-    refs::{ListObjects, LocalRepository, RefName, RefsError},
-};
-use loopgate_core::{RepoName, Sha};
+use crate::{github::GithubObjects, refs::LocalRepository};
+use loopgate_core::RepoName;
 
-/// Runs read at the same time.
-const AT_ONCE: usize = 8;
 /// Longest time one can ask for, in days.
 const MOST_DAYS: u32 = 366;
 
@@ -55,24 +49,6 @@ impl Place {
         let here = std::env::current_dir().map_err(CliError::unavailable)?;
         LocalRepository::open(&here).await.map(Self::Here).map_err(CliError::bad_data)
     }
-}
-
-/// What `read` makes of these runs, several at a time, at most `most` of them: those with the highest numbers.
-///
-/// Returns how many were left out beside it.
-pub(super) async fn each<G: ListObjects, T>(
-    objects: &G,
-    wanted: impl Fn(&RefName) -> bool,
-    most: usize,
-    read: impl AsyncFn(RefName, Sha) -> Result<Option<T>, RefsError>,
-) -> Result<(Vec<T>, usize), CliError> {
-    let mut runs = objects.runs().await.map_err(CliError::unavailable)?;
-    runs.retain(|(name, _)| wanted(name));
-    runs.sort_by_key(|(name, _)| std::cmp::Reverse(name.number()));
-    let left_out = runs.len().saturating_sub(most);
-    runs.truncate(most);
-    let read = stream::iter(runs).map(|(name, tip)| read(name, tip)).buffered(AT_ONCE).try_collect::<Vec<_>>().await;
-    Ok((read.map_err(CliError::unavailable)?.into_iter().flatten().collect(), left_out))
 }
 
 #[cfg(test)]

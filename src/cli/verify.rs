@@ -2,10 +2,8 @@
 
 use std::{
     collections::BTreeSet,
-    io::IsTerminal,
     num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::Arc,
     thread,
 };
 
@@ -272,13 +270,7 @@ fn execute(
     advice: Option<&Advice<'_>>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(Executed, Ending), CliError> {
-    let observer: Arc<dyn runner::Observer> = if actions::is_here() {
-        Arc::new(progress::Groups)
-    } else if std::io::stderr().is_terminal() {
-        Arc::new(progress::Bars::new())
-    } else {
-        Arc::new(progress::Lines)
-    };
+    let observer = progress::observer();
     let (interrupter, interrupt) = Interrupter::new();
     runtime()?.block_on(async {
         let pressed = interrupt.clone();
@@ -421,8 +413,7 @@ impl Local {
 fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Result<(), CliError> {
     match format {
         Format::Human => {
-            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
-            let report = render::terminal_report(decision, &local.snapshot, &local.policy, colour);
+            let report = render::terminal_report(decision, &local.snapshot, &local.policy, output::colour());
             if actions::is_here() {
                 output::text(actions::silenced(&report))
             } else {

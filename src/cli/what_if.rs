@@ -1,19 +1,19 @@
 //! `loopgate what-if`: recorded runs under another configuration.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
-    recorded::{self, Place, Since},
+    recorded::{Place, Since},
     runtime,
 };
 use crate::{
     config,
     github::{Clock as _, SystemClock},
-    refs::{ListObjects, StateStore},
+    refs::{ListObjects, recorded_runs},
     render,
 };
 use loopgate_core::{
@@ -59,27 +59,8 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     Ok(exit::OK)
 }
 
-/// The runs that something happened to since then, open and archived.
 async fn runs<G: ListObjects>(objects: &G, since: Timestamp) -> Result<Vec<RecordedRun>, CliError> {
-    let (runs, left_out) = recorded::each(
-        objects,
-        |_| true,
-        MOST_RUNS,
-        async |name, tip| {
-            let store = StateStore::new(objects, name);
-            let Some((state, history)) = store.recorded(tip).await? else { return Ok(None) };
-            if state.updated_at < since {
-                return Ok(None);
-            }
-            let mut attempts = BTreeMap::new();
-            for attempt in &state.attempts {
-                let recorded = store.recorded_attempt(tip, attempt.number).await?;
-                attempts.extend(recorded.map(|recorded| (attempt.number, recorded)));
-            }
-            Ok(Some(RecordedRun { state, history, attempts }))
-        },
-    )
-    .await?;
+    let (runs, left_out) = recorded_runs(objects, since, MOST_RUNS).await.map_err(CliError::unavailable)?;
     if left_out > 0 {
         output::note_line(format_args!("note: {left_out} older runs were not read"));
     }

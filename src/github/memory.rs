@@ -23,7 +23,7 @@ use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
-    memory::{AppliedFix, CitedFile, Index, LineStatus, MemoryLine, MemoryMatch, Retention},
+    memory::{AppliedFix, CitedFile, Index, LineStatus, MemoryLine, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
@@ -122,20 +122,20 @@ impl DebugMemory {
         if let (Some(since), Err(_) | Ok(Answer::InDoubt)) = (since, &change) {
             self.with(&snapshot.repository, |of| put(&mut of.unanswered, &decision.next.run_id, since));
         }
-        let matches = match (questions.look_up, policy.state) {
-            (false, _) => Ok(None),
-            (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await.map(Some),
+        let found = match (questions.look_up, policy.state) {
+            (false, _) => Ok(MemoryAnswers::default()),
+            (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await,
             // Where no ref may be written there is none to read, and a comment has no room for more.
-            (true, StateBackend::Comment | StateBackend::Artifact) => Ok(Some(Vec::new())),
+            (true, StateBackend::Comment | StateBackend::Artifact) => {
+                Ok(MemoryAnswers { matches: Some(Vec::new()), ..Default::default() })
+            }
         };
-        let errors = [change.as_ref().err().map(ToString::to_string), matches.as_ref().err().map(ToString::to_string)];
+        let errors = [change.as_ref().err().map(ToString::to_string), found.as_ref().err().map(ToString::to_string)];
         for error in errors.into_iter().flatten() {
             tracing::info!(error, "the debug memory could not be asked");
         }
-        decision.remember(MemoryAnswers {
-            change: change.ok().and_then(Answer::known),
-            matches: matches.unwrap_or_default(),
-        });
+        let change = change.ok().and_then(Answer::known);
+        decision.remember(MemoryAnswers { change, ..found.unwrap_or_default() });
         let Some(attempt) = decision.unrecorded() else { return };
         let run = decision.next.run_id.clone();
         let taught = match self.with(&snapshot.repository, |of| of.taught.get(&run).copied()) {
@@ -317,14 +317,13 @@ async fn look_up(
     snapshot: &Snapshot,
     policy: &Policy,
     decision: &mut Decision,
-) -> Result<Vec<MemoryMatch>, RefsError> {
+) -> Result<MemoryAnswers, RefsError> {
     let objects = GithubObjects::new(client.clone(), snapshot.repository.clone());
     let memory = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days }).load().await?;
     let index = Index::of(&memory);
     decision.search(&index);
-    let recalled = decision.look_up(&index, snapshot, policy);
-    let cited: BTreeSet<&str> = recalled.iter().flat_map(|found| found.cited()).take(64).collect();
-    let read = cited.into_iter().take(MOST_CITED).map(async |cited| {
+    let asked = decision.look_up(&index, snapshot, policy);
+    let read = asked.cited().into_iter().take(MOST_CITED).map(async |cited| {
         let repository = path::repo(&snapshot.repository);
         let head = snapshot.pull_request.head.sha;
         let at = format!("{repository}/contents/{}?ref={head}", path::escape_path(cited));
@@ -337,6 +336,5 @@ async fn look_up(
         .map(|(cited, bytes)| (cited, (blob_id(&bytes), String::from_utf8_lossy(&bytes).into_owned())))
         .collect();
     let file = |path: &str| files.get(path).map(|(blob, text)| CitedFile { blob: Some(*blob), text });
-    let run = &decision.next.run_id;
-    Ok(recalled.iter().flat_map(|found| found.matches(run, &policy.memory, |card| card.verify(file))).collect())
+    Ok(asked.answers(&decision.next.run_id, &policy.memory, file))
 }

@@ -69,7 +69,8 @@ impl Handoff {
 /// Capabilities left open, warnings and notes that the merge did not wait for.
 fn deferred(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
-    let capabilities = view.capabilities.remaining.iter().map(|name| short_text(name, 200));
+    let open = view.capabilities.current.iter().chain(&view.capabilities.remaining);
+    let capabilities = open.map(|name| short_text(name, 200));
     let rules = view.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
         RuleOutcome::Failed(why) => {

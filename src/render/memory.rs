@@ -10,7 +10,7 @@ use super::{
 };
 use loopgate_core::{
     FailureId, PrNumber,
-    memory::{Card, Effect, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Settled, Tier, ToldFix, Trial},
+    memory::{Card, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Settled, Tier, ToldFix, Trial},
     verdict::FailureView,
 };
 
@@ -69,6 +69,7 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         }
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
         (MatchOutcome::Seen, _) => joined("no change is known that mended it".to_owned()),
+        (MatchOutcome::WontFix, _) => joined("somebody decided that it will not be mended".to_owned()),
         (MatchOutcome::Shown | MatchOutcome::Withheld, _) => String::new(),
     };
     let settled = found.settled.as_ref().map(|word| short_text(&settled(word), 400).into_string());
@@ -103,6 +104,12 @@ pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Ma
     Markdown::ours(lines.take(10).collect::<Vec<_>>().join("\n"))
 }
 
+/// What is known of a file that is edited, before anything failed.
+pub(super) fn known_here(told: &ToldFix) -> Markdown {
+    let cause = short_text(&told.cause, 150);
+    Markdown::ours(format!("{cause} {} mended it: {}.", commit(told), change(told)).trim_start().to_owned())
+}
+
 /// The answer to `/loop memory words`.
 pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
     let asked = short_text(words, 100);
@@ -121,22 +128,10 @@ pub fn memory_stats(memory: &Memory) -> String {
     let Trial { shown, withheld, all } = memory.trial;
     let patterns = memory.cards.values().filter(|card| card.pattern().is_some()).count();
     let flaky = memory.recurring.values().filter(|seen| seen.flips > 0).count();
-    let effect = match memory.trial.effect() {
-        Effect::TooFew => "too few to say (200 retries a side are needed)".to_owned(),
-        Effect::Difference { points, low, high } => {
-            let said =
-                format!("{:+.0} points, 95 % between {:+.0} and {:+.0}", points * 100.0, low * 100.0, high * 100.0);
-            let verdict = match (low > 0.0, high < 0.0) {
-                (true, _) => "it helps",
-                (_, true) => "it harms: switch `memory.apply_learnings` off",
-                _ => "no help is shown here",
-            };
-            format!("{said}: {verdict}")
-        }
-    };
+    let effect = super::metrics::uplift(&memory.trial.uplift());
     format!(
         "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  told       {}\n  withheld   {}\n  \
-         all        {}\nEffect of telling: {effect}",
+         all        {}\nTelling: {effect}",
         words::count(memory.cards.len(), "card"),
         patterns,
         words::count(memory.recurring.len(), "recurring failure"),
@@ -240,6 +235,7 @@ mod tests {
             found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 1),
             found(MatchOutcome::Stale, Some(Tier::SameError), 2),
             found(MatchOutcome::Seen, None, 1),
+            found(MatchOutcome::WontFix, None, 2),
             found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
             MemoryMatch { settled: Some(settled.clone()), ..found(MatchOutcome::Seen, None, 1) },
             MemoryMatch { settled: Some(settled), ..found(MatchOutcome::Seen, None, 0) },
@@ -251,6 +247,7 @@ mod tests {
         seen once before, last in #41; `abababab` (#41) mended an error of this type in a file that is edited here: “Check for null”, \+5/-2 at `src/auth.rs:12`.
         seen twice before, last in #41; what mended it then is stale: its place has been rewritten since.
         seen once before, last in #41; no change is known that mended it.
+        seen twice before, last in #41; somebody decided that it will not be mended.
 
         seen once before, last in #41; no change is known that mended it. olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
         olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
@@ -296,9 +293,9 @@ mod tests {
         let said =
             [told(rate(9, 5), rate(9, 1)), told(rate(400, 300), rate(400, 200)), told(rate(400, 100), rate(400, 200))];
         insta::assert_snapshot!(said.join("\n"), @r"
-        Effect of telling: too few to say (200 retries a side are needed)
-        Effect of telling: +25 points, 95 % between +19 and +31: it helps
-        Effect of telling: -25 points, 95 % between -31 and -19: it harms: switch `memory.apply_learnings` off
+        Telling: too few to say whether it helps: shown in 9 retries, withheld from 9; 200 of each are needed
+        Telling: helps: +25.0 points of errors gone (95 % interval +18.4 to +31.3)
+        Telling: makes it worse: -25.0 points of errors gone (95 % interval -31.3 to -18.4); `memory.apply_learnings: false` stops showing it
         ");
         insta::assert_snapshot!(memory_stats(&Memory::default()), @r"
         0 cards, 0 of them patterns; 0 recurring failures known, 0 tests flaky
@@ -307,7 +304,7 @@ mod tests {
           told       0 of 0
           withheld   0 of 0
           all        0 of 0
-        Effect of telling: too few to say (200 retries a side are needed)
+        Telling: too few to say whether it helps: shown in 0 retries, withheld from 0; 200 of each are needed
         ");
     }
 }

@@ -8,7 +8,10 @@ use super::{
     terminal::{Colour, Paint},
     words,
 };
-use loopgate_core::metrics::{Group, Measured, Metric, Report, Target, Uplift, Waited};
+use loopgate_core::{
+    memory::Uplift,
+    metrics::{Group, Measured, Metric, Report, Target, Waited},
+};
 
 /// The report on a window: the five metrics against their targets first.
 pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
@@ -126,11 +129,13 @@ fn beside(report: &Report) -> Vec<(&'static str, String)> {
     };
     let listed = |items: Vec<String>| if items.is_empty() { "–".to_owned() } else { items.join(", ") };
     let waited = report.waited.iter().map(|(waited, spent)| format!("{} {}", who(waited), seconds(*spent)));
+    let disputes = report.disputes.iter().map(|(end, count)| format!("{} {count}", end.as_str()));
     let calls = report.calls.iter().map(|(trigger, calls)| format!("{} {calls}", trigger.as_str()));
     vec![
         ("Green after, median", report.median_seconds_to_green.map_or_else(|| "–".to_owned(), seconds)),
         ("Waited for", listed(waited.collect())),
         ("Calls for a human", listed(calls.collect())),
+        ("Disputes", listed(disputes.collect())),
         ("Saved as flaky", words::count(report.saved_by_flakes, "attempt")),
         ("Memory", uplift(&report.uplift)),
     ]
@@ -141,19 +146,18 @@ pub(super) fn uplift(uplift: &Uplift) -> String {
     match uplift {
         Uplift::TooFewToSay { shown, withheld } => format!(
             "too few to say whether it helps: shown in {}, withheld from {}; 200 of each are needed",
-            words::plural(clamped(shown.retries), "retry", "retries"),
+            words::plural(clamped(shown.retries.into()), "retry", "retries"),
             withheld.retries
         ),
         Uplift::Measured { difference, low, high, .. } => {
             let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
-            let helps = if low > 0.0 {
-                "helps"
-            } else if high < 0.0 {
-                "makes it worse"
-            } else {
-                "not shown to help"
+            let stop = "; `memory.apply_learnings: false` stops showing it";
+            let (helps, advice) = match (low > 0.0, high < 0.0) {
+                (true, _) => ("helps", ""),
+                (_, true) => ("makes it worse", stop),
+                _ => ("not shown to help", stop),
             };
-            format!("{helps}: {difference:+.1} points of errors gone (95 % interval {low:+.1} to {high:+.1})")
+            format!("{helps}: {difference:+.1} points of errors gone (95 % interval {low:+.1} to {high:+.1}){advice}")
         }
     }
 }

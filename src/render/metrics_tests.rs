@@ -2,7 +2,8 @@ use super::{super::metrics_svg, *};
 use chrono::TimeDelta;
 use loopgate_core::{
     Timestamp,
-    metrics::{CheckUse, CoverageMet, GateUse, RunLine, Side, Window},
+    memory::{Rate, Uplift},
+    metrics::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Window},
     policy::Trigger,
     state::{AuthorKind, VerificationResult},
 };
@@ -41,6 +42,8 @@ fn report() -> Report {
         [("unit".parse().unwrap(), CheckUse { runs: 2, failed: 1, total_ms: 90_500, longest_ms: 61_000 })].into();
     lines[4].calls = [(Trigger::SameError, 1), (Trigger::GateTimeout, 2)].into();
     lines[4].waited = [(Waited::Ci, 900), (Waited::Author, 7_200)].into();
+    lines[4].memory = Some(MemoryUse { carried: 1, withheld: 1, ..MemoryUse::default() });
+    lines[4].disputes = [(DisputeOutcome::Open, 1), (DisputeOutcome::Code, 2)].into();
     lines[5].ended_at = None;
     Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)))
 }
@@ -50,22 +53,23 @@ fn the_table_says_what_is_met_and_what_is_missed() {
     insta::assert_snapshot!(metrics("acme/widgets", &report(), Colour::Off), @r#"
     acme/widgets: 22 Oct 2026 to 21 Nov 2026, 6 runs, 1 of them open
 
-    Metric                   Value   Target           Before  Trend       Of
-    first_attempt_pass_rate  66.7 %  > 70 %  missed   0.0 %   ·····▁█·▁█  4 of 6 runs
-    average_attempts         1.67    < 2.0   met      3.00    ·····█▃·▅▃  6 runs that passed
-    escalation_rate          16.7 %  < 10 %  missed   0.0 %   ·····█▁·▁▁  1 of 6 runs
-    debug_memory_reuse       –       > 30 %  unknown  –       ··········  0 of 0 retries
-    coverage_met_rate        50.0 %  > 90 %  missed   –       ·········▅  1 of 2 runs
+    Metric                   Value   Target          Before  Trend       Of
+    first_attempt_pass_rate  66.7 %  > 70 %  missed  0.0 %   ·····▁█·▁█  4 of 6 runs
+    average_attempts         1.67    < 2.0   met     3.00    ·····█▃·▅▃  6 runs that passed
+    escalation_rate          16.7 %  < 10 %  missed  0.0 %   ·····█▁·▁▁  1 of 6 runs
+    debug_memory_reuse       50.0 %  > 30 %  met     –       ·····▅····  1 of 2 retries
+    coverage_met_rate        50.0 %  > 90 %  missed  –       ·········▅  1 of 2 runs
 
     Green after, median  10 min
     Waited for           checks 15 min, authors 2 h
     Calls for a human    same_error 1, gate_timeout 2
+    Disputes             open 1, code 2
     Saved as flaky       1 attempt
     Memory               too few to say whether it helps: shown in 0 retries, withheld from 0; 200 of each are needed
 
     Author  Runs  First   Attempts  Escalated  Memory  Coverage  Green after
     agent   1     0.0 %   2.00      0.0 %      –       –         20 min
-    person  5     80.0 %  1.60      20.0 %     –       50.0 %    10 min
+    person  5     80.0 %  1.60      20.0 %     50.0 %  50.0 %    10 min
 
     Agent            Runs  First  Attempts  Escalated  Memory  Coverage  Green after
     =cmd() "claude"  1     0.0 %  2.00      0.0 %      –       –         20 min
@@ -103,18 +107,19 @@ fn the_picture_is_xml_with_every_number_as_text() {
     let svg = metrics_svg("acme/widgets <script>", &report());
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
     assert!(!svg.contains("<script") && svg.contains("acme/widgets &lt;script&gt;"), "{svg}");
-    for text in [">66.7 %<", "target &gt; 70 %: missed", "target &lt; 2.0: met", ">1.67<", "before 3.00", "unknown"] {
+    for text in [">66.7 %<", "target &gt; 70 %: missed", "target &lt; 2.0: met", ">1.67<", "before 3.00"] {
         assert!(svg.contains(text), "{text}: {svg}");
     }
     assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     let empty = Report::of(&[], Window::back(now(), TimeDelta::days(7)));
-    assert!(!metrics_svg("acme/widgets", &empty).contains("NaN"));
+    let svg = metrics_svg("acme/widgets", &empty);
+    assert!(svg.contains("unknown") && !svg.contains("NaN"), "{svg}");
 }
 
 #[test]
 fn whether_the_memory_helps_is_said_plainly() {
-    let side = |retries, gone| Side { retries, gone };
+    let side = |retries, gone| Rate { retries, gone };
     let said = |shown, withheld| uplift(&Uplift::between(shown, withheld));
     assert_eq!(
         said(side(700, 560), side(800, 480)),
@@ -122,7 +127,8 @@ fn whether_the_memory_helps_is_said_plainly() {
     );
     assert_eq!(
         said(side(400, 200), side(400, 200)),
-        "not shown to help: +0.0 points of errors gone (95 % interval -6.9 to +6.9)"
+        "not shown to help: +0.0 points of errors gone (95 % interval -6.9 to +6.9); `memory.apply_learnings: false` \
+         stops showing it"
     );
     assert_eq!(
         said(side(1, 1), side(0, 0)),

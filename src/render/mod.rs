@@ -43,6 +43,8 @@ mod memory;
 mod merge_group;
 mod metrics;
 mod metrics_chart;
+#[cfg(test)]
+mod picture_tests;
 mod plain;
 #[cfg(test)]
 mod post_tests;
@@ -98,7 +100,7 @@ pub use memory::{memory_cards, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
-pub use plain::plain;
+pub use plain::{folded, plain};
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fewer_tests,
     loop_fix_message, loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status,

@@ -13,9 +13,44 @@ pub fn plain(markdown: &str) -> String {
     page.text
 }
 
+/// Markdown in which whatever is folded is its summary.
+pub fn folded(markdown: &str) -> String {
+    let mut pieces = markdown.split("<details>");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (inner, after) = piece.split_once("</details>").unwrap_or((piece, ""));
+        let summary = inner.split_once("<summary>").and_then(|(_, rest)| rest.split_once("</summary>"));
+        if let Some((summary, _)) = summary {
+            text.push_str("▸ ");
+            text.push_str(summary);
+            text.push('\n');
+        }
+        text.push_str(after);
+    }
+    text
+}
+
+/// The columns of a table whose cells end with tabs, one below the other.
+fn aligned(rows: &str) -> String {
+    let width = |cell: &str| cell.chars().count();
+    let mut widths: Vec<usize> = Vec::new();
+    for (column, cell) in rows.lines().flat_map(|row| row.split('\t').enumerate()) {
+        widths.resize(widths.len().max(column + 1), 0);
+        widths[column] = widths[column].max(width(cell));
+    }
+    let padded = |row: &str| -> String {
+        let cells = row.split('\t').zip(&widths);
+        let line: String = cells.map(|(cell, most)| format!("{cell}{}", " ".repeat(most - width(cell) + 2))).collect();
+        format!("{}\n", line.trim_end())
+    };
+    rows.lines().map(padded).collect()
+}
+
 #[derive(Default)]
 struct Page {
     text: String,
+    /// Where the open table begins.
+    table: usize,
     /// The next number of each list that is open, the outermost first; none for one with bullets.
     lists: Vec<Option<u64>>,
     verbatim: Verbatim,
@@ -90,7 +125,11 @@ impl Page {
                 self.verbatim = Verbatim::Code;
             }
             Tag::Paragraph if self.lists.is_empty() => self.block_ends(),
-            Tag::Heading { .. } | Tag::BlockQuote(_) | Tag::Table(_) | Tag::HtmlBlock => self.block_ends(),
+            Tag::Heading { .. } | Tag::BlockQuote(_) | Tag::HtmlBlock => self.block_ends(),
+            Tag::Table(_) => {
+                self.block_ends();
+                self.table = self.text.len();
+            }
             _ => {}
         }
     }
@@ -107,10 +146,15 @@ impl Page {
                 self.verbatim = Verbatim::No;
                 self.block_ends();
             }
-            TagEnd::TableCell => self.text.push_str("  "),
+            TagEnd::TableCell => self.text.push('\t'),
+            TagEnd::Table => {
+                let rows = self.text.split_off(self.table);
+                self.text.push_str(&aligned(&rows));
+                self.block_ends();
+            }
             TagEnd::TableRow | TagEnd::TableHead | TagEnd::Item => self.line_ends(),
             TagEnd::Paragraph if !self.lists.is_empty() => self.line_ends(),
-            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::BlockQuote(_) | TagEnd::Table => self.block_ends(),
+            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::BlockQuote(_) => self.block_ends(),
             _ => {}
         }
     }
@@ -121,7 +165,7 @@ impl Page {
     }
 
     fn line_ends(&mut self) {
-        let written = self.text.trim_end_matches([' ', '\n']).len();
+        let written = self.text.trim_end_matches([' ', '\t', '\n']).len();
         let ended = self.text[written..].contains('\n');
         if written > 0 && !ended {
             self.text.truncate(written);
@@ -161,7 +205,7 @@ mod tests {
         - two
           1. deep
 
-        A  B
+        A          B
         `(?i)a|b`  2
 
               kept

@@ -14,19 +14,20 @@ use super::{
     gate_card::GateCard,
     handoff::Handoff,
     links::Links,
-    machine, refusal,
+    machine, memory, refusal,
     sanitize::{Markdown, code, fence, short_text, text},
     steps,
     summary::{self, Iteration},
     tampering::tampering,
     templates,
     verdict::{self, Subject},
-    warning,
+    warning, what_if,
 };
 use loopgate_core::{
     attempts::Cause,
     deciding::{CheckView, NextAction, View},
-    state::Skip,
+    memory::ToldFix,
+    state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
 
@@ -52,6 +53,10 @@ pub struct StatusModel {
     /// Of tests as they were before the change.
     base_tests_head: Option<String>,
     base_tests: Shown<Markdown>,
+    /// What mended errors in the edited files before.
+    known_here: Shown<Markdown>,
+    /// What earlier runs would have come to under the configuration that it proposes.
+    proposed: Option<Markdown>,
     /// Those that do not pass.
     checks: Shown<CheckRow>,
     passed: Shown<CheckRow>,
@@ -147,6 +152,8 @@ impl StatusModel {
             tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{}.", tampering(one)), 300)),
             base_tests_head,
             base_tests: base_tests.unwrap_or_default(),
+            known_here: Shown::first(3, known_here(subject), memory::known_here),
+            proposed: decision.next.proposed.as_ref().filter(|tried| tried.runs > 0).map(what_if::proposed),
             passed_head: check_table::passed_head(passed.len(), checks.len()),
             passed: Shown::first(100, passed, |check| check_table::row(check, &links)),
             checks: Shown::first(100, checks, |check| check_table::row(check, &links)),
@@ -168,6 +175,13 @@ impl StatusModel {
             head: links.commit(head),
         }
     }
+}
+
+/// Told until something failed: then each failure has what is known of it.
+fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
+    let next = &subject.decision.next;
+    let is_told = next.attempts.iter().all(AttemptDigest::passes);
+    next.known_here.iter().flatten().filter(move |_| is_told)
 }
 
 /// A cause that stops nothing, with what was recognised.

@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{sanitize::line, words};
+use super::{
+    sanitize::{Markdown, code, line, short_text},
+    words,
+};
 use loopgate_core::{
-    replay::{Changes, Mean, Unreplayable, WhatIf},
-    state::VerificationResult,
+    replay::{Mean, Unreplayable, WhatIf},
+    state::{Changes, ProposedConfiguration, VerificationResult},
 };
 
 /// Runs that are named; of more, how many there are is enough.
@@ -57,6 +60,20 @@ pub fn what_if(told: &WhatIf) -> String {
     say("Not replayed: approvals and reviews, services that were down, gates that waited, budgets of fixers."
         .to_owned());
     text
+}
+
+/// What earlier runs would have come to under the configuration that a pull request proposes.
+pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
+    let said = |what: String, changes: &Changes| format!("{what} {}", short_text(&changed(changes), 300));
+    let gates = tried.gates.iter().map(|(gate, changes)| said(format!("gate {}:", code(gate.as_str())), changes));
+    let calls = tried.calls.iter();
+    let calls = calls.map(|(trigger, changes)| said(format!("calls for {}:", code(trigger.as_str())), changes));
+    let mut said: Vec<String> = gates.chain(calls).take(20).collect();
+    if said.is_empty() {
+        said.push("the same gates open, and the same people are called".to_owned());
+    }
+    let runs = words::count(tried.runs, "run");
+    Markdown::ours(format!("the last 30 days ({runs}) under this file: {}.", said.join("; ")))
 }
 
 fn times(count: u32) -> String {

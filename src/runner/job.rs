@@ -21,7 +21,7 @@ use super::{
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome, RetryClass},
-    policy::{REPORTS_VARIABLE, Waits},
+    policy::{REPORTS_VARIABLE, Verbosity, Waits},
 };
 
 /// Runs it to its evidence, and to the coverage it reported.
@@ -108,13 +108,17 @@ impl Job<'_> {
         }
         let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, self.timeout()) };
         let options = check::read_options(command);
+        let verbosity = command.verbosity;
         let started = SystemTime::now();
         let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
         let finished = command::run(
             line,
             interrupt,
             move |output| loopgate_reports::read(&shown, output, &options),
-            move |bytes| observer.output(&watched, bytes),
+            move |bytes| match verbosity {
+                Verbosity::Verbose => observer.output(&watched, bytes),
+                Verbosity::Quiet => {}
+            },
         )
         .await;
         let ran = check::Ran {

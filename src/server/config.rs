@@ -1,4 +1,4 @@
-//! The environment contract of `loopgate serve` (README.md has the table of variables).
+//! The environment contract of `loopgate serve` (server.md has the table of variables).
 
 use std::{fs, net::SocketAddr, path::PathBuf, str::FromStr as _};
 

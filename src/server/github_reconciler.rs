@@ -75,12 +75,16 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         let outcome = self.reconcile.run(&job.into(), self.clock.now()).await?;
         log(&outcome.result);
         let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
+        let ended = match &outcome.result {
+            Settled::Decided(summary) => summary.ended.clone(),
+            Settled::Dormant | Settled::Archived | Settled::Nothing => None,
+        };
         let standing = match outcome.result {
             Settled::Decided(Summary { open: Some(open), .. }) => Standing::Open(open),
             Settled::Nothing if outcome.seen != Seen::Ended => Standing::NotSaid,
             Settled::Decided(_) | Settled::Dormant | Settled::Archived | Settled::Nothing => Standing::Over,
         };
-        Ok(LookOutcome { requeue, seen: outcome.seen, standing, above: outcome.above })
+        Ok(LookOutcome { requeue, seen: outcome.seen, standing, above: outcome.above, ended })
     }
 
     async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {

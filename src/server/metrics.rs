@@ -5,9 +5,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use serde::Serialize;
+
 use super::storage::Counts;
 use crate::github::{Github, STATUSES, WorkClass};
-use loopgate_core::Timestamp;
+use loopgate_core::{Timestamp, metrics::RunLine, state::VerificationResult};
 
 /// A number that only grows, or a gauge that is set.
 #[derive(Debug, Default)]
@@ -27,48 +29,20 @@ impl Count {
     }
 }
 
-/// What came of a delivery; the label `result`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Received {
-    Accepted,
-    Duplicate,
-    Irrelevant,
-    Ping,
-    BadSignature,
-    BadRequest,
-    TooLarge,
-    WrongType,
-    Timeout,
-    Unavailable,
-}
-
-impl Received {
-    const ALL: [Self; 10] = [
-        Self::Accepted,
-        Self::Duplicate,
-        Self::Irrelevant,
-        Self::Ping,
-        Self::BadSignature,
-        Self::BadRequest,
-        Self::TooLarge,
-        Self::WrongType,
-        Self::Timeout,
-        Self::Unavailable,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Duplicate => "duplicate",
-            Self::Irrelevant => "irrelevant",
-            Self::Ping => "ping",
-            Self::BadSignature => "bad_signature",
-            Self::BadRequest => "bad_request",
-            Self::TooLarge => "too_large",
-            Self::WrongType => "wrong_type",
-            Self::Timeout => "timeout",
-            Self::Unavailable => "unavailable",
-        }
+loopgate_core::words! {
+    /// What came of a delivery; the label `result`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub(super) enum Received {
+        Accepted = "accepted",
+        Duplicate = "duplicate",
+        Irrelevant = "irrelevant",
+        Ping = "ping",
+        BadSignature = "bad_signature",
+        BadRequest = "bad_request",
+        TooLarge = "too_large",
+        WrongType = "wrong_type",
+        Timeout = "timeout",
+        Unavailable = "unavailable",
     }
 }
 
@@ -91,6 +65,44 @@ pub(super) struct Metrics {
     pub resyncs: Count,
     /// Looks that a resync asked for.
     pub resynced: Count,
+    pub runs: Runs,
+}
+
+/// Seconds until a run passed, of the histogram's buckets.
+const GREEN_WITHIN: [u64; 5] = [300, 900, 3_600, 14_400, 86_400];
+
+/// Counters over the runs that ended in this process.
+const OF_RUNS: [(&str, &str); 7] = [
+    ("loopgate_runs_ended_total", "Runs that ended."),
+    ("loopgate_runs_with_attempt_total", "Of these, runs with an attempt."),
+    ("loopgate_runs_first_passed_total", "Of these, runs whose first attempt passed."),
+    ("loopgate_runs_escalated_total", "Runs that ended and called a human."),
+    ("loopgate_run_attempts_total", "Attempts of runs that ended."),
+    ("loopgate_run_retries_total", "Attempts after one that failed."),
+    ("loopgate_run_retries_told_total", "Of these, told what mended the error before."),
+];
+
+/// What the runs that ended in this process came to.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    counts: [Count; OF_RUNS.len()],
+    /// By [`GREEN_WITHIN`], then all.
+    green: [Count; GREEN_WITHIN.len() + 1],
+    seconds_to_green: Count,
+}
+
+impl Runs {
+    pub fn add(&self, line: &RunLine) {
+        let first_passed = line.first_result == Some(VerificationResult::Pass);
+        let told = line.memory.as_ref().map_or(0, |memory| memory.carried);
+        let ended = [1, line.first_result.is_some().into(), first_passed.into(), line.escalated().into()];
+        let attempts = [line.attempts, line.retries, told].map(u64::from);
+        self.counts.iter().zip(ended.into_iter().chain(attempts)).for_each(|(count, more)| count.add(more));
+        let Some(seconds) = line.seconds_to_green else { return };
+        self.seconds_to_green.add(seconds);
+        let within = GREEN_WITHIN.iter().map(|within| u64::from(seconds <= *within)).chain([1]);
+        self.green.iter().zip(within).for_each(|(count, more)| count.add(more));
+    }
 }
 
 impl Metrics {
@@ -117,45 +129,50 @@ impl Metrics {
         let samples: Vec<_> =
             labels.iter().zip(&self.deliveries).map(|(label, count)| (label.as_str(), count.get())).collect();
         family("loopgate_deliveries_total", "counter", "Webhook deliveries by what came of them.", &samples);
-        let unknown = self.unknown_events.get();
-        family("loopgate_unknown_events_total", "counter", "Deliveries of events not handled.", &[("", unknown)]);
         let commits =
             [("{result=\"done\"}", self.inbox_commits.get()), ("{result=\"failed\"}", self.inbox_failures.get())];
         family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", &commits);
-        family("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", &[("", backlog)]);
-        family("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", &[("", oldest)]);
         let classes = WorkClass::ALL.map(|class| format!("{{class=\"{}\"}}", class.as_str()));
         let of_classes = |values: [u64; WorkClass::ALL.len()]| -> Vec<_> {
             classes.iter().map(String::as_str).zip(values).collect()
         };
         let ages = of_classes(by_class.map(age));
         family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", &ages);
-        family(
-            "loopgate_queue_depth",
-            "gauge",
-            "Targets in memory waiting for their turn.",
-            &[("", self.queued.get())],
-        );
-        family("loopgate_running", "gauge", "Jobs running now.", &[("", self.running.get())]);
         let reconciles = [
             ("{result=\"done\"}", self.reconciles_done.get()),
             ("{result=\"failed\"}", self.reconciles_failed.get()),
             ("{result=\"waiting\"}", self.reconciles_waiting.get()),
         ];
         family("loopgate_reconciles_total", "counter", "Reconciles of pull requests.", &reconciles);
-        family(
-            "loopgate_resolved_total",
-            "counter",
-            "Targets resolved to pull requests.",
-            &[("", self.resolved.get())],
-        );
-        let redelivered = self.redelivered.get();
-        family("loopgate_redeliveries_total", "counter", "Failed deliveries asked for again.", &[("", redelivered)]);
-        family("loopgate_resyncs_total", "counter", "Times that all lists were read.", &[("", self.resyncs.get())]);
-        let resynced = self.resynced.get();
-        family("loopgate_resynced_total", "counter", "Looks that a resync asked for.", &[("", resynced)]);
-        family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
-        family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
+        for (name, kind, help, value) in [
+            (
+                "loopgate_unknown_events_total",
+                "counter",
+                "Deliveries of events not handled.",
+                self.unknown_events.get(),
+            ),
+            ("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", backlog),
+            ("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", oldest),
+            ("loopgate_queue_depth", "gauge", "Targets in memory waiting for their turn.", self.queued.get()),
+            ("loopgate_running", "gauge", "Jobs running now.", self.running.get()),
+            ("loopgate_resolved_total", "counter", "Targets resolved to pull requests.", self.resolved.get()),
+            ("loopgate_redeliveries_total", "counter", "Failed deliveries asked for again.", self.redelivered.get()),
+            ("loopgate_resyncs_total", "counter", "Times that all lists were read.", self.resyncs.get()),
+            ("loopgate_resynced_total", "counter", "Looks that a resync asked for.", self.resynced.get()),
+            ("loopgate_given_up_total", "counter", "Targets given up after ten failures.", self.dead.get()),
+            ("loopgate_dead_letters", "gauge", "Dead letters now.", dead_letters),
+        ] {
+            family(name, kind, help, &[("", value)]);
+        }
+        for ((name, help), count) in OF_RUNS.iter().zip(&self.runs.counts) {
+            family(name, "counter", help, &[("", count.get())]);
+        }
+        let within = GREEN_WITHIN.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
+        let within: Vec<String> = within.map(|within| format!("_bucket{{le=\"{within}\"}}")).collect();
+        let green = self.runs.green.each_ref().map(Count::get);
+        let sums = [("_sum", self.runs.seconds_to_green.get()), ("_count", green[GREEN_WITHIN.len()])];
+        let green: Vec<_> = within.iter().map(String::as_str).zip(green).chain(sums).collect();
+        family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", &green);
         let labels = STATUSES.map(|status| format!("{{status=\"{status}\"}}"));
         let answers: Vec<_> =
             labels.iter().map(String::as_str).zip(github.into_iter().flat_map(Github::answers)).collect();
@@ -199,5 +216,42 @@ mod tests {
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");
         assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
+    }
+
+    #[test]
+    fn runs_that_end_are_counted() {
+        let metrics = Metrics::default();
+        let line = |seconds: u64, passes: &str| {
+            let line = serde_json::json!({
+                "schema": "", "run_id": "", "author": "person", "started_at": "2026-11-21T10:00:00Z", "attempts": 2,
+                "retries": 1, "first_result": passes, "seconds_to_green": seconds,
+                "memory": { "carried": 1, "withheld": 0 }, "calls": { "same_error": 1 },
+            });
+            serde_json::from_value::<RunLine>(line).unwrap()
+        };
+        metrics.runs.add(&line(900, "pass"));
+        metrics.runs.add(&line(100_000, "fail"));
+        let text = metrics.text(Counts::default(), None, Timestamp::UNIX_EPOCH);
+        let runs: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("loopgate_run_") || line.starts_with("loopgate_runs_"))
+            .collect();
+        insta::assert_snapshot!(runs.join("\n"), @r#"
+        loopgate_runs_ended_total 2
+        loopgate_runs_with_attempt_total 2
+        loopgate_runs_first_passed_total 1
+        loopgate_runs_escalated_total 2
+        loopgate_run_attempts_total 4
+        loopgate_run_retries_total 2
+        loopgate_run_retries_told_total 2
+        loopgate_run_green_seconds_bucket{le="300"} 0
+        loopgate_run_green_seconds_bucket{le="900"} 1
+        loopgate_run_green_seconds_bucket{le="3600"} 1
+        loopgate_run_green_seconds_bucket{le="14400"} 1
+        loopgate_run_green_seconds_bucket{le="86400"} 1
+        loopgate_run_green_seconds_bucket{le="+Inf"} 2
+        loopgate_run_green_seconds_sum 100900
+        loopgate_run_green_seconds_count 2
+        "#);
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     github::{Failed, Seen, webhook::Target},
     render::OpenLoop,
 };
-use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
+use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, metrics::RunLine, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
 /// and calling once too often changes nothing.
@@ -34,12 +34,14 @@ pub struct LookOutcome {
     pub standing: Standing,
     /// The next layer of its stack, to be looked at now.
     pub above: Option<PrNumber>,
+    /// What the run came to, if it ended now.
+    pub ended: Option<Box<RunLine>>,
 }
 
 impl From<Requeue> for LookOutcome {
     /// A look that saw nothing to compare later lists with.
     fn from(requeue: Requeue) -> Self {
-        Self { requeue, seen: Seen::Nothing, standing: Standing::NotSaid, above: None }
+        Self { requeue, seen: Seen::Nothing, standing: Standing::NotSaid, above: None, ended: None }
     }
 }
 

@@ -381,6 +381,9 @@ impl<R: Reconciler> Shared<R> {
         if let Some(job) = job_of(key, loaded) {
             let outcome = caught(self.reconciler.reconcile(job)).await?;
             self.metrics.reconciles_done.add(1);
+            if let Some(line) = &outcome.ended {
+                self.metrics.runs.add(line);
+            }
             tracing::info!(again = outcome.requeue.at().map(tracing::field::display), "reconciled");
             return Ok(WorkEnd::Done(outcome));
         }

@@ -117,6 +117,10 @@ mod played {
     on_both_worlds! {
         memory:
         what_mended_a_failure_is_told_until_its_place_is_gone,
+        writers_at_once_lose_no_line,
+        what_failed_often_is_told_before_anything_fails,
+        a_proposed_configuration_is_tried_on_earlier_runs,
+        where_it_is_withheld_nothing_is_told_and_what_comes_of_it_is_counted,
     }
     on_both_worlds! {
         people:

@@ -1,9 +1,13 @@
 //! What failed before, and what mended it, over several pull requests.
 
 use chrono::TimeDelta;
-use loopgate_simulator::Pr;
+use http::{Method, StatusCode};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Harm, Pr, PullSpec, RequestFault};
+use serde_json::{Value, json};
 
 use crate::world::{
+    Look,
     Report::{Fails, Passes},
     World,
 };
@@ -21,26 +25,43 @@ gates: { security: off, deploy: off }
 const BROKEN: &str = "// Time.\npub fn seconds(hours: u64) -> u64 {\n    let minutes = hours * 60;\n    minutes\n}\n\n\
                       pub fn days(hours: u64) -> u64 {\n    hours / 24\n}\n";
 
+/// A repository with this configuration.
+async fn clock(world: &World, configuration: &str) -> RepoName {
+    let repo = world.repository("clock", &[("src/lib.rs", "// Time.\n")]);
+    world.person("olga").pushes_to(&repo, "main", &[(CONFIGURATION, configuration)]).await;
+    repo
+}
+
+fn fixed() -> String {
+    BROKEN.replace("    minutes\n", "    minutes * 60\n")
+}
+
+/// What failed is mended, and in the memory two minutes later.
+async fn mends(world: &World, who: &str, pr: &Pr, told: impl Fn(&Look) -> bool) -> Look {
+    world.person(who).pushes(pr, &[("src/lib.rs", &fixed())]).await;
+    world.ci_reports(pr, &[Passes("ci / build"), Passes("ci / test")]).await;
+    world.after(TimeDelta::minutes(2), pr, "the learning", told).await
+}
+
+fn is_recorded(look: &Look) -> bool {
+    look.status().contains("learnings recorded")
+}
+
 async fn fails(world: &World, pr: &Pr) {
     let failure = Fails { check: "ci / test", path: "src/lib.rs", line: 4, message: "expected 3600, got 60" };
     world.ci_reports(pr, &[Passes("ci / build"), failure]).await;
 }
 
 pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World) {
-    let repo = world.repository("clock", &[("src/lib.rs", "// Time.\n")]);
-    world.person("olga").pushes_to(&repo, "main", &[(CONFIGURATION, CHECKS)]).await;
+    let repo = clock(&world, CHECKS).await;
     let alice = world.person("alice");
-    let fixed = BROKEN.replace("    minutes\n", "    minutes * 60\n");
 
     // The first time nobody knows anything.
     let first = alice.opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
     fails(&world, &first).await;
     assert!(!world.look(&first).status().contains("**Before:**"), "{}", world.look(&first).status());
-    alice.pushes(&first, &[("src/lib.rs", &fixed)]).await;
-    world.ci_reports(&first, &[Passes("ci / build"), Passes("ci / test")]).await;
     // Written at most once a minute; then the status says so.
-    let told = |look: &crate::world::Look| look.status().contains("learnings recorded");
-    let look = world.after(TimeDelta::minutes(2), &first, "the learning", told).await;
+    let look = mends(&world, "alice", &first, is_recorded).await;
     assert!(look.status().contains("1 fix remembered"), "{}", look.status());
     let mended = world.head(&first);
     world.person("olga").merges(&first).await;
@@ -75,4 +96,129 @@ pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World)
     let status = world.look(&third).status().to_owned();
     assert!(status.contains("stale: its place has been rewritten since"), "{status}");
     assert!(!status.contains(short) && !status.contains("minutes * 60"), "{status}");
+}
+
+/// Two servers hear of three pull requests that fail in one moment.
+pub async fn writers_at_once_lose_no_line(world: World) {
+    let world = world.with_a_server().await;
+    let repo = clock(&world, CHECKS).await;
+    let mut pulls = Vec::new();
+    for who in ["alice", "bob", "alice"] {
+        pulls.push(world.person(who).opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await);
+    }
+    futures::future::join_all(pulls.iter().map(|pr| fails(&world, pr))).await;
+    let seen = |cards: &Value| cards["recurring"][0]["occurrences"].as_u64();
+    world.after(TimeDelta::minutes(2), &pulls[0], "three lines", |_| seen(&world.cards(&repo)) == Some(3)).await;
+    let cards = world.cards(&repo);
+    assert_eq!((cards["recurring"].as_array().map(Vec::len), seen(&cards)), (Some(1), Some(3)), "{cards}");
+    let week = format!("refs/loopgate/memory/{}", cards["weeks"][0].as_str().expect("a week"));
+    for pr in &pulls {
+        let run = world.state(pr)["runId"].as_str().expect("a run").to_owned();
+        let lines = world.kept(&repo, &week, &format!("failures/{run}.jsonl")).expect("its lines");
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+    }
+}
+
+pub async fn what_failed_often_is_told_before_anything_fails(world: World) {
+    let repo = clock(&world, CHECKS).await;
+    for who in ["alice", "bob"] {
+        let pr = world.person(who).opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
+        assert!(!world.look(&pr).status().contains("Failed before"), "{}", world.look(&pr).status());
+        fails(&world, &pr).await;
+        mends(&world, who, &pr, is_recorded).await;
+        world.person(who).closes(&pr).await;
+    }
+    let third = world.person("alice").opens(&repo, "feat: hours", &[("src/lib.rs", BROKEN)]).await;
+    let status = world.look(&third).status().to_owned();
+    assert!(status.contains("**Failed before in these files**") && status.contains("`src/lib.rs:4`"), "{status}");
+    // Then each failure has what is known of it.
+    fails(&world, &third).await;
+    let status = world.look(&third).status().to_owned();
+    assert!(!status.contains("Failed before in these files") && status.contains("seen twice before"), "{status}");
+    let elsewhere = world.person("bob").opens(&repo, "docs: clocks", &[("docs/clocks.md", "Clocks.\n")]).await;
+    assert!(!world.look(&elsewhere).status().contains("Failed before"), "{}", world.look(&elsewhere).status());
+}
+
+pub async fn a_proposed_configuration_is_tried_on_earlier_runs(world: World) {
+    let repo = clock(&world, CHECKS).await;
+    let first = world.person("alice").opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
+    fails(&world, &first).await;
+    assert!(!world.look(&first).status().contains("**What if:**"));
+    let gates =
+        "gates: { security: off, deploy: off, time: { when: { paths: [\"src/**\"] }, approvers: { users: [carol] } } }";
+    let stricter = CHECKS.replace("gates: { security: off, deploy: off }", gates);
+    let second = world.person("bob").opens(&repo, "ci: who looks at time", &[(CONFIGURATION, &stricter)]).await;
+    let status = world.look(&second).status().to_owned();
+    let told = status.lines().find(|line| line.starts_with("**What if:**")).unwrap_or_else(|| panic!("{status}"));
+    assert!(told.contains("under this file: gate `time`: 1 more"), "{told}");
+    // Another version of it is tried anew.
+    world.person("bob").pushes(&second, &[(CONFIGURATION, &stricter.replace("src/**", "docs/**"))]).await;
+    assert!(world.look(&second).status().contains("the same gates open"), "{}", world.look(&second).status());
+}
+
+pub async fn where_it_is_withheld_nothing_is_told_and_what_comes_of_it_is_counted(world: World) {
+    let repo = clock(&world, &format!("{CHECKS}memory: {{ holdout: 1 }}\n")).await;
+    let first = world.person("alice").opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
+    fails(&world, &first).await;
+    mends(&world, "alice", &first, is_recorded).await;
+    let second = world.person("bob").opens(&repo, "feat: minutes", &[("src/lib.rs", BROKEN)]).await;
+    fails(&world, &second).await;
+    let status = world.look(&second).status().to_owned();
+    assert!(!status.contains("**Before:**") && !status.contains("\"memory\": [\n"), "{status}");
+    assert_eq!(world.state(&second)["attempts"][0]["memoryMatches"][0]["outcome"], "withheld");
+    mends(&world, "bob", &second, is_recorded).await;
+    assert_eq!(world.cards(&repo)["trial"]["withheld"], json!({ "retries": 1, "gone": 1 }));
+}
+
+/// What a fork brings is remembered, and is advice once somebody with write has merged it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_teaches_once_it_is_merged() {
+    let world = World::simulated().await;
+    let repo = clock(&world, CHECKS).await;
+    let spec = PullSpec::new("feat: seconds").from_fork().file("src/lib.rs", BROKEN);
+    let fork = world.simulator().user("mallory").open_pull_request(&repo, spec).expect("a pull request");
+    world.settle().await;
+    fails(&world, &fork).await;
+    let look = mends(&world, "mallory", &fork, is_recorded).await;
+    assert!(look.status().contains("no fix that could be remembered"), "{}", look.status());
+    let failing = async |who: &str| {
+        let pr = world.person(who).opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
+        fails(&world, &pr).await;
+        world.look(&pr).status().to_owned()
+    };
+    let before = failing("alice").await;
+    assert!(before.contains("no change is known that mended it"), "{before}");
+    world.person("olga").merges(&fork).await;
+    world.wait(TimeDelta::minutes(2));
+    let other = world.person("bob").opens(&repo, "docs: clocks", &[("docs/clocks.md", "Clocks.\n")]).await;
+    fails(&world, &other).await;
+    assert_eq!(world.cards(&repo)["cards"].as_array().map(Vec::len), Some(1), "{}", world.cards(&repo));
+    let after = failing("bob").await;
+    assert!(after.contains("mended it: “"), "{after}");
+}
+
+/// Verdicts do not wait for the memory, nor do they fail with it; and it is tried again later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_write_costs_nothing_but_the_memory() {
+    let world = World::simulated().await;
+    let repo = clock(&world, CHECKS).await;
+    let first = world.person("alice").opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
+    fails(&world, &first).await;
+    let occurrences = || world.cards(&repo)["recurring"][0]["occurrences"].as_u64();
+    assert_eq!(occurrences(), Some(1));
+    let refused = RequestFault::on("/git/refs/loopgate/memory/", Harm::status(StatusCode::FORBIDDEN));
+    world.simulator().add_fault(refused.expect("a pattern").method(Method::PATCH));
+    for change in ["minutes + 1", "minutes + 2"] {
+        let text = BROKEN.replace("    minutes\n", &format!("    {change}\n"));
+        world.person("alice").pushes(&first, &[("src/lib.rs", &text)]).await;
+        fails(&world, &first).await;
+        let ended = world.look(&first).concluded("loopgate / verify").map(str::to_owned);
+        assert!(ended.as_deref().is_some_and(|end| end != "success"), "{ended:?}");
+    }
+    assert_eq!(occurrences(), Some(1));
+    world.simulator().heal();
+    world.wait(TimeDelta::minutes(61));
+    let second = world.person("bob").opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
+    fails(&world, &second).await;
+    world.after(TimeDelta::minutes(2), &second, "the line", |_| occurrences() > Some(1)).await;
 }

@@ -15,6 +15,9 @@ use loopgate_simulator::{Clock, Config, Simulator};
 /// Between two things that people do, this much time passes in the story.
 const PACE: TimeDelta = TimeDelta::minutes(7);
 
+/// Whoever writes the second pull request.
+pub(super) const AGENT: &str = "mender-agent";
+
 /// Everything that runs during the demo.
 pub(super) struct DemoWorld {
     pub github: Simulator,
@@ -50,6 +53,8 @@ impl DemoWorld {
         let repo = github.create_repo("acme/widgets", super::story::REPOSITORY)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;
         github.admin().grant_team(&team, &repo, loopgate_simulator::Role::Write)?;
+        github.admin().add_user(AGENT)?;
+        github.admin().add_collaborator(&repo, AGENT, loopgate_simulator::Role::Write)?;
 
         let data = std::env::temp_dir().join(format!("loopgate-demo-{}", std::process::id()));
         let config = ServerConfig::from_env(|name| setting(name, &github, &data))?;

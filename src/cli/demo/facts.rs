@@ -26,6 +26,8 @@ pub(super) struct Facts {
     stage: Option<Stage>,
     attempts: Vec<AttemptFact>,
     escalations: usize,
+    disputes: usize,
+    memory_matches: usize,
     gates: BTreeMap<GateName, GateFact>,
     labels_seen: BTreeSet<String>,
     check_runs: BTreeMap<String, String>,
@@ -102,6 +104,8 @@ pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration)
             })
             .collect(),
         escalations: escalations(&pull),
+        disputes: state.as_ref().map_or(0, |state| state.disputes.len()),
+        memory_matches: played.memory_matches,
         gates: state
             .iter()
             .flat_map(|state| &state.gates)

@@ -9,23 +9,29 @@ mod facts;
 mod narrator;
 mod story;
 
-use std::time::Instant;
+use std::{io::IsTerminal, time::Instant};
 
 use clap::Args;
 
 use super::{CliError, CommandResult, exit, output, output::Format, runtime};
-use narrator::Narrator;
+use narrator::{Narrator, Pace};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The story: a failing test, feedback, the same error again, a fix that breaks another test, a human is called,
-/loop resume, a push that passes but touches src/auth, the security gate, an outsider who says it is approved,
-an approver who does, the merge.
+The story: an agent's pull request fails as an earlier one did, and is told what mended that; the same error again,
+a fix that breaks another test, a human is called, /loop resume, a test removed to make it pass, a disputed test,
+a push that passes but touches src/auth, the security gate, an outsider who says it is approved, an approver who
+does, the merge.
 
 Examples:
-  loopgate demo               watch it
+  loopgate demo               watch it, in under a minute
+  loopgate demo --fast        all at once
   loopgate demo --json        only what came of it, for scripts")]
 pub struct Arguments {
+    /// Tell it without pauses [default: where nobody watches on a terminal]
+    #[arg(long)]
+    fast: bool,
+
     /// Print only the final facts, as JSON
     #[arg(long)]
     json: bool,
@@ -57,7 +63,9 @@ enum DemoError {
 /// Plays the story. The exit code is 0 only if it ended as it is told.
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let json = arguments.json || format == Format::Json;
-    let narrator = if json { Narrator::silent() } else { Narrator::to_terminal() };
+    let is_watched = std::io::stdout().is_terminal() && !arguments.fast;
+    let pace = if is_watched { Pace::Reader } else { Pace::AtOnce };
+    let narrator = if json { Narrator::silent() } else { Narrator::to_terminal(pace) };
     let started = Instant::now();
     let played = runtime()?.block_on(async {
         let demo_world = demo_world::DemoWorld::open().await?;

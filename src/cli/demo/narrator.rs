@@ -1,20 +1,38 @@
 //! Tells the story on the terminal as somebody who looks at the pull request would see it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
-use crate::cli::output;
+use crate::{
+    cli::output,
+    render::{self, Colour},
+};
 use loopgate_simulator::{CommentView, PullView};
 
 /// Tells what people do and what they see.
 pub(super) struct Narrator {
+    /// None for a story that is not told.
     style: Option<Style>,
+    acts: std::cell::Cell<usize>,
     seen: Seen,
 }
 
 #[derive(Clone, Copy)]
 struct Style {
-    colours: bool,
+    colour: Colour,
+    pace: Pace,
 }
+
+/// How fast the story is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// As a person reads.
+    Reader,
+    AtOnce,
+}
+
+/// The pauses before a line and before an act: the whole story stays under a minute.
+const LINE: Duration = Duration::from_millis(60);
+const ACT: Duration = Duration::from_millis(1_600);
 
 /// What was told of the pull request already.
 #[derive(Default)]
@@ -25,20 +43,25 @@ struct Seen {
     comments: BTreeSet<u64>,
     reactions: BTreeSet<(u64, String)>,
     verdict: String,
+    /// Lines of what people read.
+    lines: BTreeSet<String>,
 }
 
 impl Narrator {
     pub fn silent() -> Self {
-        Self { style: None, seen: Seen::default() }
+        Self { style: None, acts: Default::default(), seen: Seen::default() }
     }
 
-    pub fn to_terminal() -> Self {
-        Self { style: Some(Style { colours: output::colours_on(&std::io::stdout()) }), seen: Seen::default() }
+    pub fn to_terminal(pace: Pace) -> Self {
+        let style = Style { colour: output::colour(), pace };
+        Self { style: Some(style), ..Self::silent() }
     }
 
     /// The beginning of an act.
-    pub fn act(&self, number: usize, title: &str) {
-        self.print(&format!("\n{}", self.paint("1", &format!("{number}. {title}"))));
+    pub fn act(&self, title: &str) {
+        self.acts.update(|act| act + 1);
+        self.pause(ACT);
+        self.print(&format!("\n{}", self.paint("1", &format!("{}. {title}", self.acts.get()))));
     }
 
     /// Somebody does something.
@@ -121,12 +144,17 @@ impl Narrator {
         }
     }
 
-    /// A whole text, indented; what is meant for programs is left to them.
-    pub fn reads(&self, title: &str, text: &str) {
+    /// What is new in a text, as a terminal shows it.
+    pub fn reads(&mut self, title: &str, text: &str) {
         self.print(&format!("   {}", self.paint("2", title)));
-        let text = text.split("<details>\n<summary>For agents").next().unwrap_or(text);
-        for line in text.trim_end().lines().filter(|line| !line.starts_with("<!--")) {
-            self.print(&format!("   {} {line}", self.paint("2", "│")));
+        let mut was_empty = true;
+        for line in render::plain(&render::folded(text)).lines() {
+            let is_empty = line.trim().is_empty();
+            let is_new = is_empty || self.seen.lines.insert(line.to_owned());
+            if is_new && !(is_empty && was_empty) {
+                self.print(&format!("   {} {line}", self.paint("2", "│")));
+                was_empty = is_empty;
+            }
         }
     }
 
@@ -140,14 +168,22 @@ impl Narrator {
 
     fn paint(&self, code: &str, text: &str) -> String {
         match self.style {
-            Some(Style { colours: true }) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Some(Style { colour: Colour::On, .. }) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             _ => text.to_owned(),
         }
     }
 
     fn print(&self, line: &str) {
         if self.style.is_some() {
+            self.pause(LINE);
             output::line(line);
+        }
+    }
+
+    /// Nothing else runs meanwhile that could be kept waiting: the story is told between its events.
+    fn pause(&self, pause: Duration) {
+        if self.style.is_some_and(|style| style.pace == Pace::Reader) {
+            std::thread::sleep(pause);
         }
     }
 }

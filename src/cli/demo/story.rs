@@ -3,19 +3,19 @@
 use super::{
     DemoError,
     ci::{self, Failing, Test},
-    demo_world::DemoWorld,
+    demo_world::{AGENT, DemoWorld},
     narrator::Narrator,
 };
+use crate::render::STATUS_MARKER;
 use loopgate_simulator::{Pr, PullSpec, PullView};
 
 /// The repository at the beginning.
 pub(super) const REPOSITORY: &[(&str, &str)] = &[
     (".github/loopgate.yml", CONFIGURATION),
     (".github/workflows/ci.yml", "name: CI\non: pull_request\n"),
-    ("tests/all.rs", "// The tests.\n"),
     ("Cargo.toml", "[package]\nname = \"widgets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n"),
-    ("src/lib.rs", "pub mod lifetime;\n"),
-    ("src/lifetime.rs", "pub fn lifetime() -> u64 {\n    0\n}\n"),
+    ("src/lib.rs", "mod lifetime;\n"),
+    ("src/lifetime.rs", "//! How long a widget lasts.\n"),
 ];
 
 const CONFIGURATION: &str = "\
@@ -33,9 +33,12 @@ gates:
 
 /// The story as it was played.
 pub(super) struct Played {
+    /// The agent's pull request.
     pub pr: Pr,
     /// Every label that was ever on the pull request.
     pub labels_seen: std::collections::BTreeSet<String>,
+    /// How often a fix of another pull request was told.
+    pub memory_matches: usize,
     /// What did not happen as it is told.
     pub surprises: Vec<String>,
 }
@@ -44,14 +47,23 @@ struct DemoRun<'a> {
     demo_world: &'a DemoWorld,
     narrator: Narrator,
     played: Played,
+    /// Who pushes.
+    author: &'static str,
 }
 
-const LIFETIME: &str = "lifetime::tests::lasts_an_hour";
+const HOUR: &str = "lifetime::tests::lasts_an_hour";
 const RENEWAL: &str = "lifetime::tests::renewal_keeps_the_user";
-const EXPIRED: &str = "lifetime::tests::an_expired_one_is_refused";
+const REMAINING: &str = "lifetime::tests::none_is_left_after_an_hour";
 
+const WRONG_UNIT: Failing = Failing { file: SOURCE, line: 17, left: "60", right: "3600" };
+const LOST_USER: Failing = Failing { file: SOURCE, line: 22, left: "None", right: "Some(\"alice\")" };
+const OFF_BY_ONE: Failing = Failing { file: SOURCE, line: 27, left: "0", right: "1" };
+
+const SOURCE: &str = "src/lifetime.rs";
+
+/// The tests of the suite, of which these fail.
 fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
-    [LIFETIME, RENEWAL, EXPIRED]
+    [HOUR, RENEWAL, REMAINING]
         .into_iter()
         .map(|name| {
             let failure = failing.iter().find(|(test, _)| *test == name).map(|(_, failure)| Failing { ..*failure });
@@ -60,74 +72,98 @@ fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
         .collect()
 }
 
-const WRONG_UNIT: Failing = Failing { file: "src/lifetime.rs", line: 21, left: "60", right: "3600" };
-const LOST_USER: Failing = Failing { file: "src/lifetime.rs", line: 30, left: "None", right: "Some(\"alice\")" };
-
 /// Plays all acts.
 pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
     narrator
-        .says("A GitHub on this machine's loopback, the real Loopgate server in front of it, and one pull request.");
-    narrator.act(1, "A pull request is opened, and a test fails");
-    narrator.does("alice", "opens “feat: let widgets last an hour”");
-    let spec = PullSpec::new("feat: let widgets last an hour")
-        .body("Widgets end after an hour.\n\nCloses #7")
-        .branch("alice/lifetime")
-        .file("src/lifetime.rs", lifetime("60", "user"))
-        .file("tests/lifetime.rs", "// The tests of the lifetime.\n");
-    let pr = demo_world.github.user("alice").open_pull_request(&demo_world.repo, spec)?;
-    let played = Played { pr, labels_seen: Default::default(), surprises: Vec::new() };
-    let mut stage = DemoRun { demo_world, narrator, played };
+        .says("A GitHub on this machine's loopback, the real Loopgate server in front of it, and two pull requests.");
+    narrator.act("Yesterday: alice's pull request fails, and she mends it");
+    narrator.does("alice", "opens “feat: widgets last an hour”");
+    let spec = |title: &str, branch: &str, seconds: &str| {
+        let lifetime = lifetime(seconds, "user", "1");
+        PullSpec::new(title).body("Widgets end after an hour.\n\nCloses #7").branch(branch).file(SOURCE, lifetime)
+    };
+    let opened = spec("feat: widgets last an hour", "alice/lifetime", "60");
+    let pr = demo_world.github.user("alice").open_pull_request(&demo_world.repo, opened)?;
+    let played = Played { pr, labels_seen: Default::default(), memory_matches: 0, surprises: Vec::new() };
+    let mut stage = DemoRun { demo_world, narrator, played, author: "alice" };
     stage.settle().await?;
-    stage.ci(&tests(&[(LIFETIME, WRONG_UNIT)])).await?;
-    stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
-    let pull = stage.pull()?;
-    if let Some(status) = pull.comments.iter().find(|comment| comment.body.starts_with(crate::render::STATUS_MARKER)) {
-        stage.narrator.reads("The status comment, as alice reads it:", &status.body);
-    }
+    stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
+    stage.push(&lifetime("60 * 60", "user", "1"), "fix: an hour has 3600 seconds").await?;
+    stage.ci(&tests(&[])).await?;
+    stage.expect("alice's pull request is ready", |pull| pull.has_label("loop:passed"))?;
+    stage.merge().await?;
 
-    stage.narrator.act(2, "The same error again");
-    stage.push("src/lifetime.rs", &lifetime("60 ", "user"), "fix: count the hour").await?;
-    stage.ci(&tests(&[(LIFETIME, WRONG_UNIT)])).await?;
+    stage.narrator.act("An agent opens a pull request that fails the same way");
+    stage.narrator.does(AGENT, "opens “feat: renewed widgets last an hour too”");
+    let opened = spec("feat: renewed widgets last an hour too", "agent/renewal", "60");
+    stage.played.pr = demo_world.github.user(AGENT).open_pull_request(&demo_world.repo, opened)?;
+    stage.played.labels_seen.clear();
+    stage.author = AGENT;
+    stage.settle().await?;
+    stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
     stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
+    let remembers = |pull: &PullView| status(pull).matches("mended it").count();
+    stage.played.memory_matches = remembers(&stage.pull()?);
+    stage.expect("alice's fix is remembered", |pull| remembers(pull) > 0)?;
+    stage.reads_status("The status comment, as the agent's owner reads it:")?;
 
-    stage.narrator.act(3, "A fix that breaks another test: a human is called");
-    stage.push("src/lifetime.rs", &lifetime("3600", "nobody"), "fix: an hour has 3600 seconds").await?;
+    stage.narrator.act("The same error again");
+    stage.push(&lifetime("61", "user", "1"), "fix: count the hour").await?;
+    stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
+    stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
+    stage.reads_status("What is new in the status comment:")?;
+
+    stage.narrator.act("A fix that breaks another test: a human is called");
+    stage.push(&lifetime("60 * 60", "nobody", "1"), "fix: an hour has 3600 seconds").await?;
     stage.ci(&tests(&[(RENEWAL, LOST_USER)])).await?;
     stage.expect("the label loop:blocked", |pull| pull.has_label("loop:blocked"))?;
     stage.expect("one escalation", |pull| escalations(pull) == 1)?;
-    let pull = stage.pull()?;
-    if let Some(report) = pull.comments.iter().find(|comment| is_escalation(&comment.body)) {
-        stage.narrator.reads("The escalation, as bob reads it:", &report.body);
-    }
+    stage.reads_last_escalation("The escalation, as bob reads it:")?;
 
-    stage.narrator.act(4, "bob looks, and lets it go on");
+    stage.narrator.act("bob looks, and lets it go on");
     stage.comment("bob", "Renewal must keep the user; the lifetime is right now.\n\n/loop resume").await?;
     stage.expect("the block is lifted", |pull| !pull.has_label("loop:blocked"))?;
 
-    stage.narrator.act(5, "A push that passes, and touches src/auth");
-    stage.push("src/auth/renewal.rs", RENEWAL_CODE, "fix: keep the user when a widget is renewed").await?;
+    stage.narrator.act("The agent cheats: the failing test is gone");
+    let cheated = lifetime("60 * 60", "nobody", "1").replace(RENEWAL_TEST, "");
+    stage.push(&cheated, "fix: all tests pass").await?;
+    stage.ci(&tests(&[]).into_iter().filter(|test| test.name != RENEWAL).collect::<Vec<_>>()).await?;
+    stage.expect("the cheat is caught", |pull| pull.has_label("loop:blocked"))?;
+    stage.reads_last_escalation("What bob is asked:")?;
+    stage.push(&lifetime("60 * 60", "user", "1"), "fix: keep the user when a widget is renewed").await?;
+    stage.comment("bob", "The test is back.\n\n/loop resume").await?;
+    stage.expect("the block is lifted", |pull| !pull.has_label("loop:blocked"))?;
+
+    stage.narrator.act("The agent disputes a test, and a person settles it");
+    stage.ci(&tests(&[(REMAINING, OFF_BY_ONE)])).await?;
+    let failure = failure(&stage.pull()?).unwrap_or_default();
+    stage.comment(AGENT, &format!("/loop dispute {failure} an hour of 3600 seconds leaves 0, not 1")).await?;
+    stage.expect("a person is called", |pull| pull.has_label("loop:blocked"))?;
+    stage.comment("olga", &format!("The test counts one too many.\n\n/loop settle {failure} code")).await?;
+    stage.expect("the loop goes on", |pull| !pull.has_label("loop:blocked"))?;
+
+    stage.narrator.act("A push that passes, and touches src/auth");
+    let files = [("src/auth/renewal.rs", RENEWAL_CODE), (SOURCE, &lifetime("60 * 60", "user", "0"))];
+    stage.pushes(&files, "fix: nothing is left after an hour").await?;
     stage.ci(&tests(&[])).await?;
     stage.expect("the security gate", |pull| pull.has_label("needs:security-review"))?;
     stage.expect("verification green", |pull| concluded(pull, "loopgate / verify") == "success")?;
+    stage.reads("The request for the gate:", |body| body.starts_with("<!-- loopgate:gate:"))?;
 
-    stage.narrator.act(6, "An outsider says it is approved");
+    stage.narrator.act("An outsider says it is approved");
     stage.comment("mallory", "security approved").await?;
     stage.expect("the gate stays closed", |pull| pull.has_label("needs:security-review"))?;
+    stage.reads_status("What is new in the status comment:")?;
 
-    stage.narrator.act(7, "The right person approves");
+    stage.narrator.act("The right person approves");
     stage.comment("bob", "Read it, the token never leaves the process.\n\nsecurity approved").await?;
     stage.expect("the gate is open", |pull| !pull.has_label("needs:security-review"))?;
     stage.expect("gates green", |pull| concluded(pull, "loopgate / gates") == "success")?;
     stage.expect("the label loop:passed", |pull| pull.has_label("loop:passed"))?;
 
-    stage.narrator.act(8, "The merge");
-    stage.narrator.does("olga", "merges");
-    demo_world.github.user("olga").merge(&stage.played.pr)?;
-    stage.settle().await?;
-    let pull = stage.pull()?;
-    if let Some(status) = pull.comments.iter().find(|comment| comment.body.starts_with(crate::render::STATUS_MARKER)) {
-        stage.narrator.reads("The status comment is the handoff now:", &status.body);
-    }
+    stage.narrator.act("The merge");
+    stage.merge().await?;
+    stage.reads_status("The status comment is the handoff now:")?;
     let reference = format!("refs/loopgate/pr/{}", stage.played.pr.number);
     if let Some(state) = demo_world.github.state_ref(&demo_world.repo, &reference)? {
         stage.narrator.says(&format!("\nWhat `git log {reference}` says, newest first:"));
@@ -136,8 +172,22 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
             stage.narrator.says(&format!("   {} {subject}", sha.short()));
         }
     }
+    stage.narrator.says(ENDING);
     Ok(stage.played)
 }
+
+/// What happened, and what to do next.
+const ENDING: &str = "
+What happened: an agent's pull request went round until it was right, and no further.
+   Its feedback named the fix that had mended the same failure in another pull request.
+   A person was called three times, each time with one question: a broken test, a removed one, a disputed one.
+   The security gate was opened by the one who may, and by nobody else.
+   All of it is in a hidden ref of the repository, beside the code.
+
+What to do next:
+   loopgate try OWNER/REPO      the same over the last pull requests of a repository of yours; it only reads
+   loopgate verify              the checks of the project in this directory, judged as on a pull request
+   loopgate setup               register the App; docs/server.md has the rest";
 
 impl DemoRun<'_> {
     fn pull(&self) -> Result<PullView, DemoError> {
@@ -159,9 +209,13 @@ impl DemoRun<'_> {
         self.settle().await
     }
 
-    async fn push(&mut self, path: &str, content: &str, message: &str) -> Result<(), DemoError> {
-        self.narrator.does("alice", &format!("pushes “{message}”"));
-        self.demo_world.github.user("alice").push(&self.played.pr, &[(path, content)], message)?;
+    async fn push(&mut self, lifetime: &str, message: &str) -> Result<(), DemoError> {
+        self.pushes(&[(SOURCE, lifetime)], message).await
+    }
+
+    async fn pushes(&mut self, files: &[(&str, &str)], message: &str) -> Result<(), DemoError> {
+        self.narrator.does(self.author, &format!("pushes “{message}”"));
+        self.demo_world.github.user(self.author).push(&self.played.pr, files, message)?;
         self.settle().await
     }
 
@@ -171,12 +225,47 @@ impl DemoRun<'_> {
         self.settle().await
     }
 
+    async fn merge(&mut self) -> Result<(), DemoError> {
+        self.narrator.does("olga", "merges");
+        self.demo_world.github.user("olga").merge(&self.played.pr)?;
+        self.settle().await
+    }
+
+    fn reads_status(&mut self, title: &str) -> Result<(), DemoError> {
+        self.reads(title, |body| body.starts_with(STATUS_MARKER))
+    }
+
+    fn reads_last_escalation(&mut self, title: &str) -> Result<(), DemoError> {
+        self.reads(title, is_escalation)
+    }
+
+    /// The newest comment of a kind, as far as it has not been read.
+    fn reads(&mut self, title: &str, is_wanted: impl Fn(&str) -> bool) -> Result<(), DemoError> {
+        let pull = self.pull()?;
+        if let Some(comment) = pull.comments.iter().rfind(|comment| is_wanted(&comment.body)) {
+            self.narrator.reads(title, &comment.body);
+        }
+        Ok(())
+    }
+
     fn expect(&mut self, what: &str, holds: impl FnOnce(&PullView) -> bool) -> Result<(), DemoError> {
         if !holds(&self.pull()?) {
             self.played.surprises.push(format!("expected {what}"));
         }
         Ok(())
     }
+}
+
+fn status(pull: &PullView) -> &str {
+    let found = pull.comments.iter().find(|comment| comment.body.starts_with(STATUS_MARKER));
+    found.map_or("", |comment| &comment.body)
+}
+
+/// The id of the first failure that the status comment tells of.
+fn failure(pull: &PullView) -> Option<String> {
+    let (_, document) = status(pull).rsplit_once("```json\n")?;
+    let document: serde_json::Value = serde_json::from_str(document.split_once("\n```")?.0).ok()?;
+    document["failures"][0]["id"].as_str().map(str::to_owned)
 }
 
 pub(super) fn is_escalation(body: &str) -> bool {
@@ -192,10 +281,41 @@ pub(super) fn concluded(pull: &PullView, name: &str) -> String {
     conclusion.map_or_else(|| "none".to_owned(), |conclusion| conclusion.as_str().to_owned())
 }
 
-fn lifetime(seconds: &str, user: &str) -> String {
+const RENEWAL_TEST: &str = "
+    #[test]
+    fn renewal_keeps_the_user() {
+        assert_eq!(renew(Some(\"alice\")), Some(\"alice\"));
+    }
+";
+
+/// The one source file of the widgets: an hour, whom a renewal keeps, what a test takes for left.
+fn lifetime(seconds: &str, user: &str, left: &str) -> String {
     format!(
-        "//! How long a widget lasts.\n\npub fn lifetime() -> u64 {{\n    {seconds}\n}}\n\n\
-         pub fn renew({user}: Option<&str>) -> Option<&str> {{\n    {user}\n}}\n"
+        "//! How long a widget lasts.
+
+pub fn lifetime() -> u64 {{
+    {seconds}
+}}
+
+pub fn renew({user}: Option<&str>) -> Option<&str> {{
+    {user}
+}}
+
+#[cfg(test)]
+mod tests {{
+    use super::*;
+
+    #[test]
+    fn lasts_an_hour() {{
+        assert_eq!(lifetime(), 3600);
+    }}
+{RENEWAL_TEST}
+    #[test]
+    fn none_is_left_after_an_hour() {{
+        assert_eq!(lifetime() - 3600, {left});
+    }}
+}}
+"
     )
 }
 

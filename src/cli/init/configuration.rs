@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::runner::{Detected, Project};
+use indexmap::IndexSet;
+
+use crate::runner::{CiJob, Detected, Project};
 use loopgate_core::{
     CheckName,
+    evidence::CheckKind,
     policy::{CheckPolicy, CheckSource, CommandCheck},
 };
 
@@ -14,8 +17,14 @@ const HEAD: &str = "\
 version: 1
 
 verify:
-  # The workflow that runs the checks. Its evidence counts, nobody else's; editing it opens the security gate.
 ";
+
+const OTHERS: &str = "    # These say nothing of the code by their names. Take the sign away from what is to count.\n";
+
+const LEFT_OUT: &str = "    #: ";
+
+const RUNS: &str =
+    "  # The workflow that runs the checks. Its evidence counts, nobody else's; editing it opens the security gate.\n";
 
 const TAIL: &str = "
 # When to try again, and when to call a person. These are the defaults.
@@ -33,9 +42,43 @@ loop:
 #: escalation: { notify: [alice] }
 ";
 
+/// The text of a configuration that follows the jobs which run on pull requests already.
+pub fn following(jobs: &[CiJob]) -> String {
+    let workflows: IndexSet<String> = jobs.iter().map(|job| quoted(&job.workflow)).collect();
+    let workflows = workflows.into_iter().collect::<Vec<_>>().join(", ");
+    let mut text = format!(
+        "{HEAD}  # The workflows that run on every pull request. Editing one opens the security gate.\n  workflows: \
+         [{workflows}]\n\n  # Their jobs, by the names of their check runs. What a job is evidence of was told \
+         by its name and commands.\n  checks:\n"
+    );
+    let mut names = IndexSet::new();
+    let tells_nothing =
+        |job: &&CiJob| job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom);
+    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) = jobs.iter().partition(tells_nothing);
+    let all = telling.into_iter().map(|job| ("    ", job)).chain(others.into_iter().map(|job| (LEFT_OUT, job)));
+    for (indent, job) in all {
+        if indent == LEFT_OUT && !text.contains(OTHERS) {
+            text.push_str(OTHERS);
+        }
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let id: String = job.id.chars().map(plain).collect();
+        let numbered = (2..).map(|nth| format!("{id}-{nth}"));
+        let mut free = std::iter::once(id.clone()).chain(numbered).filter(|name| !names.contains(name));
+        let Some(name) = free.next().and_then(|name| name.parse::<CheckName>().ok()) else { continue };
+        let _ = writeln!(
+            text,
+            "{indent}{name}: {{ kind: {}, from: {{ check: {}, app: github-actions }} }}",
+            job.kind.as_str(),
+            quoted(&job.check)
+        );
+        names.insert(name.to_string());
+    }
+    text + TAIL
+}
+
 /// The text of the configuration; `workflow` is the file that runs the checks.
 pub fn text(detected: &Detected, workflow: &str) -> String {
-    let mut text = format!("{HEAD}  workflows: [{workflow}]\n\n");
+    let mut text = format!("{HEAD}{RUNS}  workflows: [{workflow}]\n\n");
     if detected.checks.is_empty() {
         text.push_str(
             "  # No project whose usual checks are known was found. A check looks like this:\n  checks: {}\n  #: checks:\n  \

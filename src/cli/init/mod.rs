@@ -28,8 +28,10 @@ const RELAY: &str = ".github/workflows/loopgate-relay.yml";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-By default the files are for a repository that the Loopgate App looks after: the configuration, and one workflow that
-runs the checks. With --action-only there is no App: a second workflow decides and shows, a third tells it of reviews.
+By default the files are for a repository that the Loopgate App looks after. Where workflows run on every pull request
+already, that is the configuration alone, which follows their jobs; elsewhere, or with --own-workflow, it names the
+usual checks of the project, and one workflow runs them. With --action-only there is no App: a workflow decides and
+shows, another tells it of reviews.
 
 Examples:
   loopgate init --dry-run
@@ -39,6 +41,9 @@ pub struct Arguments {
     /// Write what runs Loopgate in GitHub Actions alone, without the App
     #[arg(long)]
     action_only: bool,
+    /// Run the usual checks in a workflow of Loopgate's, though others run on pull requests already
+    #[arg(long)]
+    own_workflow: bool,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
     #[arg(long, default_value = "OWNER/loopgate/action@v1", value_name = "ACTION")]
     action: ActionReference,
@@ -156,19 +161,37 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     Ok(exit::OK)
 }
 
+impl Arguments {
+    /// Whether the CI that is there is followed, and none is added.
+    fn follows(&self, detected: &Detected) -> bool {
+        !self.own_workflow && !detected.ci.is_empty()
+    }
+
+    fn needs_action(&self, detected: &Detected) -> bool {
+        self.action_only || !self.follows(detected)
+    }
+}
+
 fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<NewFile>, CliError> {
-    let text = configuration::text(detected, VERIFY);
+    let follows = arguments.follows(detected);
+    let text = if follows { configuration::following(&detected.ci) } else { configuration::text(detected, VERIFY) };
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
         CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))
     })?;
     let action = arguments.action.to_string();
-    let mut files = vec![
-        NewFile { path: CONFIGURATION, text },
-        NewFile { path: VERIFY, text: workflows::verify(root, detected, &action) },
-    ];
+    let mut files = vec![NewFile { path: CONFIGURATION, text }];
+    let mut followed: Vec<&str> = Vec::new();
+    if follows {
+        followed.extend(detected.ci.iter().map(|job| job.title.as_str()));
+        followed.dedup();
+    } else {
+        followed.push("Loopgate verify");
+        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &action) });
+    }
     if arguments.action_only {
-        files.push(NewFile { path: RECONCILE, text: workflows::reconcile(&action) });
+        followed.push("Loopgate relay");
+        files.push(NewFile { path: RECONCILE, text: workflows::reconcile(&action, &followed) });
         files.push(NewFile { path: RELAY, text: workflows::relay() });
     }
     Ok(files)
@@ -222,8 +245,8 @@ const LIMITS: [&str; 5] = [
     "Teams cannot be read nor asked for review: name approvers by user, permission or users in CODEOWNERS, or give \
      `github-token` an App token with members: read.",
     "There are no buttons on checks: use comments such as `/loop retry`.",
-    "CI in GitHub Actions is followed by the names under `workflow_run` in .github/workflows/loopgate.yml, so add yours \
-     there; CI elsewhere is looked at once an hour.",
+    "CI in GitHub Actions is followed by the names under `workflow_run` in .github/workflows/loopgate.yml, so add a new \
+     one there; CI elsewhere is looked at once an hour.",
     "Pushes, labels and reviews are noticed when the workflow `Loopgate relay` has run; where its runs wait for approval, by the schedule.",
     "Every workflow acts as the same App, so gates do not hold against people with push access: enforcing them needs \
      the Loopgate App, or an App token.",
@@ -231,11 +254,19 @@ const LIMITS: [&str; 5] = [
 
 fn next_steps(arguments: &Arguments, detected: &Detected) -> Vec<String> {
     let mut next = Vec::new();
-    if arguments.action.is_placeholder() {
+    if !arguments.needs_action(detected) {
+        next.push(
+            "Of a job that is followed Loopgate knows the outcome and the annotations. For failing tests by name, add its \
+             Action to the job that runs them (action/README.md), or run `loopgate init --own-workflow`."
+                .to_owned(),
+        );
+    } else if arguments.action.is_placeholder() {
+        let files = [(VERIFY, !arguments.follows(detected)), (RECONCILE, arguments.action_only)];
+        let files: Vec<&str> = files.into_iter().filter(|(_, is_written)| *is_written).map(|(file, _)| file).collect();
         next.push(format!(
-            "Replace OWNER in {VERIFY}{} by the account that publishes the Action, or run `loopgate init --force \
-             --action OWNER/REPO/action@REF`.",
-            if arguments.action_only { format!(" and {RECONCILE}") } else { String::new() }
+            "Replace OWNER in {} by the account that publishes the Action, or run `loopgate init --force --action \
+             OWNER/REPO/action@REF`.",
+            files.join(" and ")
         ));
     } else if !arguments.action.is_pinned() {
         next.push(format!(
@@ -243,10 +274,11 @@ fn next_steps(arguments: &Arguments, detected: &Detected) -> Vec<String> {
             arguments.action
         ));
     }
-    if detected.checks.is_empty() {
+    if detected.checks.is_empty() && !arguments.follows(detected) {
         next.push(format!("Add your checks to {CONFIGURATION}: no project whose usual checks are known was found."));
     }
-    next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate verify`."));
+    let then = if arguments.follows(detected) { "check-config --online" } else { "verify" };
+    next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate {then}`."));
     if arguments.action_only {
         next.push("Commit the files to the default branch: pull requests run what is there.".to_owned());
     } else {

@@ -109,3 +109,69 @@ fn what_comes_next_depends_on_what_was_asked() {
     assert!(pinned.contains("Install the Loopgate App"));
     assert!(!next(&["--action-only"]).contains("Install the Loopgate App"));
 }
+
+/// Workflows as projects have them.
+const CI: [(&str, &str); 5] = [
+    (
+        ".github/workflows/ci.yml",
+        "name: CI\non:\n  push: { branches: [main] }\n  pull_request:\njobs:\n  test:\n    strategy: { matrix: { os: [a, b] } }\n    \
+         steps: [{ run: cargo test }]\n  msrv:\n    name: MSRV ${{ matrix.rust }}\n    strategy: { matrix: { rust: [1.80] } }\n    \
+         steps: [{ run: cargo check }]\n  checks:\n    name: '[all] green?'\n    steps: [{ run: npm run lint && npm test }]\n  \
+         shared:\n    uses: ./.github/workflows/shared.yml\n  publish:\n    if: github.event_name == 'push'\n    steps: []\n",
+    ),
+    (
+        ".github/workflows/docs.yml",
+        "name: Docs\non: { pull_request: { paths: [docs/**] } }\njobs: { docs: { steps: [] } }\n",
+    ),
+    (".github/workflows/lint.yaml", "on: [push, pull_request]\njobs: { test: { name: Clippy, steps: [] } }\n"),
+    (
+        ".github/workflows/title.yml",
+        "on: { pull_request: { types: [opened, edited] } }\njobs: { title: { steps: [] } }\n",
+    ),
+    (".github/workflows/stale.yml", "on: { schedule: [{ cron: '1 1 * * *' }] }\njobs: { stale: { steps: [] } }\n"),
+];
+
+#[test]
+fn ci_that_is_there_is_followed_and_not_doubled() {
+    let files = made(&CI, &["--action-only"]);
+    assert_eq!(files.iter().map(|(path, _)| *path).collect::<Vec<_>>(), [CONFIGURATION, RECONCILE, RELAY]);
+    let policy = config::parse(CONFIGURATION, &files[0].1).unwrap();
+    let checks: String = files[0]
+        .1
+        .lines()
+        .filter(|line| line.contains("from:") || line.contains("workflows:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    insta::assert_snapshot!(checks, @r"
+      workflows: ['.github/workflows/ci.yml', '.github/workflows/lint.yaml']
+        test: { kind: test, from: { check: 'test (*)', app: github-actions } }
+        msrv: { kind: build, from: { check: 'MSRV *', app: github-actions } }
+        checks: { kind: test, from: { check: '?all? green?', app: github-actions } }
+        test-2: { kind: lint, from: { check: 'Clippy', app: github-actions } }
+        #: shared: { kind: custom, from: { check: 'shared / *', app: github-actions } }
+    ");
+    assert_eq!(policy.verify.checks.len(), 4);
+    assert!(
+        files[1].1.contains(r#"workflows: ["CI", ".github/workflows/lint.yaml", "Loopgate relay"]"#),
+        "{}",
+        files[1].1
+    );
+    let alone = made(&CI, &[]);
+    assert_eq!(alone.len(), 1, "an App needs nothing else");
+    assert_eq!(made(&CI, &["--own-workflow"]).len(), 2);
+}
+
+#[test]
+fn what_tests_need_is_installed_as_the_project_says() {
+    let installs = |manifest: &str| {
+        let files = [("pyproject.toml", manifest), ("tests/test_a.py", "import pytest\n")];
+        let text = made(&files, &[]).pop().unwrap().1;
+        text.lines().find_map(|line| line.trim().strip_prefix("- run: ").map(str::to_owned)).unwrap_or_default()
+    };
+    assert_eq!(
+        installs("[project]\nname = \"a\"\n[dependency-groups]\ntest = [\"pytest\", \"hypothesis\"]\n"),
+        "python -m pip install --upgrade pip && python -m pip install pytest --group test -e ."
+    );
+    let extras = "[project]\nname = \"a\"\n[project.optional-dependencies]\ntests = [\"pytest\"]\n";
+    assert_eq!(installs(extras), "python -m pip install pytest -e '.[tests]'");
+}

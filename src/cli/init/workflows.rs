@@ -32,8 +32,11 @@ pub fn verify(root: &Path, detected: &Detected, action: &str) -> String {
 }
 
 /// The workflow that decides and shows, where there is no App.
-pub fn reconcile(action: &str) -> String {
-    include_str!("templates/reconcile.yml").replace("@ACTION@", action)
+pub fn reconcile(action: &str, followed: &[&str]) -> String {
+    // A name in double quotes, as JSON has it, is one in YAML.
+    let named = |name: &str| serde_json::Value::from(name).to_string();
+    let names = followed.iter().map(|name| named(name)).collect::<Vec<_>>().join(", ");
+    include_str!("templates/reconcile.yml").replace("@ACTION@", action).replace("@FOLLOWED@", &names)
 }
 
 /// The workflow that tells the other one of reviews.
@@ -97,14 +100,28 @@ fn install(root: &Path, project: &Project) -> Vec<(String, String)> {
                     words.push(format!("-r {file}"));
                 }
             }
+            let manifest = std::fs::read_to_string(directory.join("pyproject.toml")).unwrap_or_default();
+            let manifest: toml::Table = manifest.parse().unwrap_or_default();
+            let for_tests = |lists: Option<&toml::Value>| {
+                let names = ["test", "tests", "testing", "dev"].into_iter();
+                lists
+                    .and_then(toml::Value::as_table)
+                    .and_then(|lists| names.clone().find(|name| lists.contains_key(*name)))
+            };
+            let group = for_tests(manifest.get("dependency-groups"));
+            words.extend(group.map(|group| format!("--group {group}")));
             let is_package = described.contains("[project]") || directory.join("setup.py").is_file();
             if is_package {
-                words.push("-e .".to_owned());
+                let project = manifest.get("project");
+                let extra = for_tests(project.and_then(|project| project.get("optional-dependencies")));
+                words.push(extra.map_or_else(|| "-e .".to_owned(), |extra| format!("-e '.[{extra}]'")));
             }
             if words.is_empty() {
                 Vec::new()
             } else {
-                vec![(format!("python -m pip install {}", words.join(" ")), here())]
+                // Groups are known to pip since 25.1.
+                let newer = group.map_or("", |_| "python -m pip install --upgrade pip && ");
+                vec![(format!("{newer}python -m pip install {}", words.join(" ")), here())]
             }
         }
         Ecosystem::Rust | Ecosystem::Go | Ecosystem::Maven | Ecosystem::Gradle => Vec::new(),

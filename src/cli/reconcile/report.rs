@@ -252,6 +252,7 @@ mod tests {
             problems: vec![Problem { what: "add the label loop:retry".into(), reason: "not permitted".into() }],
             unknown_rights: None,
             open: None,
+            ended: None,
         };
         let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
         let until = "2026-11-20T11:00:00Z".parse().unwrap();

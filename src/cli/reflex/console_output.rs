@@ -1,15 +1,9 @@
 //! What a running loop says: progress on standard error, results on standard output.
 
-use std::{io::IsTerminal, sync::Arc};
-
 use super::evaluate::Judged;
 use crate::{
-    cli::{
-        output::{self, Format},
-        progress,
-    },
+    cli::output::{self, Format},
     render::{self, Colour},
-    runner,
 };
 use loopgate_core::{
     reflex::{self, Alias, FixRecord, LoopStanding},
@@ -29,8 +23,7 @@ pub(super) struct ConsoleOutput {
 
 impl ConsoleOutput {
     pub fn new(format: Format) -> Self {
-        let coloured = format == Format::Human && output::colours_on(&std::io::stdout());
-        Self { format, colour: if coloured { Colour::On } else { Colour::Off } }
+        Self { format, colour: if format == Format::Human { output::colour() } else { Colour::Off } }
     }
 
     /// A result for people; where programs read standard output, it is progress.
@@ -106,17 +99,6 @@ impl ConsoleOutput {
         self.say(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
         if !fix.outside_scope.is_empty() {
             self.say(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
-        }
-    }
-
-    /// Watches the checks.
-    pub fn observer(&self) -> Arc<dyn runner::Observer> {
-        if std::env::var_os("GITHUB_ACTIONS").is_some() {
-            Arc::new(progress::Groups)
-        } else if std::io::stderr().is_terminal() {
-            Arc::new(progress::Bars::new())
-        } else {
-            Arc::new(progress::Lines)
         }
     }
 

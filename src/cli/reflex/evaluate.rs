@@ -9,7 +9,7 @@ use super::{
     local_workspace::only,
 };
 use crate::{
-    cli::{CliError, local::Shown},
+    cli::{CliError, local::Shown, progress},
     refs::{AttemptFile, Follows},
     render::{feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
@@ -128,10 +128,8 @@ impl Session<'_> {
         let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
         let plan = plan.repeating(policy.retry.external_retry.commands);
         let before = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
-        let (ran, environment) = tokio::join!(
-            runner::run(&plan, self.interrupt.clone(), self.console.observer()),
-            runner::environment(&plan)
-        );
+        let (ran, environment) =
+            tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));
         if self.interrupt.is_interrupted() {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use crate::refs::{GitObjects as _, MemoryNotes, MemoryStore};
 use loopgate_core::{
     Sha,
     deciding::{Decision, MemoryAnswers},
-    memory::{AppliedFix, CitedFile, Index, MemoryMatch, Retention},
+    memory::{AppliedFix, CitedFile, Index, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, Switch},
     reflex::{self, LoopStanding},
@@ -25,11 +25,11 @@ impl Session<'_> {
         let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));
         // What an iteration of this run found out may be meant for the next run only.
         let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
-        let matches = match questions.look_up && asks {
+        let found = match questions.look_up && asks {
             true => self.look_up(decision, snapshot, policy).await,
-            false => None,
+            false => MemoryAnswers::default(),
         };
-        decision.remember(MemoryAnswers { change, matches });
+        decision.remember(MemoryAnswers { change, ..found });
     }
 
     fn changed_since(&self, from: Sha, decision: &Decision) -> Option<(AppliedFix, Vec<ChangedFile>)> {
@@ -44,20 +44,19 @@ impl Session<'_> {
         Some((AppliedFix::of(decision.next.head_sha, &said, &files, &failing), files))
     }
 
-    async fn look_up(&self, decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Option<Vec<MemoryMatch>> {
-        let memory = self.memory(policy).load().await.ok()?;
+    async fn look_up(&self, decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> MemoryAnswers {
+        let Ok(memory) = self.memory(policy).load().await else { return MemoryAnswers::default() };
         let index = Index::of(&memory);
-        let recalled = decision.look_up(&index, snapshot, policy);
+        let asked = decision.look_up(&index, snapshot, policy);
         let mut files = BTreeMap::new();
-        for path in recalled.iter().flat_map(|found| found.cited()).collect::<BTreeSet<_>>() {
+        for path in asked.cited() {
             let read = self.workspace.repository.read_file(decision.next.head_sha, path, CITED_BYTES).await;
             if let Ok(Some(bytes)) = read {
                 files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
             }
         }
         let file = |path: &str| files.get(path).map(|text| CitedFile { blob: None, text });
-        let run = &decision.next.run_id;
-        Some(recalled.iter().flat_map(|found| found.matches(run, &policy.memory, |card| card.verify(file))).collect())
+        asked.answers(&decision.next.run_id, &policy.memory, file)
     }
 
     fn memory(&self, policy: &Policy) -> MemoryStore<'_, crate::refs::LocalRepository> {

@@ -11,7 +11,7 @@ use crate::config::{
 };
 use loopgate_core::{
     observed::CodeType,
-    policy::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
+    policy::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest, Severity},
 };
 
 /// What each type of change must reach, in percent of the changed lines.
@@ -34,6 +34,8 @@ pub(in crate::config) struct CoverageSection {
     test_names: IndexMap<RequiredTest, NonEmpty<Located<String>>>,
     /// Run the tests of a bug fix on the base too, where they must fail.
     prove_regression: Option<bool>,
+    /// What it is to stay below a minimum: fail stops a change that does. Default: warn.
+    below_minimum: Option<Severity>,
 }
 
 /// A percentage, `match`, or both settings in full.
@@ -74,6 +76,7 @@ impl CoverageSection {
         policy.api_paths = self.api_paths.map_or_else(Vec::new, |paths| cx.plain_paths(&paths.0));
         policy.test_names =
             self.test_names.into_iter().map(|(sort, patterns)| (sort, cx.patterns(&patterns.0))).collect();
+        policy.below_minimum = self.below_minimum.unwrap_or(policy.below_minimum);
         policy.regression_proof = meaning(
             self.prove_regression,
             RegressionProof::RunOnBoth,

@@ -12,6 +12,7 @@ mod concurrent_writer;
 mod look_again;
 mod one_commit;
 mod problems;
+mod proposed;
 mod run_line;
 
 use std::sync::Arc;
@@ -41,6 +42,7 @@ use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
     deciding::{Decision, DecisionWord, Post, Surface},
     gate::Reviewer,
+    metrics::RunLine,
     observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
     stage::Stage,
@@ -141,6 +143,8 @@ pub struct Summary {
     pub unknown_rights: Option<String>,
     /// How it stands in lists of open loops; none once it is over.
     pub open: Option<Box<OpenLoop>>,
+    /// Its line, if it was written now.
+    pub ended: Option<Box<RunLine>>,
 }
 
 /// A pull request as it was seen, and what would be decided about it.
@@ -357,9 +361,10 @@ impl Reconcile {
         let unanswered = observation.snapshot.authority.unknown().is_some();
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
+        let mut ended = None;
         if !open {
             let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decision.next.updated_at);
-            Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?;
+            ended = Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?.map(Box::new);
         }
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_all_shown;
@@ -402,6 +407,7 @@ impl Reconcile {
             problems: refused.into_iter().chain(executed.problems).collect(),
             unknown_rights: observation.snapshot.authority.unknown().map(str::to_owned),
             open: listed,
+            ended,
         };
         Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen, above }))
     }
@@ -531,6 +537,7 @@ impl Reconcile {
             let (state, mut decision) = decide(observation, &loaded, now);
             let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
             Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
+            Box::pin(proposed::try_out(client, observation, &mut decision, now)).await;
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 leave_out_what_nobody_hears(&mut decision.surface, &mut texts);

@@ -5,21 +5,22 @@ use crate::{
     github::{Client, GithubObjects, storage::Storage},
     refs::{RefsError, RunLines, StateStore},
 };
-use loopgate_core::{RepoName, Timestamp};
+use loopgate_core::{RepoName, Timestamp, metrics::RunLine};
 
 /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
-/// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines.
+/// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines. What was
+/// written now comes back.
 pub(super) async fn keep(
     client: &Client,
     repository: &RepoName,
     store: &StateStore<'_, Storage>,
     closed_at: Timestamp,
-) -> Result<(), Failed> {
+) -> Result<Option<RunLine>, Failed> {
     let objects = GithubObjects::new(client.clone(), repository.clone());
     match append(&RunLines::of_pull_requests(&objects), store, closed_at).await {
         Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: crate::refs::Retry::Later }) => {
             tracing::warn!(%repository, reason, "the line of a run was not written");
-            Ok(())
+            Ok(None)
         }
         written => Ok(written?),
     }
@@ -29,14 +30,15 @@ async fn append(
     lines: &RunLines<'_, GithubObjects>,
     store: &StateStore<'_, Storage>,
     closed_at: Timestamp,
-) -> Result<(), RefsError> {
+) -> Result<Option<RunLine>, RefsError> {
     let loaded = store.load().await?;
-    let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };
+    let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(None) };
     if lines.holds(&state.run_id, closed_at).await? {
-        return Ok(());
+        return Ok(None);
     }
-    match store.line(tip, closed_at).await? {
-        Some(line) => lines.append(&line).await,
-        None => Ok(()),
+    let line = store.line(tip, closed_at).await?;
+    if let Some(line) = &line {
+        lines.append(line).await?;
     }
+    Ok(line)
 }

@@ -1,4 +1,4 @@
-//! What Loopgate asks GitHub for, and what each of it is good for: the manifest, `loopgate doctor` and README.md's table
+//! What Loopgate asks GitHub for, and what each of it is good for: the manifest, `loopgate doctor` and the table in server.md
 //! say the same.
 
 use serde::{Deserialize, Serialize};
@@ -89,16 +89,16 @@ pub const NEEDS: [Need; 9] = [
 mod tests {
     use super::*;
 
-    const README: &str = include_str!("../../../README.md");
+    const DOCUMENT: &str = include_str!("../../../docs/server.md");
 
     #[test]
     fn the_readme_asks_for_the_same() {
-        let rows: Vec<&str> = README.lines().filter(|line| line.starts_with("| ")).collect();
+        let rows: Vec<&str> = DOCUMENT.lines().filter(|line| line.starts_with("| ")).collect();
         for need in NEEDS {
             let row = format!("| {} | {} |", need.name, need.access.as_str());
-            assert!(rows.iter().any(|line| line.starts_with(&row)), "README.md has no row `{row}`");
+            assert!(rows.iter().any(|line| line.starts_with(&row)), "docs/server.md has no row `{row}`");
         }
-        let (_, rest) = README.split_once("Subscribe to: *").expect("a list of events");
+        let (_, rest) = DOCUMENT.split_once("Subscribe to: *").expect("a list of events");
         let (listed, _) = rest.split_once("*.").expect("its end");
         let listed = listed.to_lowercase().replace(['\n', ' '], "_");
         let mut listed: Vec<_> = listed.split(",_").collect();

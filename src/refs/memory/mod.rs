@@ -260,6 +260,20 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Ok(forgotten)
     }
 
+    /// Notes that an error will not be mended. Whether it is known.
+    ///
+    /// # Errors
+    /// When the git database does not answer, or others write again and again meanwhile.
+    pub async fn give_up(&self, id: FailureId) -> Result<bool, RefsError> {
+        for _ in 0..MOST_SAVES {
+            let (tip, mut memory) = self.cards().await?;
+            if !memory.give_up(id) || self.save(tip, &memory).await? {
+                return Ok(memory.give_up(id));
+            }
+        }
+        Err(RefsError::RefMoved { name: RefName::memory_cards() })
+    }
+
     async fn forget_in(&self, week: Week, id: FailureId) -> Result<usize, RefsError> {
         let name = RefName::memory_week(week);
         let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };

@@ -24,7 +24,7 @@ impl Manifest {
         Self(serde_yaml::from_str(&text(path)).unwrap_or_default())
     }
 
-    fn at(&self, keys: &[&str]) -> Option<&Value> {
+    pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         keys.iter().try_fold(&self.0, |value, key| value.get(key))
     }
 

@@ -12,6 +12,7 @@ mod projects;
 mod python;
 mod rust;
 mod usual;
+mod workflows;
 
 use std::path::Path;
 
@@ -19,6 +20,7 @@ use chrono::TimeDelta;
 use indexmap::IndexMap;
 
 pub use projects::{Project, projects};
+pub use workflows::CiJob;
 
 use loopgate_core::{
     CheckName,
@@ -53,6 +55,8 @@ pub struct Detected {
     pub checks: IndexMap<CheckName, CheckPolicy>,
     /// Usual checks that cannot run here, each with the program that is missing.
     pub left_out: Vec<(CheckName, &'static str)>,
+    /// The jobs that run on every pull request already; read to be written down only.
+    pub ci: Vec<CiJob>,
 }
 
 /// A detected command takes as long as it takes, within the largest time a check has without a configuration.
@@ -117,6 +121,9 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
         }
     }
     detected.projects.retain(|project| !idle.contains(project));
+    if purpose == Purpose::WriteDown {
+        detected.ci = workflows::ci_jobs(root);
+    }
     detected
 }
 

@@ -59,7 +59,8 @@ impl Pages {
                 let title = format!("feat: change number {number} of <many>, with a title that is not short at all");
                 let since = at(i64::try_from(*number).unwrap());
                 let standing = Standing::Open(Box::new(sample(&title, part, &["bob", "acme/security"], since)));
-                let outcome = LookOutcome { requeue: Requeue::OnEvent, seen: Seen::Nothing, standing, above: None };
+                let outcome =
+                    LookOutcome { requeue: Requeue::OnEvent, seen: Seen::Nothing, standing, above: None, ended: None };
                 let trouble =
                     Trouble { failures: 10, failing_since: at(0), reason: "<b>no</b>".into(), retry_at: at(0) };
                 let how = if *number == loops { WorkEnd::Dead { trouble, at: at(9) } } else { WorkEnd::Done(outcome) };

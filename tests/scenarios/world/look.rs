@@ -63,20 +63,29 @@ impl Look {
 impl World {
     /// The saved state, as programs read it.
     pub fn state(&self, pr: &Pr) -> Value {
-        let name = format!("refs/loopgate/pr/{}", pr.number);
-        let text = match &self.github {
+        let text = self.kept(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number), "loop-state.json");
+        serde_json::from_str(&text.expect("a state")).expect("a document")
+    }
+
+    /// A file under a hidden ref.
+    pub fn kept(&self, repo: &RepoName, name: &str, path: &str) -> Option<String> {
+        match &self.github {
             GitHub::Simulated(github) => {
-                let saved = github.state_ref(&pr.repo, &name).expect("a repository").expect("a state");
-                saved.files["loop-state.json"].clone()
+                github.state_ref(repo, name).expect("a repository")?.files.get(path).map(ToString::to_string)
             }
             GitHub::Emulated(github) => {
-                let args = json!({ "repo": pr.repo.to_string(), "path": "loop-state.json", "ref": name });
-                let packed = github.call("read_file", args)["base64"].as_str().expect("a state").to_owned();
+                let args = json!({ "repo": repo.to_string(), "path": path, "ref": name });
+                let packed = github.tries("read_file", args).ok()?["base64"].as_str()?.to_owned();
                 let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, packed).expect("the driver's");
-                String::from_utf8(bytes).expect("text")
+                Some(String::from_utf8(bytes).expect("text"))
             }
-        };
-        serde_json::from_str(&text).expect("a document")
+        }
+    }
+
+    /// What is remembered of a repository's failures, as programs read it.
+    pub fn cards(&self, repo: &RepoName) -> Value {
+        let cards = self.kept(repo, "refs/loopgate/memory/cards", "cards.json").expect("a memory");
+        serde_json::from_str(&cards).expect("a document")
     }
 
     /// The pull request's head commit.

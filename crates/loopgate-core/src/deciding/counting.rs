@@ -13,16 +13,21 @@ use crate::{
     escalation::disputes,
     evidence::{CheckEvidence, Compare, Comparison, RetryClass},
     failure::{self, Blame},
-    ids::{CheckName, RuleId},
+    ids::{CheckName, RuleId, Sha},
     stage::Stage,
     state::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Dispute, FailureLog, FailureRecord, LastVerification, LoopState,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, Dispute, FailureLog, FailureRecord, LastVerification,
+        LoopState,
     },
     verdict::{FailureView, feedback, gather::HeadEvidence},
 };
 
 /// Failures of one attempt that the state remembers at most.
 const REMEMBERED_OF_AN_ATTEMPT: usize = 20;
+
+/// Heads, and ends of checks, that the state remembers at most.
+const MOST_CHECKPOINTS: usize = 20;
+const MOST_LOGGED: usize = 30;
 
 /// The head's attempt, when its verification has ended.
 pub(super) struct Counted {
@@ -83,7 +88,10 @@ fn attempt_of_head(given: &Given<'_>, next: &mut LoopState, verification: &Verif
         next.iteration = digest.number;
         next.last_verification =
             Some(LastVerification { at: given.now, result: digest.result, head_sha: digest.head_sha });
-        next.check_log = check_log(evidence, &digest.head_sha.short());
+        log_checks(next, evidence, &digest.head_sha.short());
+        if next.pull_request.is_some() {
+            checkpoint(next, given, digest.head_sha);
+        }
         for (check, _) in ended(evidence) {
             *next.check_usage.entry(check.clone()).or_default() += 1;
         }
@@ -155,6 +163,26 @@ fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, fail
 
 fn milliseconds(count: u64) -> TimeDelta {
     TimeDelta::try_milliseconds(i64::try_from(count).unwrap_or(i64::MAX)).unwrap_or(TimeDelta::MAX)
+}
+
+/// The attempt's head, by the first line of its message.
+fn checkpoint(next: &mut LoopState, given: &Given<'_>, head: Sha) {
+    if next.checkpoints.iter().any(|known| known.hash == head) {
+        return;
+    }
+    let commit = given.snapshot.commits.items.iter().find(|commit| commit.sha == head);
+    let subject = commit.and_then(|commit| commit.message.lines().next()).unwrap_or_default();
+    let message = subject.chars().take(200).collect();
+    next.checkpoints.push(Checkpoint { kind: "commit".to_owned(), hash: head, message, at: given.now });
+    next.checkpoints.drain(..next.checkpoints.len().saturating_sub(MOST_CHECKPOINTS));
+}
+
+/// What ran on each head, the newest heads last.
+fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
+    let of_head = check_log(evidence, head);
+    next.check_log.retain(|entry| of_head.iter().all(|new| new.reason != entry.reason));
+    next.check_log.extend(of_head);
+    next.check_log.drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
 }
 
 fn check_log(evidence: &HeadEvidence, head: &str) -> Vec<CheckLogEntry> {

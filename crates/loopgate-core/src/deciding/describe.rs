@@ -30,7 +30,7 @@ pub fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
         code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
         content_hash: crate::evidence::tree_hash(snapshot.pull_request.head.tree),
         test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
-        requirements_ref: linked_issues(&snapshot.pull_request.body).iter().map(|issue| format!("#{issue}")).collect(),
+        requirements_ref: requirements(&snapshot.pull_request.body),
     }
 }
 
@@ -44,6 +44,16 @@ fn language(path: &str) -> Language {
         Some(SourceLanguage::Java) => Language::Java,
         _ => Language::Other,
     }
+}
+
+/// What the body says it is to do: issues that it closes, and files that it mentions as `@docs/auth.md`, at most 20.
+fn requirements(body: &str) -> Vec<String> {
+    // Logins have no dot, so that nobody is taken for a file.
+    static FILES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)").expect("a constant expression"));
+    let issues = linked_issues(body).into_iter().map(|issue| format!("#{issue}"));
+    let files = FILES.captures_iter(body).map(|found| found[1].to_owned()).filter(|file| file.len() <= 200);
+    issues.chain(files).take(20).collect()
 }
 
 /// Issues the body says it closes, by GitHub's closing keywords, at most 20.
@@ -111,6 +121,12 @@ mod tests {
     #[test]
     fn closing_keywords_name_issues() {
         assert_eq!(linked_issues("Fixes #7, closes: #12\nresolved #7. See #9, prefix #3"), [7, 12]);
+    }
+
+    #[test]
+    fn requirements_are_issues_and_files() {
+        let body = "Fixes #7, as @docs/auth.md and (@README.md) say. Thanks @bob, @acme/security, a@b.example!";
+        assert_eq!(requirements(body), ["#7", "@docs/auth.md", "@README.md"]);
     }
 
     #[test]

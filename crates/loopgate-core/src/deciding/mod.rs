@@ -29,6 +29,6 @@ pub use self::{
         LabelMeaning, LabelWish, MergedBranch, NextAction, Post, Provenance, ReplayBasis, StatusCommentWish, Surface,
         View, Warning,
     },
-    remembering::{MemoryAnswers, MemoryQuestions},
+    remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     who_acts::{Part, WhoActs, who_acts},
 };

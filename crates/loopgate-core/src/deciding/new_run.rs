@@ -52,6 +52,8 @@ impl LoopState {
             execution_config: execution_config(policy),
             retry_policy: retry_policy(policy),
             debug_memory_ref: MEMORY_REF.to_owned(),
+            known_here: None,
+            proposed: None,
             state: Stage::Init,
             state_entered_at: now,
             status: RunStatus::InProgress,

@@ -10,13 +10,13 @@ use crate::{
     escalation::disputes,
     evidence::{Analysis, CheckResults, Confidence, Failure},
     failure::Blame,
-    ids::Sha,
+    ids::{Fingerprint, Sha},
     memory::{
-        AppliedFix, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MemoryLine, MemoryMatch, Recalled, Rights, Sought,
-        ToldFix, followed,
+        AppliedFix, Card, CitedFile, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MOST_TOLD, MemoryLine,
+        MemoryMatch, Recalled, Rights, Sought, ToldFix, Verification, followed, is_withheld,
     },
     observed::{ChangedFile, Snapshot},
-    policy::{Policy, Switch},
+    policy::{MemoryPolicy, Policy, Switch},
     state::{AnswerOutcome, AttemptDigest, VerificationResult},
     verdict::FailureView,
 };
@@ -44,6 +44,40 @@ pub struct MemoryAnswers {
     pub change: Option<(AppliedFix, Vec<ChangedFile>)>,
     /// None where the memory could not be read.
     pub matches: Option<Vec<MemoryMatch>>,
+    /// Patterns of the edited files, where they were looked up.
+    pub known_here: Option<Vec<ToldFix>>,
+}
+
+/// What is looked up; nothing of it is verified yet.
+#[derive(Debug, Default)]
+pub struct LookUp<'a> {
+    errors: Vec<Recalled<'a>>,
+    /// Patterns of the edited files, where the run has just begun.
+    here: Option<Vec<&'a Card>>,
+}
+
+impl<'a> LookUp<'a> {
+    /// Paths whose content decides whether a card still holds.
+    pub fn cited(&self) -> BTreeSet<&'a str> {
+        let here = self.here.iter().flatten().flat_map(|card| card.cited());
+        self.errors.iter().flat_map(Recalled::cited).chain(here).collect()
+    }
+
+    /// What holds. `file` gives a path's content at the head.
+    pub fn answers<'f>(
+        &self,
+        run_id: &str,
+        policy: &MemoryPolicy,
+        file: impl Fn(&str) -> Option<CitedFile<'f>>,
+    ) -> MemoryAnswers {
+        let verify = |card: &Card| card.verify(&file);
+        let holding = |cards: &Vec<&Card>| {
+            let holding = cards.iter().filter(|card| verify(card) == Verification::Verified);
+            holding.filter_map(|card| ToldFix::of(card)).collect()
+        };
+        let matches = self.errors.iter().flat_map(|error| error.matches(run_id, policy, verify)).collect();
+        MemoryAnswers { change: None, matches: Some(matches), known_here: self.here.as_ref().map(holding) }
+    }
 }
 
 impl Decision {
@@ -53,7 +87,10 @@ impl Decision {
             return MemoryQuestions::default();
         }
         let Some(head) = self.head_attempt() else {
-            return MemoryQuestions { look_up: self.is_searched(), ..Default::default() };
+            return MemoryQuestions {
+                look_up: self.is_searched() || self.has_just_begun(policy),
+                ..Default::default()
+            };
         };
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
         let before =
@@ -79,14 +116,26 @@ impl Decision {
         self.next.attempts.last().filter(|attempt| attempt.head_sha == self.next.head_sha)
     }
 
-    /// The head's errors among the cards, one look-up for each error.
-    pub fn look_up<'a>(&self, index: &Index<'a>, snapshot: &Snapshot, policy: &Policy) -> Vec<Recalled<'a>> {
+    /// Whether it is told what is known of the edited files: until there are errors to look up.
+    fn has_just_begun(&self, policy: &Policy) -> bool {
+        let tells = policy.memory.check_history == Switch::On && policy.memory.apply_learnings == Switch::On;
+        tells && self.next.attempts.is_empty() && self.next.known_here.is_none()
+    }
+
+    /// The head's errors among the cards, one look-up for each error; at the first look the patterns of its files.
+    pub fn look_up<'a>(&self, index: &Index<'a>, snapshot: &Snapshot, policy: &Policy) -> LookUp<'a> {
         let edited: BTreeSet<String> = snapshot.files.known().iter().map(|file| file.path.clone()).collect();
         let mut errors = BTreeSet::new();
         let own = self.view.failures.iter().filter(|view| view.blame == Blame::PrCode);
         let distinct = own.filter(|view| errors.insert(view.failure.fingerprint)).take(MOST_LOOKED_UP);
         let sought = distinct.map(|view| Sought { run_id: &self.next.run_id, failure: &view.failure, edited: &edited });
-        sought.map(|sought| index.look_up(&sought, &policy.memory)).collect()
+        let errors = sought.map(|sought| index.look_up(&sought, &policy.memory)).collect();
+        let here = self.has_just_begun(policy).then(|| {
+            let withheld = |error: &Fingerprint| is_withheld(policy.memory.holdout, &self.next.run_id, *error);
+            let told = |card: &&Card| card.pattern().is_some() && !card.fingerprints.iter().any(withheld);
+            index.of_files(&edited).into_iter().filter(told).take(MOST_TOLD).collect()
+        });
+        LookUp { errors, here }
     }
 
     /// Answers what people searched for.
@@ -103,6 +152,11 @@ impl Decision {
 
     /// Takes in what the memory says: beside the failures it is about, and in the attempts that are saved.
     pub fn remember(&mut self, answers: MemoryAnswers) {
+        self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
+        if !self.next.attempts.is_empty() {
+            // Nobody asks again: whether it was asked in vain makes no difference any more.
+            self.next.known_here = self.next.known_here.take().filter(|known| !known.is_empty());
+        }
         let Some(head) = self.head_attempt().cloned() else { return };
         if self.attempt.is_some() {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());

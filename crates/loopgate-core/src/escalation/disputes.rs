@@ -255,16 +255,21 @@ pub fn settled_of<'s>(state: &'s LoopState, failures: &[FailureView]) -> impl It
     })
 }
 
-/// The file of the test, where the failure tells of one that holds nothing but tests.
+/// The file of the test: one that holds nothing but tests if the failure tells of such a one, else one that may hold the
+/// test beside what it tests.
 fn test_file(failure: &Failure) -> Option<&str> {
     let source = failure.source.as_ref().map(|source| source.file.as_str());
-    [failure.test_file.as_deref(), source].into_iter().flatten().find(|file| is_test(file))
+    let files = [failure.test_file.as_deref().filter(|file| !file.is_empty()), source];
+    files.iter().flatten().copied().find(|file| is_test(file)).or_else(|| files.into_iter().flatten().next())
 }
 
-/// Digest of what the pull request does to a test's file; to all tests where the file is not known. Empty where it leaves
-/// them alone.
+/// Digest of what the pull request does to a test's file, and to all tests where that may not be the only one. Empty where
+/// it leaves them alone.
 fn test_diff(snapshot: &Snapshot, file: Option<&str>) -> String {
-    let is_it = |changed: &&ChangedFile| file.map_or_else(|| is_test(&changed.path), |file| changed.path == file);
+    let is_it = |changed: &&ChangedFile| match file {
+        Some(file) if is_test(file) => changed.path == file,
+        _ => is_test(&changed.path) || Some(changed.path.as_str()) == file,
+    };
     let mut changed = snapshot.files.known().iter().filter(is_it).peekable();
     if changed.peek().is_none() {
         return String::new();

@@ -154,7 +154,7 @@ impl Card {
     pub(super) fn count(&mut self, found: &MemoryMatch) {
         match found.outcome {
             MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
-            MatchOutcome::Seen => {}
+            MatchOutcome::Seen | MatchOutcome::WontFix => {}
             MatchOutcome::Withheld => self.stale = 0,
             MatchOutcome::Shown => {
                 self.stale = 0;
@@ -197,6 +197,11 @@ impl Card {
             fingerprints: self.fingerprints.clone(),
             last_seen: self.last_seen,
         })
+    }
+
+    /// Paths that it cites.
+    pub fn cited(&self) -> impl Iterator<Item = &str> {
+        self.citations.iter().map(|citation| citation.path.as_str())
     }
 
     /// Whether all places that it cites are still there: the blob is the same, or the lines around the change are found

@@ -58,7 +58,7 @@ pub enum Resolution {
     Pending,
     Resolved,
     Escalated,
-    /// A person said so, in what was imported.
+    /// A person said so.
     WontFix,
 }
 
@@ -192,6 +192,13 @@ impl Memory {
         self.cards.retain(|_, card| card.id != id && !card.fingerprints.iter().any(is_it));
         self.recurring.retain(|_, seen| !seen.fingerprint.as_ref().is_some_and(is_it));
         before != (self.cards.len(), self.recurring.len())
+    }
+
+    /// Notes that an error will not be mended. Whether it is known.
+    pub fn give_up(&mut self, id: FailureId) -> bool {
+        let is_it = |seen: &&mut Recurring| seen.fingerprint.map(FailureId::from) == Some(id);
+        let known = self.recurring.values_mut().find(is_it);
+        known.map(|seen| seen.resolution = Resolution::WontFix).is_some()
     }
 
     /// Whether an error was last seen in one of the newest `lookback` runs.

@@ -45,6 +45,8 @@ pub enum MatchOutcome {
     Stale,
     /// The error was seen before, and nothing is known to have mended it.
     Seen,
+    /// The same, and a person said that it will not be mended.
+    WontFix,
 }
 
 /// What is told of a card.
@@ -73,7 +75,12 @@ impl MemoryMatch {
     /// What a fixer may be told: the same error, or the same test with the same message.
     pub fn for_fixer(&self) -> Option<(&ToldFix, Tier, FailureId)> {
         let (told, tier, card) = (self.told.as_ref()?, self.tier?, self.card?);
-        (tier <= Tier::SameTest && self.outcome == MatchOutcome::Shown).then_some((told, tier, card))
+        (self.is_sure() && self.outcome == MatchOutcome::Shown).then_some((told, tier, card))
+    }
+
+    /// Whether its card is like enough for a fixer.
+    pub fn is_sure(&self) -> bool {
+        self.tier.is_some_and(|tier| tier <= Tier::SameTest)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Citation, Hunk, MatchOutcome, MemoryMatch, Tier, ToldFix};
+use super::{Citation, Hunk, MatchOutcome, MemoryMatch, Tier, ToldFix, Uplift};
 use crate::{
     ids::Fingerprint,
     observed::{ChangedFile, hunk_start},
@@ -11,8 +11,6 @@ use crate::{
 
 /// Lines from a card's place within which a change follows it.
 const NEAR: u32 = 20;
-/// Retries a side below which nothing is said of the difference.
-const ENOUGH: u32 = 200;
 
 /// Whether a match is kept back: that share of all pairs of run and error, and the same pair everywhere.
 pub fn is_withheld(holdout: f64, run_id: &str, fingerprint: Fingerprint) -> bool {
@@ -83,7 +81,12 @@ pub struct Rate {
 }
 
 impl Rate {
-    pub(super) fn count(&mut self, gone: bool) {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.retries = self.retries.saturating_add(other.retries);
+        self.gone = self.gone.saturating_add(other.gone);
+    }
+
+    pub(crate) fn count(&mut self, gone: bool) {
         self.retries = self.retries.saturating_add(1);
         self.gone = self.gone.saturating_add(u32::from(gone));
     }
@@ -94,36 +97,20 @@ impl Rate {
     }
 }
 
-/// What telling amounts to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Effect {
-    /// Fewer than 200 retries on a side.
-    TooFew,
-    /// The share gone when told less the share gone when withheld, with its 95 % interval.
-    Difference { points: f64, low: f64, high: f64 },
-}
-
 impl Trial {
-    pub(super) fn count(&mut self, found: &MemoryMatch) {
+    pub(crate) fn count(&mut self, found: &MemoryMatch) {
         if let (Some(Tier::SameError), Some(gone)) = (found.tier, found.went_green) {
             match found.outcome {
                 MatchOutcome::Shown => self.shown.count(gone),
                 MatchOutcome::Withheld => self.withheld.count(gone),
-                MatchOutcome::Stale | MatchOutcome::Seen => {}
+                MatchOutcome::Stale | MatchOutcome::Seen | MatchOutcome::WontFix => {}
             }
         }
     }
 
-    /// The difference of the two shares, by the normal approximation.
-    pub fn effect(&self) -> Effect {
-        let (Some(shown), Some(withheld)) = (self.shown.share(), self.withheld.share()) else { return Effect::TooFew };
-        if self.shown.retries.min(self.withheld.retries) < ENOUGH {
-            return Effect::TooFew;
-        }
-        let variance = |share: f64, rate: Rate| share * (1.0 - share) / f64::from(rate.retries);
-        let error = 1.96 * (variance(shown, self.shown) + variance(withheld, self.withheld)).sqrt();
-        let points = shown - withheld;
-        Effect::Difference { points, low: points - error, high: points + error }
+    /// What telling amounts to.
+    pub fn uplift(&self) -> Uplift {
+        Uplift::between(self.shown, self.withheld)
     }
 }
 

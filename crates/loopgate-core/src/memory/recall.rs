@@ -5,13 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Settled, ToldFix, Verification, is_withheld,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, Settled, ToldFix, Verification, is_withheld,
     line::{fingerprint_of, template},
 };
 use crate::{
-    evidence::Failure,
+    evidence::{ErrorType, Failure},
     ids::{FailureId, Fingerprint},
     policy::{MemoryPolicy, PatternSource, Switch},
+    source_files::is_test,
 };
 
 /// Cards that are told of one failure at most.
@@ -27,7 +28,8 @@ pub enum Tier {
     SameError,
     /// The same test, with the same message but for values.
     SameTest,
-    /// The same file is edited, and the error is of the same type. Told to people, never to fixers.
+    /// The same file is edited, and the error is of the same type and says the same but for values. Told to people,
+    /// never to fixers.
     SimilarEdit,
 }
 
@@ -102,17 +104,22 @@ impl<'a> Index<'a> {
     pub fn look_up(&self, sought: &Sought<'_>, policy: &MemoryPolicy) -> Recalled<'a> {
         let fingerprint = fingerprint_of(sought.failure);
         let checks = |source| policy.patterns_to_check.contains(&source);
-        let mut tiers = vec![(Tier::SameError, self.by_error.get(&fingerprint).cloned().unwrap_or_default())];
+        let of_error = self.by_error.get(&fingerprint).into_iter().flatten().copied();
+        let mut tiers = vec![(Tier::SameError, of_error.filter(|card| is_same(card, sought.failure)).collect())];
+        let template = template(sought.failure);
         if checks(PatternSource::SameTestFailures)
             && let Some(test) = &sought.failure.test_name
         {
-            let template = template(sought.failure);
             let of_test = self.by_test.get(test.as_str()).into_iter().flatten().copied();
             tiers.push((Tier::SameTest, of_test.filter(|card| card.template == template).collect()));
         }
-        if checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
+        // What an assertion says is what a test compares: the words of another one tell nothing (decisions.md, D5).
+        let has_words = sought.failure.error_type != ErrorType::AssertionError;
+        if has_words && checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
             let of_files = sought.edited.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
-            let mut alike: Vec<&Card> = of_files.filter(|card| card.error_type == sought.failure.error_type).collect();
+            let mut alike: Vec<&Card> = of_files
+                .filter(|card| card.error_type == sought.failure.error_type && card.template == template)
+                .collect();
             alike.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
             alike.dedup_by_key(|card| card.id);
             tiers.push((Tier::SimilarEdit, alike));
@@ -128,8 +135,8 @@ impl<'a> Index<'a> {
     }
 
     /// Cards whose fix stands in one of these files, the surest first.
-    pub fn of_files(&self, paths: &[String]) -> Vec<&'a Card> {
-        let found = paths.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
+    pub fn of_files<'p>(&self, paths: impl IntoIterator<Item = &'p String>) -> Vec<&'a Card> {
+        let found = paths.into_iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
         let mut ids = BTreeSet::new();
         found.filter(|card| ids.insert(card.id)).collect()
     }
@@ -151,11 +158,19 @@ impl<'a> Index<'a> {
     }
 }
 
+/// Whether a card with the same fingerprint is about the same thing. What the code of tests raises may come from a helper
+/// that many tests call: of another test it is another error.
+fn is_same(card: &Card, failure: &Failure) -> bool {
+    let in_product = failure.location().is_some_and(|(file, _)| !is_test(file));
+    let test = |name: &Option<String>| name.as_deref().and_then(|name| name.split('[').next()).map(str::to_owned);
+    in_product || test(&card.test) == test(&failure.test_name)
+}
+
 impl<'a> Recalled<'a> {
     /// Paths whose content decides whether a card still holds.
     pub fn cited(&self) -> impl Iterator<Item = &'a str> {
         let cards = self.tiers.iter().flat_map(|(_, cards)| cards.iter().copied());
-        cards.flat_map(|card: &'a Card| &card.citations).map(|citation| citation.path.as_str())
+        cards.flat_map(Card::cited)
     }
 
     /// What is kept and told of it: the first tier with a card that holds; cards that do not are said to be stale.
@@ -197,7 +212,8 @@ impl<'a> Recalled<'a> {
             }
         }
         if stale.is_empty() && (seen > 0 || self.settled.is_some()) {
-            return vec![found(MatchOutcome::Seen, None)];
+            let gave_up = self.recurring.is_some_and(|seen| seen.resolution == Resolution::WontFix);
+            return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None)];
         }
         stale
     }

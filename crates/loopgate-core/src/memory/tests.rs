@@ -154,18 +154,45 @@ fn a_look_up_stops_at_the_first_tier_whose_place_is_still_there() {
     let mut moved = same.clone();
     moved.source = Some(SourceLocation { file: "src/tax.rs".into(), line: Some(4), function: Some("tax".into()) });
     let other = failure("cart::sorted", "is not sorted");
+    let raised = |test: &str, value: u32| Failure {
+        error_type: ErrorType::TypeError,
+        error_message: format!("item {value} is not a function"),
+        ..failure(test, "")
+    };
     let tier = |sought: &Failure| found(&memory, sought, &policy, Some(BROKEN)).first().and_then(|found| found.tier);
     assert_eq!(tier(&same), Some(Tier::SameError));
     assert_eq!(tier(&moved), Some(Tier::SameTest));
-    assert_eq!(tier(&other), Some(Tier::SimilarEdit));
+    assert_eq!(tier(&other), None, "another assertion about the same file is another error");
     let told = found(&memory, &same, &policy, Some(BROKEN));
     assert_eq!((told[0].seen, told[0].outcome), (1, MatchOutcome::Shown));
     assert!(told[0].for_fixer().unwrap().0.hunk.contains("items.iter().sum()"));
+    let mut run = mended("pr-2", 20);
+    run[0].failures = vec![raised("cart::total", 3)];
+    let memory = Memory::learn(run);
+    let mut other = raised("cart::sorted", 7);
+    other.source = Some(SourceLocation { file: "src/tax.rs".into(), line: Some(4), function: Some("tax".into()) });
     let loose = found(&memory, &other, &policy, Some(BROKEN));
+    assert_eq!(loose[0].tier, Some(Tier::SimilarEdit));
     assert!(loose[0].told.is_some() && loose[0].for_fixer().is_none(), "a likeness of files is for people");
 
     let strict = MemoryPolicy { patterns_to_check: vec![PatternSource::SameTestFailures], ..policy };
     assert_eq!(found(&memory, &other, &strict, Some(BROKEN)), []);
+}
+
+#[test]
+fn what_a_helper_of_tests_raises_is_the_same_error_of_the_same_test_only() {
+    let in_helper = |test: &str| Failure {
+        source: Some(SourceLocation { file: "tests/helper.rs".into(), line: Some(9), function: Some("check".into()) }),
+        ..failure(test, "expected 30, got 3")
+    };
+    let mut run = mended("pr-1", 0);
+    run[0].failures = vec![in_helper("cart::total[1]")];
+    let memory = Memory::learn(run);
+    let tier = |test: &str| {
+        let told = found(&memory, &in_helper(test), &MemoryPolicy::default(), Some(BROKEN));
+        told.first().and_then(|found| found.tier)
+    };
+    assert_eq!((tier("cart::total[2]"), tier("cart::sorted")), (Some(Tier::SameError), None));
 }
 
 #[test]
@@ -211,11 +238,11 @@ fn what_is_told_is_measured_against_what_was_withheld() {
         withheld: Rate { retries: 400, gone: 200 },
         ..Trial::default()
     };
-    assert_eq!(trial.effect(), Effect::TooFew);
+    assert!(matches!(trial.uplift(), Uplift::TooFewToSay { .. }));
     trial.shown = Rate { retries: 400, gone: 280 };
-    let Effect::Difference { points, low, high } = trial.effect() else { panic!() };
+    let Uplift::Measured { difference: points, low, high, .. } = trial.uplift() else { panic!() };
     assert!(
-        (points - 0.2).abs() < 1e-9 && (low - 0.1335).abs() < 0.001 && (high - 0.2665).abs() < 0.001,
+        (points - 0.2).abs() < 1e-9 && (low - 0.1325).abs() < 0.0001 && (high - 0.2649).abs() < 0.0001,
         "{low} {high}"
     );
 }
@@ -261,6 +288,21 @@ fn only_runs_of_late_are_looked_back_at() {
     };
     assert_eq!(told(3)[0].outcome, MatchOutcome::Seen);
     assert_eq!((told(2), told(0)), (vec![], vec![]));
+}
+
+#[test]
+fn a_person_may_say_that_it_will_not_be_mended() {
+    let sought = failure("cart::total", "expected 30, got 3");
+    let mut memory = Memory::learn([line("pr-1", 1, 0, vec![sought.clone()])]);
+    let id = crate::failure::fingerprint(&sought).into();
+    let outcome = |memory: &Memory| found(memory, &sought, &MemoryPolicy::default(), None)[0].outcome;
+    assert_eq!(outcome(&memory), MatchOutcome::Seen);
+    assert!(memory.give_up(id) && !memory.give_up(crate::failure::fingerprint(&failure("a", "b")).into()));
+    assert_eq!(outcome(&memory), MatchOutcome::WontFix);
+    // Somebody mends it all the same.
+    let mended = mended("pr-2", 5);
+    memory.take_in(&mended, |_| true);
+    assert_eq!(memory.recurring.values().next().unwrap().resolution, Resolution::Resolved);
 }
 
 #[test]

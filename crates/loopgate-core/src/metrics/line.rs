@@ -8,8 +8,11 @@ use super::timeline::{Timeline, Waited};
 use crate::{
     evidence::CheckEvidence,
     ids::{CheckName, GateName, PrNumber, Timestamp},
+    memory::{MatchOutcome, Trial},
     policy::Trigger,
-    state::{AttemptDigest, AuthorKind, LoopState, VerificationResult, history::HistoryLine},
+    state::{
+        AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, Settlement, VerificationResult, history::HistoryLine,
+    },
 };
 
 /// `schema` of a run's line.
@@ -18,7 +21,7 @@ pub const RUN_SCHEMA: &str = "loopgate.run/v1";
 const MOST_NAMES: usize = 50;
 
 /// What is kept of a run. A few kilobytes at most.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLine {
     pub schema: String,
     pub run_id: String,
@@ -40,9 +43,6 @@ pub struct RunLine {
     /// How the first attempt stands: a re-run of its head replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_result: Option<VerificationResult>,
-    /// How it was recorded first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_recorded: Option<VerificationResult>,
     /// The number of the first attempt that passes, counted as `attempts` are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_pass: Option<u32>,
@@ -55,6 +55,8 @@ pub struct RunLine {
     /// Whether the last attempt met its coverage, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<CoverageMet>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disputes: BTreeMap<DisputeOutcome, u32>,
     /// None where nothing is known of the debug memory's part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
@@ -79,17 +81,56 @@ pub struct MemoryUse {
     pub carried: u32,
     /// Retries from which a card that was found was withheld.
     pub withheld: u32,
-    /// One for each failure for which a verified card of the first tier was found.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trials: Vec<MemoryTrial>,
+    /// What came of it.
+    #[serde(default)]
+    pub trial: Trial,
 }
 
-/// A card was found for a failure: whether it was shown, and whether the failure was gone in the next attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "card", content = "gone", rename_all = "snake_case")]
-pub enum MemoryTrial {
-    Shown(bool),
-    Withheld(bool),
+impl MemoryUse {
+    /// Of attempts that failed, each with the one after it. None where none was looked up.
+    fn of(retries: &[(&AttemptDigest, &AttemptDigest)]) -> Option<Self> {
+        let mut told = None;
+        for (failed, next) in retries {
+            let Some(found) = &failed.memory_matches else { continue };
+            let use_of: &mut Self = told.get_or_insert_default();
+            let is_any = |outcome: MatchOutcome| found.iter().any(|it| it.outcome == outcome && it.is_sure());
+            let shown = is_any(MatchOutcome::Shown);
+            use_of.carried += u32::from(shown);
+            use_of.withheld += u32::from(!shown && is_any(MatchOutcome::Withheld));
+            found.iter().for_each(|found| use_of.trial.count(found));
+            let gone = |error| !next.fingerprints.contains(error);
+            failed.fingerprints.iter().for_each(|error| use_of.trial.all.count(gone(error)));
+        }
+        told
+    }
+}
+
+words! {
+    /// How a dispute stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum DisputeOutcome {
+        Open = "open",
+        /// The test was right.
+        Test = "test",
+        Code = "code",
+        Neither = "neither",
+        /// A push mended the failure.
+        Mended = "mended",
+    }
+}
+
+impl DisputeOutcome {
+    const fn of(dispute: &Dispute) -> Self {
+        match &dispute.end {
+            None => Self::Open,
+            Some(DisputeEnd::Mended { .. }) => Self::Mended,
+            Some(DisputeEnd::Settled { outcome, .. }) => match outcome {
+                Settlement::Test => Self::Test,
+                Settlement::Code => Self::Code,
+                Settlement::Neither(_) => Self::Neither,
+            },
+        }
+    }
 }
 
 /// What a gate cost a run.
@@ -126,6 +167,10 @@ impl RunLine {
         let result = |passes| if passes { VerificationResult::Pass } else { VerificationResult::Fail };
         let first = counted.first().filter(|_| state.lost_attempts == 0);
         let lost = (state.lost_attempts > 0).then_some(VerificationResult::Fail);
+        let pairs = counted.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
+        let retries: Vec<_> = pairs.filter(|(failed, _)| !failed.passes()).collect();
+        let mut disputes: BTreeMap<DisputeOutcome, u32> = BTreeMap::new();
+        state.disputes.iter().for_each(|dispute| *disputes.entry(DisputeOutcome::of(dispute)).or_default() += 1);
         let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
         Self {
             schema: RUN_SCHEMA.to_owned(),
@@ -136,18 +181,16 @@ impl RunLine {
             started_at: state.created_at,
             ended_at,
             attempts: number(counted.len()) - 1,
-            retries: count(counted.windows(2).filter(|pair| !pair[0].passes()).count()),
+            retries: count(retries.len()),
             first_result: first.map(|first| result(first.passes())).or(lost),
-            first_recorded: first
-                .map(|first| timeline.first_recorded(first.number).unwrap_or_else(|| result(first.passes())))
-                .or(lost),
             first_pass: counted.iter().position(|it| it.passes()).map(number),
             seconds_to_green: counted
                 .iter()
                 .find(|it| it.passes())
                 .map(|pass| seconds(state.created_at, timeline.passed_at(pass.number).unwrap_or(pass.at))),
             coverage: counted.last().and_then(|last| last.coverage),
-            memory: None,
+            disputes,
+            memory: MemoryUse::of(&retries),
             saved_by_flakes: count(saved),
             calls: timeline.calls,
             waited: timeline.waited,

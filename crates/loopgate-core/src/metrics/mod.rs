@@ -6,13 +6,11 @@
 mod line;
 mod report;
 mod timeline;
-mod uplift;
 
 pub use self::{
-    line::{CheckUse, CoverageMet, GateUse, MemoryTrial, MemoryUse, RUN_SCHEMA, RunLine, newest},
+    line::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RUN_SCHEMA, RunLine, newest},
     report::{Group, Measured, Metric, Point, Report, Target, Window},
     timeline::Waited,
-    uplift::{Side, Uplift},
 };
 
 #[cfg(test)]

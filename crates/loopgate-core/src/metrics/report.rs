@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::{CheckUse, CoverageMet, GateUse, RunLine, Uplift, Waited};
+use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
+    memory::{Trial, Uplift},
     policy::Trigger,
     state::VerificationResult,
 };
@@ -156,7 +157,11 @@ pub struct Report {
     /// Calls for a human by their cause, those of gates and outages too.
     pub calls: BTreeMap<Trigger, u64>,
     pub saved_by_flakes: u64,
+    /// What came of showing what is remembered, over the retries of these runs.
+    pub trial: Trial,
     pub uplift: Uplift,
+    /// Disputes by how they stand.
+    pub disputes: BTreeMap<DisputeOutcome, u64>,
     pub by_author: Vec<Group>,
     pub by_agent: Vec<Group>,
     pub gates: BTreeMap<GateName, GateTotals>,
@@ -200,9 +205,16 @@ impl Report {
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
         let (mut gates, mut checks) = (BTreeMap::new(), BTreeMap::new());
+        let (mut trial, mut disputes) = (Trial::default(), BTreeMap::new());
         for line in &runs {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
             line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
+            line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
+            if let Some(MemoryUse { trial: of_run, .. }) = line.memory {
+                trial.shown.add(of_run.shown);
+                trial.withheld.add(of_run.withheld);
+                trial.all.add(of_run.all);
+            }
             line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
             line.checks.iter().for_each(|(check, used)| add_check(checks.entry(check.clone()).or_default(), used));
         }
@@ -216,7 +228,9 @@ impl Report {
             waited,
             calls,
             saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
-            uplift: Uplift::of(runs.iter().copied()),
+            uplift: trial.uplift(),
+            trial,
+            disputes,
             by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),
             by_agent: groups(&runs, |line| line.agent.clone()),
             gates,

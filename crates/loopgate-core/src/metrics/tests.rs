@@ -6,6 +6,7 @@ use super::*;
 use crate::{
     evidence::{ChangedCoverage, Outcome},
     fixtures::{Story, evidence, person, sha, start},
+    memory::{MatchOutcome, MemoryMatch, Rate, Tier, Trial},
     observed::{BaseEvidence, Lifecycle, ReceivedEvidence},
     policy::Trigger,
     state::VerificationResult,
@@ -51,15 +52,32 @@ fn with_coverage(story: &mut Story, changed_covered: u64) {
     }
 }
 
+/// What was found for the first error of an attempt, and whether that was gone in the next.
+fn found(story: &mut Story, attempt: usize, outcome: MatchOutcome, tier: Tier, gone: bool) {
+    let attempt = &mut story.state.attempts[attempt - 1];
+    let fingerprint = *attempt.fingerprints.first().unwrap();
+    attempt.memory_matches = Some(vec![MemoryMatch {
+        fingerprint,
+        card: Some(fingerprint.into()),
+        tier: Some(tier),
+        outcome,
+        seen: 1,
+        last_pull_request: None,
+        followed: None,
+        went_green: Some(gone),
+        told: None,
+    }]);
+}
+
 /// Twelve runs, counted by hand. `a`, `b` are failing tests, `.` is a pass; `counted` are attempts that count.
 ///
 /// ```text
-///  #  author  heads            first   counted  first pass  called          coverage
+///  #  author  heads            first   counted  first pass  called          coverage  memory of each retry
 ///  1  person  .                pass    1        1           –               met
 ///  2  person  .                pass    1        1           –               short
-///  3  person  a .              fail    2        2           –               –
-///  4  person  a b .            fail    3        3           –               –
-///  5  agent   a a a .          fail    4        4           same_error      –
+///  3  person  a .              fail    2        2           –               –         the same error, shown; gone
+///  4  person  a b .            fail    3        3           –               –         withheld, gone; nothing found
+///  5  agent   a a a .          fail    4        4           same_error      –         stale; a file; the same test
 ///  6  agent   .                pass    1        1           –               met
 ///  7  person  a, the same: .   pass*   1        1           –               –         *recorded fail first
 ///  8  person  base's, .        pass    1        1           –               –
@@ -70,7 +88,8 @@ fn with_coverage(story: &mut Story, changed_covered: u64) {
 /// ```
 ///
 /// First attempt: 7 of the 11 with one. Attempts: 1 + 1 + 2 + 3 + 4 + 1 + 1 + 1 + 1 + 1 = 16 over 10. Called: #5 of 12.
-/// Coverage: 2 of 3. Nothing is known of the memory.
+/// Coverage: 2 of 3. Retries: 1 + 2 + 3, one of them withheld from, and of the 5 others 2 with a sure card. Errors gone
+/// in the next attempt: of a; of a, b; of the last a: 4 of 6.
 fn twelve_runs() -> Vec<RunLine> {
     let mut lines: Vec<RunLine> = [1, 0]
         .map(|covered| {
@@ -88,12 +107,22 @@ fn twelve_runs() -> Vec<RunLine> {
             story.push(number, failing, &["z"]);
         }
     };
-    lines.push(merged(|story| heads(story, &[&["a"], &[]])));
-    lines.push(merged(|story| heads(story, &[&["a"], &["b"], &[]])));
+    lines.push(merged(|story| {
+        heads(story, &[&["a"], &[]]);
+        found(story, 1, MatchOutcome::Shown, Tier::SameError, true);
+    }));
+    lines.push(merged(|story| {
+        heads(story, &[&["a"], &["b"], &[]]);
+        found(story, 1, MatchOutcome::Withheld, Tier::SameError, true);
+        story.state.attempts[1].memory_matches = Some(Vec::new());
+    }));
     let agents = |story: &mut Story| "Agent: claude-code 2.1".clone_into(&mut story.snapshot.pull_request.body);
     lines.push(merged(|story| {
         agents(story);
         heads(story, &[&["a"], &["a"], &["a"], &[]]);
+        found(story, 1, MatchOutcome::Stale, Tier::SameError, false);
+        found(story, 2, MatchOutcome::Shown, Tier::SimilarEdit, false);
+        found(story, 3, MatchOutcome::Shown, Tier::SameTest, true);
     }));
     lines.push(merged(|story| {
         agents(story);
@@ -179,11 +208,13 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
             ("first_attempt_pass_rate", Some(7.0 / 11.0), Some(false)),
             ("average_attempts", Some(1.6), Some(true)),
             ("escalation_rate", Some(1.0 / 12.0), Some(true)),
-            ("debug_memory_reuse", None, None),
+            ("debug_memory_reuse", Some(2.0 / 5.0), Some(true)),
             ("coverage_met_rate", Some(2.0 / 3.0), Some(false)),
         ]
     );
     assert_eq!((report.runs, report.open, report.saved_by_flakes), (12, 1, 1));
+    let rate = |retries, gone| Rate { retries, gone };
+    assert_eq!(report.trial, Trial { shown: rate(1, 1), withheld: rate(1, 1), all: rate(6, 4) });
     assert_eq!(report.calls, BTreeMap::from([(Trigger::SameError, 1), (Trigger::ExternalDependencyDown, 1)]));
     let authors: Vec<_> = report.by_author.iter().map(|group| (group.name.as_str(), group.runs)).collect();
     assert_eq!(authors, [("agent", 2), ("bot", 1), ("person", 9)]);
@@ -263,9 +294,31 @@ fn retries_with_a_card_are_counted_where_the_memory_tells() {
         story.push(3, &[], &["z"]);
     });
     assert_eq!((line.retries, line.memory.clone()), (2, None));
-    let memory = Some(MemoryUse { carried: 1, withheld: 1, trials: vec![MemoryTrial::Shown(true)] });
+    let memory = Some(MemoryUse { carried: 1, withheld: 1, trial: Trial::default() });
     let lines = [RunLine { memory, ..line.clone() }, RunLine { run_id: "other".to_owned(), ..line }];
     // Of two retries one was withheld; the run that says nothing of the memory is on neither side.
     assert_eq!(Metric::DebugMemoryReuse.value(&lines), (Some(1.0), 1, 1));
-    assert!(matches!(Uplift::of(&lines), Uplift::TooFewToSay { shown: Side { retries: 1, gone: 1 }, .. }));
+}
+
+#[test]
+fn disputes_are_counted_by_how_they_stand() {
+    let mut story = Story::opened();
+    let dispute = |end: serde_json::Value| {
+        let dispute = serde_json::json!({
+            "failure": "3fa9c01b", "kind": "test_wrong", "reason": "", "by": "bob", "byId": 2, "at": start(),
+            "source": { "commit": sha(1) }, "check": "unit", "test": null, "file": null, "headSha": sha(1), "end": end,
+        });
+        serde_json::from_value::<crate::state::Dispute>(dispute).unwrap()
+    };
+    let settled = |outcome: serde_json::Value| serde_json::json!({ "settled": { "outcome": outcome, "by": "olga", "by_id": 9, "at": start() } });
+    let ends = ["test".into(), "code".into(), "test".into(), serde_json::json!({ "neither": "Round up." })];
+    story.state.disputes = ends.map(|outcome| dispute(settled(outcome))).into();
+    story.state.disputes.push(dispute(serde_json::Value::Null));
+    story.state.disputes.push(dispute(serde_json::json!({ "mended": { "head_sha": sha(2) } })));
+    use DisputeOutcome as D;
+    let expected = [(D::Open, 1), (D::Test, 2), (D::Code, 1), (D::Neither, 1), (D::Mended, 1)];
+    let line = line(&story);
+    assert_eq!(line.disputes, expected.into());
+    let report = Report::of(&[line], window());
+    assert_eq!(report.disputes, expected.map(|(end, count)| (end, u64::from(count))).into());
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NameGlob, Pattern};
+use super::{NameGlob, Pattern, Severity};
 
 /// The `coverage:` section: what each type of change must reach.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub struct CoveragePolicy {
     /// never fails.
     pub test_names: BTreeMap<RequiredTest, Vec<Pattern>>,
     pub regression_proof: RegressionProof,
+    /// What it is to stay below a minimum.
+    pub below_minimum: Severity,
 }
 
 /// `coverage.prove_regression`: whether a bug fix must show a test that fails on the base and passes on the head.
@@ -53,6 +55,7 @@ impl Default for CoveragePolicy {
             api_paths: Vec::new(),
             test_names: BTreeMap::new(),
             regression_proof: RegressionProof::NotAsked,
+            below_minimum: Severity::Warn,
         }
     }
 }

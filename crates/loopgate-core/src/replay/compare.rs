@@ -9,7 +9,7 @@ use crate::{
     ids::{CheckName, GateName, Score},
     policy::{Policy, Trigger},
     state::{
-        AttemptDigest, VerificationResult,
+        AttemptDigest, Changes, VerificationResult,
         history::{Escalated, Event},
     },
 };
@@ -18,13 +18,6 @@ use crate::{
 const SCHEMA: &str = "loopgate.what-if/v1";
 /// Attempts that would end otherwise and are told one by one.
 const MOST_VERDICTS: usize = 50;
-
-/// Runs that have something more, or lack it. `#12`, or the alias of a local loop.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Changes {
-    pub more: Vec<String>,
-    pub fewer: Vec<String>,
-}
 
 /// A mean, and of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

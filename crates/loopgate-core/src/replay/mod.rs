@@ -10,7 +10,7 @@ mod past;
 mod run;
 
 pub use self::{
-    compare::{Changes, DroppedCheck, Mean, VerdictChange, WhatIf, what_if},
+    compare::{DroppedCheck, Mean, VerdictChange, WhatIf, what_if},
     past::{Judged, PastHead, PastPullRequest, Waited},
     run::{RecordedAttempt, RecordedRun, Replayed, Unreplayable, replay},
 };

@@ -48,7 +48,7 @@ pub fn read(body: &str) -> CapabilityProgress {
             _ => {}
         }
     }
-    progress.current = progress.remaining.first().cloned();
+    progress.current = (!progress.remaining.is_empty()).then(|| progress.remaining.remove(0));
     progress
 }
 
@@ -83,6 +83,8 @@ mod tests {
         for (body, total, completed, current) in table {
             let got = read(body);
             assert_eq!((got.total, got.completed, got.current.as_deref()), (total, completed, current), "{body}");
+            let after = total - completed - usize::from(current.is_some());
+            assert_eq!(got.remaining.len(), after, "what comes after the current one: {body}");
         }
     }
 }

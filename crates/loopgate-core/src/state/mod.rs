@@ -13,6 +13,7 @@ mod local_loop;
 mod lost;
 mod people;
 mod progress;
+mod proposed;
 mod reruns;
 mod status;
 mod unknown;
@@ -40,6 +41,7 @@ pub use self::{
         CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
         StageRecord,
     },
+    proposed::{Changes, ProposedConfiguration},
     reruns::{AskedBy, Repeatable, Rerun},
     status::{RunStatus, Step, Stop, StopReason},
     unknown::UnknownFields,
@@ -47,6 +49,7 @@ pub use self::{
 pub use super::memory::Settlement;
 use super::{
     ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
+    memory::ToldFix,
     policy::{Phase, Trigger},
     stage::Stage,
 };
@@ -187,6 +190,12 @@ pub struct LoopState {
     /// The layer of its stack above it, to be told also once the stack is dissolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<PrNumber>,
+    /// What mended errors in the files it edits before, as of its first look; none until that was looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_here: Option<Vec<ToldFix>>,
+    /// What earlier runs would have come to under the configuration that it proposes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<ProposedConfiguration>,
     /// What only a local loop keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflex: Option<ReflexState>,

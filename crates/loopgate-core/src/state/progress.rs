@@ -42,6 +42,7 @@ pub struct CapabilityProgress {
     pub completed: usize,
     /// The first unticked one.
     pub current: Option<String>,
+    /// Those after it.
     #[serde(default)]
     pub remaining: Vec<String>,
 }

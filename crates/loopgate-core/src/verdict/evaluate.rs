@@ -45,7 +45,8 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
             ("the coverage of all lines is that of the base".to_owned(), RuleCheck::CoverageKept)
         }
     };
-    rules.extend(builtin(COVERAGE_RULE).map(|id| rule(id, description, Severity::Warn, Phase::B, check)));
+    let severity = policy.coverage.below_minimum;
+    rules.extend(builtin(COVERAGE_RULE).map(|id| rule(id, description, severity, Phase::B, check)));
     rules.extend(policy.coverage.judged_tests(code_type).filter_map(|sort| {
         let severity = match sort {
             RequiredTest::RegressionTest | RequiredTest::ExistingTestsPass => Severity::Fail,

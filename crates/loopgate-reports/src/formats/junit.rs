@@ -375,6 +375,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_cannot_be_imported_says_why() {
+        let report = "<testsuites><testsuite name=\"pytest\" tests=\"1\" errors=\"1\"><testcase classname=\"\" \
+                      name=\"tests.test_a\"><error message=\"collection failure\">tests/test_a.py:2: in &lt;module&gt;\n    \
+                      import a\nE   ModuleNotFoundError: No module named 'a'</error></testcase></testsuite></testsuites>";
+        let read = crate::read("unit.xml", report.as_bytes(), &crate::ReadOptions::default());
+        assert_eq!(read.failures[0].error_message, "ModuleNotFoundError: No module named 'a'");
+    }
+
+    #[test]
     fn precedence_of_children() {
         let none = Children::default();
         let table = [

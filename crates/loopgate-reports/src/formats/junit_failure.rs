@@ -109,6 +109,11 @@ pub(super) fn describe(details: Option<&Details>, case: &Case<'_>, framework: Op
     }
     let message = match details.message.trim() {
         "" => text::first_line(without_title(trace, case.name)),
+        // What pytest says of a file that cannot be imported; why is the last thing below it.
+        said @ "collection failure" => {
+            let lines = trace.lines().rev();
+            lines.filter_map(|line| line.strip_prefix("E  ")).map(str::trim).find(|it| !it.is_empty()).unwrap_or(said)
+        }
         message => message,
     };
     // Some writers repeat the element's name as the class, or describe the outcome in words.

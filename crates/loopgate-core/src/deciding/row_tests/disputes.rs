@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     escalation::Question,
+    evidence::SourceLocation,
     ids::FailureId,
     policy::Recipient,
     state::{DisputeEnd, Settlement},
@@ -143,6 +144,25 @@ fn z6a_whoever_committed_to_the_test_last_is_called_and_settles() {
     assert_eq!(answer(&story), &AnswerOutcome::Refused(CommandRefusal::NeedsSettler { failure: id }));
     story.comment("carol", "/loop settle test");
     assert_eq!(answer(&story), &AnswerOutcome::Settled { failure: id, outcome: Settlement::Test });
+}
+
+#[test]
+fn z4a_a_test_beside_what_it_tests_is_not_edited_away() {
+    let (mut story, _) = failing();
+    story.touch("src/lib.rs", "fn round() { 1 }");
+    push(&mut story, 2, &["rounds"], &[]);
+    for received in &mut story.snapshot.evidence {
+        let ReceivedEvidence::Accepted(evidence) = received else { panic!("accepted") };
+        for failure in evidence.checks.iter_mut().flat_map(|check| &mut check.failures) {
+            failure.test_file = None;
+            failure.source = Some(SourceLocation { file: "src/lib.rs".into(), line: Some(9), function: None });
+        }
+    }
+    let id = story.decide().view.failures[0].cause;
+    story.comment("alice", &format!("/loop dispute {id} it is wrong"));
+    story.touch("src/lib.rs", "assert_eq!(round(1.5), 1);");
+    let decision = push(&mut story, 3, &[], &["rounds"]).clone();
+    assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Disputed }, "{:?}", story.state.disputes);
 }
 
 #[test]

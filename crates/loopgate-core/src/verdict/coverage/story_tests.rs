@@ -5,7 +5,7 @@ use crate::{
     evidence::{ChangedCoverage, LineTally},
     fixtures::*,
     observed::{BaseEvidence, CodeType, ReceivedEvidence},
-    policy::{Pattern, RequiredTest},
+    policy::{Pattern, RequiredTest, Severity},
     state::VerificationResult,
     verdict::{RuleFailure, RuleOutcome, coverage::MissingTests},
 };
@@ -59,6 +59,8 @@ fn changed_lines_are_held_against_the_type_of_the_change() {
         story.policy.coverage.new_function = crate::policy::CoverageTarget::Percent(50.0);
     });
     assert_eq!(outcome(&halved, "coverage"), Some(RuleOutcome::Passed));
+    let strict = decided("feat: a", half(), |story| story.policy.coverage.below_minimum = Severity::Fail);
+    assert_eq!(strict.next.attempts[0].result, VerificationResult::Fail);
     assert_eq!(outcome(&decided("fix: a", Some(measured(2, 2)), |_| {}), "coverage"), Some(RuleOutcome::Passed));
 }
 

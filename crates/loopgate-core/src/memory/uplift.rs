@@ -2,32 +2,25 @@
 
 use serde::Serialize;
 
-use super::{MemoryTrial, RunLine};
+use super::Rate;
 
 /// Retries of each side below which nothing is said.
-const ENOUGH: u64 = 200;
+const ENOUGH: u32 = 200;
 /// The normal distribution's 97.5th percentile.
 const Z: f64 = 1.959_963_984_540_054;
-
-/// Failures for which a card was found, and those of them that were gone in the next attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Side {
-    pub retries: u64,
-    pub gone: u64,
-}
 
 /// What showing cards changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "uplift", rename_all = "snake_case")]
 pub enum Uplift {
     TooFewToSay {
-        shown: Side,
-        withheld: Side,
+        shown: Rate,
+        withheld: Rate,
     },
     /// The difference of the shares that were gone, with its 95 % interval.
     Measured {
-        shown: Side,
-        withheld: Side,
+        shown: Rate,
+        withheld: Rate,
         difference: f64,
         low: f64,
         high: f64,
@@ -35,23 +28,9 @@ pub enum Uplift {
 }
 
 impl Uplift {
-    pub fn of<'a>(lines: impl IntoIterator<Item = &'a RunLine>) -> Self {
-        let (mut shown, mut withheld) = (Side::default(), Side::default());
-        let trials = lines.into_iter().filter_map(|line| line.memory.as_ref()).flat_map(|memory| &memory.trials);
-        for trial in trials {
-            let (side, gone) = match trial {
-                MemoryTrial::Shown(gone) => (&mut shown, *gone),
-                MemoryTrial::Withheld(gone) => (&mut withheld, *gone),
-            };
-            side.retries += 1;
-            side.gone += u64::from(gone);
-        }
-        Self::between(shown, withheld)
-    }
-
     /// Newcombe's hybrid score interval: the square-and-add of the two Wilson intervals, which keeps within what shares
     /// can be (Statistics in Medicine 17, 873–890, method 10).
-    pub fn between(shown: Side, withheld: Side) -> Self {
+    pub fn between(shown: Rate, withheld: Rate) -> Self {
         if shown.retries < ENOUGH || withheld.retries < ENOUGH {
             return Self::TooFewToSay { shown, withheld };
         }
@@ -70,9 +49,8 @@ struct Wilson {
 }
 
 impl Wilson {
-    #[expect(clippy::cast_precision_loss, reason = "counts of retries")]
-    fn of(side: Side) -> Self {
-        let (n, share) = (side.retries as f64, side.gone as f64 / side.retries as f64);
+    fn of(side: Rate) -> Self {
+        let (n, share) = (f64::from(side.retries), f64::from(side.gone) / f64::from(side.retries));
         let middle = (share + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
         let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt() / (1.0 + Z * Z / n);
         Self { share, low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
@@ -95,8 +73,8 @@ mod tests {
             ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 <= share
         }
 
-        fn side(&mut self, retries: u64, share: f64) -> Side {
-            Side { retries, gone: (0..retries).map(|_| u64::from(self.chance(share))).sum() }
+        fn side(&mut self, retries: u32, share: f64) -> Rate {
+            Rate { retries, gone: (0..retries).map(|_| u32::from(self.chance(share))).sum() }
         }
     }
 
@@ -132,7 +110,7 @@ mod tests {
 
     #[test]
     fn below_two_hundred_a_side_nothing_is_said() {
-        let side = |retries| Side { retries, gone: retries / 2 };
+        let side = |retries| Rate { retries, gone: retries / 2 };
         assert!(matches!(Uplift::between(side(199), side(5_000)), Uplift::TooFewToSay { .. }));
         assert!(matches!(Uplift::between(side(5_000), side(199)), Uplift::TooFewToSay { .. }));
         assert!(matches!(Uplift::between(side(200), side(200)), Uplift::Measured { .. }));
@@ -142,7 +120,7 @@ mod tests {
     fn newcombes_own_example() {
         // 56 of 70 against 48 of 80, scaled up to be enough: the published interval of 0.0524 to 0.3339 narrows by
         // the square root of ten.
-        let sides = (Side { retries: 700, gone: 560 }, Side { retries: 800, gone: 480 });
+        let sides = (Rate { retries: 700, gone: 560 }, Rate { retries: 800, gone: 480 });
         let Uplift::Measured { difference, low, high, .. } = Uplift::between(sides.0, sides.1) else { panic!() };
         let rounded = [difference, low, high].map(|it| (it * 1_000.0).round() / 1_000.0);
         assert_eq!(rounded, [0.2, 0.154, 0.244]);

@@ -1,0 +1,95 @@
+//! The picture of the status comment in README.md: the real text, drawn as a page of GitHub's draws it.
+//!
+//! `UPDATE_PICTURE=1 cargo test --lib picture` draws it again.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+
+use super::{fixtures, plain::folded, pull_request};
+
+const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/status-comment.svg");
+
+#[test]
+fn the_picture_in_the_readme_is_of_todays_status_comment() {
+    let decision = fixtures::first_failure();
+    let comment = pull_request(&decision, &fixtures::snapshot(), &fixtures::policy()).status_comment;
+    let drawn = drawn(&folded(&comment));
+    if std::env::var_os("UPDATE_PICTURE").is_some() {
+        std::fs::write(PICTURE, &drawn).unwrap();
+    }
+    let kept = std::fs::read_to_string(PICTURE).unwrap();
+    assert!(kept == drawn, "docs/status-comment.svg shows another text; draw it again with UPDATE_PICTURE=1");
+}
+
+fn drawn(comment: &str) -> String {
+    let mut body = String::new();
+    for event in Parser::new(comment) {
+        match event {
+            Event::Start(tag) => body += start(&tag),
+            Event::End(tag) => body += end(tag),
+            Event::Text(text) => body += &escaped(&text),
+            Event::Code(code) => write!(body, "<code>{}</code>", escaped(&code)).unwrap(),
+            Event::InlineHtml(html) => body += &html,
+            Event::SoftBreak | Event::HardBreak => body += "<br/>",
+            _ => {}
+        }
+    }
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="860" height="560" viewBox="0 0 860 560">
+<style>
+.page {{ font: 14px/1.5 -apple-system, BlinkMacSystemFont, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; color: #1f2328; }}
+.head {{ background: #f6f8fa; border: 1px solid #d1d9e0; border-radius: 6px 6px 0 0; padding: 8px 16px; color: #59636e; }}
+.body {{ background: #fff; border: 1px solid #d1d9e0; border-top: 0; border-radius: 0 0 6px 6px; padding: 4px 16px 8px; }}
+.page h3 {{ font-size: 17px; margin: 10px 0 12px; }}
+.page p, .page ul, .page pre {{ margin: 0 0 10px; }}
+.page ul {{ padding-left: 28px; }}
+.page a {{ color: #0969da; }}
+.page code, .page pre {{ font: 12px/1.45 ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, monospace; background: #eff1f3; border-radius: 6px; }}
+.page code {{ padding: 2px 5px; }}
+.page pre {{ padding: 10px 14px; background: #f6f8fa; }}
+.page sub {{ font-size: 11px; color: #59636e; }}
+.bot {{ border: 1px solid #d1d9e0; border-radius: 10px; padding: 0 6px; font-size: 11px; }}
+</style>
+<foreignObject x="0" y="0" width="860" height="560">
+<div xmlns="http://www.w3.org/1999/xhtml" class="page">
+<div class="head"><b style="color:#1f2328">loopgate</b> <span class="bot">bot</span> commented</div>
+<div class="body">
+{body}</div>
+</div>
+</foreignObject>
+</svg>
+"##
+    )
+}
+
+fn start(tag: &Tag<'_>) -> &'static str {
+    match tag {
+        Tag::Heading { .. } => "<h3>",
+        Tag::Paragraph => "<p>",
+        Tag::List(_) => "<ul>",
+        Tag::Item => "<li>",
+        Tag::Strong => "<b>",
+        Tag::Link { .. } => "<a>",
+        Tag::CodeBlock(CodeBlockKind::Fenced(_)) => "<pre>",
+        Tag::HtmlBlock => "",
+        other => panic!("a status comment has no {other:?} so far"),
+    }
+}
+
+fn end(tag: TagEnd) -> &'static str {
+    match tag {
+        TagEnd::Heading(_) => "</h3>\n",
+        TagEnd::Paragraph => "</p>\n",
+        TagEnd::List(_) => "</ul>\n",
+        TagEnd::Item => "</li>\n",
+        TagEnd::Strong => "</b>",
+        TagEnd::Link => "</a>",
+        TagEnd::CodeBlock => "</pre>\n",
+        _ => "",
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,151 @@
+//! The CI that a repository has: the jobs that its workflows run on every pull request, by the check runs they become.
+//!
+//! A job's check run has the job's name, or its id; a matrix adds its values in brackets, and a called workflow its own
+//! job's name after a slash
+//! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
+
+use std::path::Path;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::manifest::Manifest;
+use loopgate_core::evidence::CheckKind::{
+    self, Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types,
+};
+
+const FOLDER: &str = ".github/workflows";
+/// More workflows than this are read by nobody.
+const MOST_FILES: usize = 100;
+
+/// A job that runs on every pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CiJob {
+    /// `.github/workflows/ci.yml`
+    pub workflow: String,
+    /// What GitHub calls that workflow.
+    pub title: String,
+    /// Its id in the file.
+    pub id: String,
+    /// A glob over the names of its check runs.
+    pub check: String,
+    pub kind: CheckKind,
+}
+
+/// What a word in a job's name says that it is evidence of; the first row that has one of its words.
+const WORDS: [(CheckKind, &str); 9] = [
+    (Security, "audit security codeql scan sast zizmor gitleaks trivy snyk brakeman"),
+    (Integration, "integration e2e playwright cypress acceptance"),
+    (Test, "test tests unit spec specs pytest jest vitest"),
+    (
+        Lint,
+        "lint lints linter linting linters format formatting fmt rustfmt clippy style prettier eslint jshint ruff black isort rubocop phpcs phpstan psalm ktlint detekt golangci phplint",
+    ),
+    (Types, "type types typecheck typing mypy pyright tsc"),
+    (Coverage, "coverage codecov"),
+    (Docs, "docs doc documentation rustdoc"),
+    (Performance, "bench benchmark benchmarks performance"),
+    (Build, "build compile msrv"),
+];
+
+/// The same of what a job runs.
+const COMMANDS: [(CheckKind, &str); 4] = [
+    (Security, r"\b(codeql-action|dependency-review-action|trivy-action)\b"),
+    (
+        Test,
+        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (test|check)|ctest|rspec|rake|phpunit|dotnet test|unittest)\b",
+    ),
+    (Lint, r"\b(cargo (clippy|fmt)|eslint|ruff|flake8|golangci-lint|prettier|pre-commit)\b"),
+    (Build, r"\b(build|compile)\b"),
+];
+
+/// The jobs of all workflows, by file and place in it.
+pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
+    let entries = root.join(FOLDER).read_dir().into_iter().flatten().flatten().take(MOST_FILES);
+    let mut files: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    files.retain(|file| file.ends_with(".yml") || file.ends_with(".yaml"));
+    files.sort();
+    files
+        .iter()
+        .flat_map(|file| jobs_of(&format!("{FOLDER}/{file}"), &Manifest::yaml(&root.join(FOLDER).join(file))))
+        .collect()
+}
+
+fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
+    if !is_always_started(file) {
+        return Vec::new();
+    }
+    let title = file.text(&["name"]).unwrap_or(workflow);
+    let jobs = file.at(&["jobs"]).and_then(Value::as_object).into_iter().flatten();
+    let jobs = jobs.filter(|(_, job)| !is_left_out(job)).map(|(id, job)| CiJob {
+        workflow: workflow.to_owned(),
+        title: title.to_owned(),
+        id: id.clone(),
+        check: check_run(id, job),
+        kind: kind(id, job),
+    });
+    jobs.collect()
+}
+
+/// Whether every pull request starts it. One that depends on paths may never report, and would be waited for in vain.
+fn is_always_started(file: &Manifest) -> bool {
+    let named = |event: &Value| event.as_str() == Some("pull_request");
+    match file.at(&["on"]) {
+        Some(Value::Array(events)) => events.iter().any(named),
+        Some(Value::Object(events)) => events.get("pull_request").is_some_and(|filter| {
+            ["paths", "paths-ignore"].iter().all(|key| filter.get(key).is_none()) && hears_pushes(filter)
+        }),
+        Some(event) => named(event),
+        None => false,
+    }
+}
+
+/// Without `types` it hears of an opened pull request and of each push.
+fn hears_pushes(filter: &Value) -> bool {
+    let Some(types) = filter.get("types") else { return true };
+    let list = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
+    list.iter().any(|one| one.as_str() == Some("synchronize"))
+}
+
+/// Jobs of Loopgate's own workflows, and those that a condition keeps from pull requests.
+fn is_left_out(job: &Value) -> bool {
+    let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
+    let uses = steps.filter_map(|step| step.get("uses")?.as_str());
+    let condition = job.get("if").and_then(Value::as_str).unwrap_or_default();
+    uses.into_iter().any(|action| action.contains("/loopgate"))
+        || ["'push'", "'schedule'", "'workflow_dispatch'", "'refs/heads/"].iter().any(|word| condition.contains(word))
+}
+
+fn check_run(id: &str, job: &Value) -> String {
+    let name = job.get("name").and_then(Value::as_str).unwrap_or(id);
+    let mut glob = String::new();
+    let mut rest = name;
+    while let Some((before, expression)) = rest.split_once("${{") {
+        glob.push_str(&plain(before));
+        glob.push('*');
+        rest = expression.split_once("}}").map_or("", |(_, after)| after);
+    }
+    glob.push_str(&plain(rest));
+    if job.get("uses").is_some() {
+        glob.push_str(" / *");
+    } else if job.get("strategy").and_then(|strategy| strategy.get("matrix")).is_some() && !name.contains("${{") {
+        glob.push_str(" (*)");
+    }
+    glob
+}
+
+/// A part of a name, where nothing means anything else in a glob.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if "?*[]{}!\\".contains(c) { '?' } else { c }).collect()
+}
+
+fn kind(id: &str, job: &Value) -> CheckKind {
+    let named = job.get("name").and_then(Value::as_str).unwrap_or(id).to_lowercase();
+    let words: Vec<&str> = named.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let by_name = WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word)));
+    let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
+    let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
+    let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
+    let runs = |(_, pattern): &&(CheckKind, &str)| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&commands));
+    by_name.map(|(kind, _)| *kind).or_else(|| COMMANDS.iter().find(runs).map(|(kind, _)| *kind)).unwrap_or(Custom)
+}
