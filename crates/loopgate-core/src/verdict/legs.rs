@@ -71,7 +71,9 @@ pub fn spoken<'a>(
     let mut speaking = Vec::new();
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         match legs.loss_of(document) {
-            losses if losses.is_empty() && !has_ended(document, check) => lost.extend(legs.interrupted(document)),
+            losses if losses.is_empty() && (!has_ended(document, check) || legs.is_cut_off(document, check)) => {
+                lost.extend(legs.interrupted(document));
+            }
             losses if losses.is_empty() => speaking.push(document),
             losses => lost.extend(losses),
         }
@@ -189,6 +191,19 @@ impl<'a> Legs<'a> {
             None => LegName::Workflow(newest.path.clone()),
         };
         vec![(name, (end_of_run(newest), newest.url.clone()))]
+    }
+
+    /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran. What
+    /// fails is believed all the same (decisions.md, H2k).
+    fn is_cut_off(&self, document: &Evidence, check: &CheckName) -> bool {
+        let Some(origin) = &document.workflow else { return false };
+        let of_run = |run: &&WorkflowRun| run.id == origin.run_id && run.attempt == origin.run_attempt;
+        let run = self.runs.iter().find(of_run);
+        let id = origin.leg.and_then(|leg| leg.check_run_id);
+        let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
+        let progress = job.map(|(_, job)| job.progress).or(run.map(|run| run.progress));
+        let is_cut_off = matches!(progress.and_then(conclusion), Some(Conclusion::Cancelled | Conclusion::TimedOut));
+        is_cut_off && of(document, check).is_some_and(|found| !found.outcome.is_failure())
     }
 
     /// The leg whose evidence says that it was interrupted.
@@ -366,9 +381,8 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
             spoke.insert(leg.index);
         }
     }
-    let says_no_leg = of_path().any(|origin| origin.leg.is_none());
     jobs.values().any(|(total, spoke)| spoke.len() < *total as usize)
-        || (says_no_leg && !run_succeeded(newest) && !legs.is_explained(newest))
+        || (of_path().next().is_some() && !run_succeeded(newest) && !legs.is_explained(newest))
 }
 
 #[cfg(test)]

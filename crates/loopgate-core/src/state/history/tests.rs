@@ -218,6 +218,10 @@ fn command_run() -> BoxedStrategy<CommandRun> {
         checks().prop_map(|names| {
             CommandRun::Own(OwnCommand::Rerun { by: ByNobody, checks: names.into_iter().collect() })
         }),
+        (login(), sha(), any::<u32>()).prop_map(|(by, head, run)| {
+            let runs = [crate::ids::WorkflowRunId::new(run.into())].into();
+            CommandRun::Own(OwnCommand::ApproveRuns { by: vec![by], head, runs })
+        }),
         blocked().prop_map(|senior| CommandRun::Own(OwnCommand::SeniorFixer { by: ByNobody, senior })),
     ]
     .boxed()
