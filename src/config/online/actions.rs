@@ -83,12 +83,13 @@ impl Check<'_> {
                     format!("{repository} runs selected actions only, and no pattern names Loopgate's"),
                     "add `OWNER/loopgate/action@*` under Settings, Actions, General",
                 ),
-            AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) => self
-                .warn(
+            AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) => {
+                self.warn(
                     spot,
                     format!("{repository} runs none of GitHub's own actions, and Loopgate's uploads evidence by one"),
                     "allow actions created by GitHub under Settings, Actions, General",
-                ),
+                )
+            }
             _ => {}
         }
         if policy.holds_outsiders {

@@ -155,7 +155,11 @@ fn jobs_that_policies_keep_from_their_part_are_named() {
     let target_only = ActionUse { is_target_only: true, ..job };
     let text = gate("{ users: [alice, bob] }");
     for (policy, found, expected) in [
-        (&read, &by_default, Some("W 1:1 the job `reconcile` of `.github/workflows/loopgate.yml` has no `permissions`")),
+        (
+            &read,
+            &by_default,
+            Some("W 1:1 the job `reconcile` of `.github/workflows/loopgate.yml` has no `permissions`"),
+        ),
         (&pinned, &unpinned, Some("E 1:1 acme/widgets runs only actions that are named by a whole commit")),
         (&public, &target_only, Some("W 1:1 only `pull_request_target` starts the job `reconcile`")),
         (&policy(), &by_default, None),

@@ -111,7 +111,8 @@ impl Observer {
             actions(client, repository),
         )?;
         if let (Some(policy), Ok(files)) = (&mut actions, &files) {
-            policy.visibility = if known.private { RepositoryVisibility::Restricted } else { RepositoryVisibility::Public };
+            policy.visibility =
+                if known.private { RepositoryVisibility::Restricted } else { RepositoryVisibility::Public };
             policy.uses = uses(client, repository, tip, files).await?;
         }
         Ok(Survey {

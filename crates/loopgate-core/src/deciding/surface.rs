@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::{opening::Given, viewing::Stages};
+use super::viewing::Stages;
 use crate::{
     attempts::rerun,
     deciding::{

@@ -45,7 +45,7 @@ pub use self::{
     unknown::UnknownFields,
 };
 use super::{
-    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
+    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     policy::{Phase, Trigger},
     stage::Stage,
 };

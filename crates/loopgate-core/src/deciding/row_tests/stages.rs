@@ -1,6 +1,7 @@
 //! W, A and S: how far it goes, what comes next, what is shown.
 
 use super::*;
+use crate::state::history::{CommandRun, Event, OwnCommand};
 
 #[test]
 fn w0_a12_s1_s8_without_a_usable_configuration() {

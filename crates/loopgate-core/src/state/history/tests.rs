@@ -320,10 +320,8 @@ fn shared_event() -> BoxedStrategy<Event> {
 fn gate_event() -> BoxedStrategy<Event> {
     let stage = prop::sample::select(Stage::ALL.to_vec());
     let invalidated = prop_oneof![
-        (gate(), text(), login()).prop_map(|(gate, tampered_comment, written_by)| GateInvalidated::CommentChanged {
-            gate,
-            tampered_comment,
-            written_by
+        (gate(), text(), login(), option::of(login())).prop_map(|(gate, tampered_comment, written_by, changed_by)| {
+            GateInvalidated::CommentChanged { gate, tampered_comment, written_by, changed_by }
         }),
         (option::of(sha()), gate()).prop_map(|(was_bound_to, gate)| GateInvalidated::Unbound { was_bound_to, gate }),
     ];
