@@ -71,7 +71,8 @@ pub fn spoken<'a>(
     let mut speaking = Vec::new();
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         match legs.loss_of(document) {
-            losses if losses.is_empty() && (!has_ended(document, check) || legs.is_cut_off(document, check)) => {
+            losses if losses.is_empty() && !has_ended(document, check) => lost.extend(legs.interrupted(document)),
+            losses if losses.is_empty() && legs.is_cut_off(document, documents, check) => {
                 lost.extend(legs.interrupted(document));
             }
             losses if losses.is_empty() => speaking.push(document),
@@ -193,14 +194,18 @@ impl<'a> Legs<'a> {
         vec![(name, (end_of_run(newest), newest.url.clone()))]
     }
 
-    /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran. What
-    /// fails is believed all the same (decisions.md, H2k).
-    fn is_cut_off(&self, document: &Evidence, check: &CheckName) -> bool {
-        let Some(origin) = &document.workflow else { return false };
-        let of_run = |run: &&WorkflowRun| run.id == origin.run_id && run.attempt == origin.run_attempt;
-        let run = self.runs.iter().find(of_run);
+    /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
+    /// the evidence does not know of it. What fails is believed all the same (decisions.md, H2k).
+    fn is_cut_off(&self, document: &Evidence, documents: &[&Evidence], check: &CheckName) -> bool {
+        let Some(origin) = document.workflow.as_ref().filter(|_| document.extent.is_whole()) else { return false };
         let id = origin.leg.and_then(|leg| leg.check_run_id);
         let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
+        // Where no job is known, its run says it, unless that is told by the evidence of another job.
+        let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
+        let mut others = documents.iter().filter(|other| !other.extent.is_whole());
+        let is_told = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
+        let of_run = |run: &&WorkflowRun| !is_told && (run.id, run.attempt) == execution(origin);
+        let run = self.runs.iter().find(of_run);
         let progress = job.map(|(_, job)| job.progress).or(run.map(|run| run.progress));
         let is_cut_off = matches!(progress.and_then(conclusion), Some(Conclusion::Cancelled | Conclusion::TimedOut));
         is_cut_off && of(document, check).is_some_and(|found| !found.outcome.is_failure())

@@ -134,6 +134,7 @@ mod tests {
         let entered = |record: &[HeadObservation], branch: &str, at: i64| {
             let mut world = World::new();
             world.snapshot.pull_request.head.sha = sha(2);
+            world.snapshot.pull_request.head.known_since = None;
             world.snapshot.hints = vec![
                 Hint::Opened { sha: sha(2), base: branch.into(), at: minute(at) },
                 Hint::HeadSeen { sha: sha(2), at: minute(90) },

@@ -45,7 +45,8 @@ impl OwnNames {
 
     /// `app.acme.com` is the address of `acme/widgets` itself.
     fn are_in(&self, host: &str) -> bool {
-        let letters = |label: &str| label.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+        let letters =
+            |label: &str| label.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
         let mut labels = host.split(['.', '/', ':']).map(letters);
         labels.any(|label| self.0.iter().any(|name| name.letters == label))
     }
