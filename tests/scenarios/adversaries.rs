@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     triggers::{calls, fails, goes_on, is_called, opened, passes, pushes, version, watched},
-    world::{CI, GitHub, Look, World, archive, evidence},
+    world::{CI, GitHub, World, archive, evidence},
 };
 
 fn simulator(world: &World) -> &Simulator {
@@ -400,23 +400,6 @@ async fn a_run_without_evidence_is_named() {
     let look = world.look(&pr);
     assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
     assert!(!look.status().contains("uploaded no evidence"), "{}", look.status());
-}
-
-/// The call for somebody names the same run.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_without_evidence_is_named_to_whom_is_called() {
-    let world = World::simulated().await;
-    let github = simulator(&world);
-    let repo = tested(&world, "called");
-    let pr = opened(&world, &repo).await;
-    let run = github.workflow_run(&repo, RunSpec::new(github.head(&pr).unwrap(), CI), Conclusion::Success).unwrap();
-    world.settle().await;
-    let late = |look: &Look| !look.status().contains("wait_for_evidence");
-    world.after(TimeDelta::minutes(61), &pr, "the end of waiting", late).await;
-    let look = world.after(TimeDelta::minutes(61), &pr, "the call", |look| !calls(look).is_empty()).await;
-    let named = format!("/actions/runs/{run}) ended and uploaded no evidence");
-    assert!(calls(&look)[0].contains(&named), "{:?}", calls(&look));
-    assert!(look.status().contains(&named), "{}", look.status());
 }
 
 /// Edits whose events were lost: GitHub is asked who made them. What closes a gate counts from its writer only.

@@ -24,6 +24,7 @@ use crate::{
 };
 
 /// The lines of one decision, in the order of its stages.
+#[expect(clippy::too_many_arguments, reason = "each stage of a decision has its own lines")]
 pub(super) fn lines(
     given: &Given<'_>,
     next: &LoopState,
