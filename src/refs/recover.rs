@@ -128,6 +128,7 @@ async fn local_basis<G: GitObjects>(
 fn stripped(state: LoopState) -> LoopState {
     LoopState {
         skips: Vec::new(),
+        approved_runs: BTreeSet::new(),
         first_seen_heads: Vec::new(),
         resumes: Vec::new(),
         accepted: BTreeSet::new(),
@@ -251,6 +252,9 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
         Event::Resumed(Resumed::LocalLoop { .. }) => release(state),
         Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { senior, .. })) => {
             state.senior = Some(senior.clone());
+        }
+        Event::CommandRun(CommandRun::Own(OwnCommand::ApproveRuns { runs, .. })) => {
+            state.approved_runs.extend(runs);
         }
         Event::CommandRun(CommandRun::Written { command, by, answer, source, head, .. }) => {
             let (verb, source) = (command.clone(), Asked::InWords(*source));

@@ -202,7 +202,7 @@ fn run_approval_step(subject: &Subject<'_>) -> String {
 }
 
 /// Which runs have ended and brought nothing, where a check waits for what they were to bring.
-fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<String> {
+pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<String> {
     silences(subject, missing).then_some(())?;
     let runs: Vec<String> = external::silent_runs(subject.snapshot)
         .map(|run| match run.url.as_deref().and_then(address) {

@@ -74,10 +74,11 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
             pattern = code(pattern)
         ),
         Warning::RecordLost(lost) => record_lost(*lost),
-        Warning::TamperedComment { by, url } => format!(
-            "A {} of {} that had counted was changed afterwards. It no longer counts.",
+        Warning::TamperedComment { by, changed_by, url } => format!(
+            "A {} of {} that had counted was changed afterwards{}. It no longer counts.",
             links.to("comment", url),
-            words::person(by)
+            words::person(by),
+            changed_by.as_ref().map(|who| format!(" by {}", words::person(who))).unwrap_or_default()
         ),
     })
 }
@@ -146,6 +147,12 @@ mod tests {
             Warning::RecordLost(LostRecord { attempts: 0, trace: Trace::CheckRun }),
             Warning::TamperedComment {
                 by: fixtures::login("bob"),
+                changed_by: Some(fixtures::login("mallory")),
+                url: "https://github.com/acme/widgets/pull/12#issuecomment-5".into(),
+            },
+            Warning::TamperedComment {
+                by: fixtures::login("bob"),
+                changed_by: None,
                 url: "https://github.com/acme/widgets/pull/12#issuecomment-5".into(),
             },
         ];

@@ -224,6 +224,23 @@ async fn a_leg_that_was_interrupted_is_named_and_never_green() {
     assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
 }
 
+/// A job is cancelled, and a step with `if: always()` still uploads evidence that says that all passed.
+#[tokio::test(flavor = "multi_thread")]
+async fn evidence_of_a_cancelled_job_is_never_green() {
+    let matrix = Matrix::new().await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    matrix.end(LEGS[2], Conclusion::Cancelled);
+    let documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    assert_ne!(matrix.ended(Conclusion::Cancelled, &documents).await, Some(Conclusion::Success));
+    let status = matrix.status();
+    assert!(status.contains("❌ lost") && status.contains("test (windows) was interrupted"), "{status}");
+    matrix.retry().await;
+    let again = [matrix.document(2, 2, &[])];
+    assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
+}
+
 /// A test check that passed without a test is refused, by that sentence.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_test_check_that_passed_without_a_test_is_refused() {

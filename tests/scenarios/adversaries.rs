@@ -4,6 +4,7 @@
 //! Played on the simulator only: deleted refs, forced pushes onto a moved base and tokens of people are not the
 //! emulator's to show (its README says what it lacks), and what is decided is the same.
 
+use chrono::TimeDelta;
 use loopgate_core::{CommentId, RepoName};
 use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Simulator};
 use serde_json::json;
@@ -319,7 +320,7 @@ async fn blaming_the_network_for_ever_calls_a_person() {
             pushes(&world, &pr, nth).await;
         }
         fails(&world, &pr, "Error: connect ECONNREFUSED 10.0.0.3:5432").await;
-        simulator(&world).clock().advance(chrono::TimeDelta::minutes(15));
+        simulator(&world).clock().advance(TimeDelta::minutes(15));
     }
     is_called(&world, &pr, "external_dependency_down", 0, &["something outside the code"]).await;
 }

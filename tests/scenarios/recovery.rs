@@ -120,6 +120,38 @@ async fn deliveries_that_failed_while_the_server_was_down_are_asked_for_again() 
     assert_eq!(story.looks()[1..], up[1..]);
 }
 
+/// GitHub does not reach the server when a pull request is opened, but does when it is approved; and then again both come
+/// at once. The approval is about what was opened.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_is_worked_before_a_late_opening_counts_once_that_is_heard() {
+    let mut world = World::quick(Some("off")).await;
+    let files = [("src/lib.rs", "// Widgets.\n"), (".github/loopgate.yml", CONFIGURATION)];
+    let repo = world.repository("widgets", &files);
+    let change = || PullSpec::new("feat: sign in").from_fork().file("src/auth/login.rs", "fn login() {}\n");
+    let opened = |world: &World| {
+        let pr = world.simulator().user("mallory").open_pull_request(&repo, change()).unwrap();
+        world.wait(TimeDelta::minutes(1));
+        pr
+    };
+    let gates = |world: &World, pr: &Pr| world.look(pr).concluded("loopgate / gates").map(str::to_owned);
+
+    world.simulator().add_delivery_fault(DeliveryFault::on("pull_request", Mishap::Fail));
+    let alone = opened(&world);
+    world.person("bob").says(&alone, "security approved").await;
+    assert_eq!(gates(&world, &alone).as_deref(), Some("action_required"), "nobody knows which commit bob saw");
+    world.simulator().heal();
+    world.wait(TimeDelta::minutes(5));
+    world.settle().await;
+    assert_eq!(gates(&world, &alone).as_deref(), Some("success"), "{}", world.look(&alone).status());
+
+    world.stops().await;
+    let beside = opened(&world);
+    world.person("bob").says(&beside, "security approved").await;
+    world.starts().await;
+    world.settle().await;
+    assert_eq!(gates(&world, &beside).as_deref(), Some("success"), "{}", world.look(&beside).status());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_is_answered_by_one_further_attempt_at_most_and_ever_more_slowly() {
     let story = Story::begins(Some("off")).await;

@@ -2,7 +2,7 @@
 
 use super::Check;
 use loopgate_core::{
-    gate::online_facts::AllowedActions,
+    gate::online_facts::{ActionUse, AllowedActions, DefaultToken, Pinning, RepositoryVisibility},
     policy::{CheckPolicy, CheckSource},
 };
 
@@ -10,23 +10,49 @@ use loopgate_core::{
 const ACTIONS: &str = "github-actions";
 
 impl Check<'_> {
-    /// What keeps Loopgate from writing where it has only the token of its workflow.
-    fn tokens(&mut self) {
-        for file in self.survey.actions.iter().flat_map(|policy| &policy.read_only) {
-            self.warn(
-                (&["verify"], None),
-                format!(
-                    "`{file}` declares no `permissions`, and by default a token in {} only reads: Loopgate cannot save, \
-                     comment or report there",
-                    self.survey.repository
-                ),
-                "give its job the `permissions` that action/README.md lists",
-            );
+    /// What keeps the jobs that use Loopgate's Action from doing their part
+    /// (<https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/actions-policies/workflow-execution-protections>
+    /// on `pull_request_target`; what else such policies hold back its API does not tell).
+    fn uses(&mut self) {
+        let Some(policy) = &self.survey.actions else { return };
+        let repository = &self.survey.repository;
+        for ActionUse { file, job, by_default_token, unpinned, is_target_only } in &policy.uses {
+            if *by_default_token && policy.default_token == DefaultToken::Read {
+                self.warn(
+                    (&["verify"], None),
+                    format!(
+                        "the job `{job}` of `{file}` has no `permissions`, and by default a token in {repository} only \
+                         reads: Loopgate cannot save, comment or report there"
+                    ),
+                    "give it the `permissions` that action/README.md lists",
+                );
+            }
+            if let (Pinning::Required, [first, ..]) = (policy.pinning, unpinned.as_slice()) {
+                self.error(
+                    (&["verify"], None),
+                    format!(
+                        "{repository} runs only actions that are named by a whole commit, and the job `{job}` of \
+                         `{file}` uses `{first}`: GitHub does not start it"
+                    ),
+                    "name each of its actions by the 40 digits of a commit",
+                );
+            }
+            if *is_target_only && policy.visibility == RepositoryVisibility::Public {
+                self.warn(
+                    (&["verify"], None),
+                    format!(
+                        "only `pull_request_target` starts the job `{job}` of `{file}`: in public repositories GitHub \
+                         starts nothing by it, unless a policy allows it"
+                    ),
+                    "let `workflow_run` start it, with the relay of action/README.md, or allow it under Settings, \
+                     Actions, Policies",
+                );
+            }
         }
     }
 
     pub(super) fn actions(&mut self) {
-        self.tokens();
+        self.uses();
         let by_action = |check: &CheckPolicy| matches!(check.source, CheckSource::Command(_));
         let by_workflow = |check: &CheckPolicy| match &check.source {
             CheckSource::Command(_) => true,
@@ -45,7 +71,10 @@ impl Check<'_> {
             ),
             AllowedActions::Local if by_action => self.warn(
                 spot,
-                format!("{repository} runs actions of {owner} only: Loopgate's Action runs if {owner} publishes it"),
+                format!(
+                    "{repository} runs actions of {owner} only: Loopgate's Action runs if {owner} publishes it, and \
+                     GitHub's `actions/checkout` and `actions/upload-artifact` do not"
+                ),
                 "allow selected actions under Settings, Actions, General, and Loopgate's among them",
             ),
             AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, owner)) => self
@@ -54,6 +83,13 @@ impl Check<'_> {
                     format!("{repository} runs selected actions only, and no pattern names Loopgate's"),
                     "add `OWNER/loopgate/action@*` under Settings, Actions, General",
                 ),
+            AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) => {
+                self.warn(
+                    spot,
+                    format!("{repository} runs none of GitHub's own actions, and Loopgate's uploads evidence by one"),
+                    "allow actions created by GitHub under Settings, Actions, General",
+                )
+            }
             _ => {}
         }
         if policy.holds_outsiders {
@@ -70,5 +106,5 @@ impl Check<'_> {
 /// Whether a pattern of allowed actions may mean Loopgate's: who publishes it is not known here.
 fn lets_in(pattern: &str, owner: &str) -> bool {
     let named = pattern.split('@').next().unwrap_or_default();
-    named.contains("loopgate") || named == "*" || named.strip_suffix("/*") == Some(owner)
+    (owner != "actions" && named.contains("loopgate")) || named == "*" || named.strip_suffix("/*") == Some(owner)
 }

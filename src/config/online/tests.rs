@@ -4,7 +4,9 @@ use super::*;
 use crate::config::load;
 use loopgate_core::{
     Login, UserId,
-    gate::online_facts::{ActionsPolicy, AllowedActions, OwnersFile},
+    gate::online_facts::{
+        ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, Pinning, RepositoryVisibility,
+    },
     observed::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
@@ -90,15 +92,15 @@ fn gate(approvers: &str) -> String {
 #[test]
 fn policies_that_keep_evidence_from_coming_are_named() {
     let told_of = |text: &str, allowed: AllowedActions, holds_outsiders| {
-        let actions = Some(ActionsPolicy { allowed, holds_outsiders, read_only: Vec::new() });
-        told(text, &Survey { actions, ..survey() })
+        told(text, &Survey { actions: Some(ActionsPolicy { allowed, holds_outsiders, ..policy() }), ..survey() })
     };
     let (run, other) = ("run: make", "from: { check: x, app: other-ci }");
     let text = |source: &str| {
         let gates = gate("{ users: [alice, bob] }");
         format!("verify:\n  checks:\n    unit: {{ kind: test, {source} }}\n{gates}")
     };
-    let selected = |pattern: &str| AllowedActions::Selected(vec![pattern.to_owned()]);
+    let patterns = |patterns: &[&str]| AllowedActions::Selected(patterns.iter().map(|&one| one.to_owned()).collect());
+    let selected = |pattern: &str| patterns(&[pattern, "actions/*"]);
     for (source, allowed, holds, expected) in [
         (run, AllowedActions::All, false, &[][..]),
         (other, AllowedActions::None, true, &[]),
@@ -107,6 +109,7 @@ fn policies_that_keep_evidence_from_coming_are_named() {
         (run, AllowedActions::None, false, &["E", "switched off"]),
         (run, AllowedActions::Local, false, &["W", "actions of acme only"]),
         (run, selected("acme/lint@v1"), false, &["W", "no pattern names Loopgate"]),
+        (run, patterns(&["acme/*"]), false, &["W", "none of GitHub's own actions"]),
         (run, AllowedActions::All, true, &["W", "Approve and run"]),
     ] {
         let said = told_of(&text(source), allowed.clone(), holds);
@@ -120,6 +123,53 @@ fn policies_that_keep_evidence_from_coming_are_named() {
             }
             _ => unreachable!("none, or a kind and words"),
         }
+    }
+}
+
+/// One that stands in nobody's way.
+fn policy() -> ActionsPolicy {
+    ActionsPolicy {
+        allowed: AllowedActions::All,
+        holds_outsiders: false,
+        default_token: DefaultToken::Write,
+        pinning: Pinning::Optional,
+        visibility: RepositoryVisibility::Restricted,
+        uses: Vec::new(),
+    }
+}
+
+#[test]
+fn jobs_that_policies_keep_from_their_part_are_named() {
+    let read = ActionsPolicy { default_token: DefaultToken::Read, ..policy() };
+    let pinned = ActionsPolicy { pinning: Pinning::Required, ..policy() };
+    let public = ActionsPolicy { visibility: RepositoryVisibility::Public, ..policy() };
+    let job = ActionUse {
+        file: ".github/workflows/loopgate.yml".into(),
+        job: "reconcile".into(),
+        by_default_token: false,
+        unpinned: Vec::new(),
+        is_target_only: false,
+    };
+    let by_default = ActionUse { by_default_token: true, ..job.clone() };
+    let unpinned = ActionUse { unpinned: vec!["acme/loopgate/action@v1".into()], ..job.clone() };
+    let target_only = ActionUse { is_target_only: true, ..job };
+    let text = gate("{ users: [alice, bob] }");
+    for (policy, found, expected) in [
+        (
+            &read,
+            &by_default,
+            Some("W 1:1 the job `reconcile` of `.github/workflows/loopgate.yml` has no `permissions`"),
+        ),
+        (&pinned, &unpinned, Some("E 1:1 acme/widgets runs only actions that are named by a whole commit")),
+        (&public, &target_only, Some("W 1:1 only `pull_request_target` starts the job `reconcile`")),
+        (&policy(), &by_default, None),
+        (&read, &unpinned, None),
+        (&pinned, &target_only, None),
+    ] {
+        let actions = Some(ActionsPolicy { uses: vec![found.clone()], ..policy.clone() });
+        let said = told(&text, &Survey { actions, ..survey() });
+        assert_eq!(said.len(), usize::from(expected.is_some()), "{said:?}");
+        assert!(said.iter().all(|said| said.starts_with(expected.unwrap_or_default())), "{said:?}");
     }
 }
 

@@ -32,6 +32,7 @@ mod stack;
 mod surface;
 mod survey;
 mod update_merges;
+mod workflow_file;
 
 use self::{
     authority::Registry,

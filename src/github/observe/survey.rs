@@ -8,13 +8,17 @@ use super::{
     Observer,
     authority::Flags,
     config::{self, Depth},
+    workflow_file,
 };
 use crate::github::{Client, Error, path, wire::User};
 use loopgate_core::{
     RepoName, Sha,
     gate::{
         AuthorityQuestions,
-        online_facts::{ActionsPolicy, AllowedActions, Fetched, OwnersFile, Survey, questions},
+        online_facts::{
+            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, Fetched, OwnersFile, Pinning, RepositoryVisibility,
+            Survey, questions,
+        },
     },
     observed::{Account, NamedAccount, Permission},
     policy::Policy,
@@ -37,6 +41,8 @@ pub struct Governing {
 #[derive(Deserialize)]
 struct Repository {
     default_branch: String,
+    #[serde(default)]
+    private: bool,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +63,7 @@ impl Observer {
     /// # Errors
     /// Every kind of [`Error`]; not found where there is no such repository.
     pub async fn governing(&self, client: &Client, repository: &RepoName) -> Result<Governing, Error> {
-        let tip = tip(client, repository).await?;
+        let (_, tip) = tip(client, repository).await?;
         let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), config::FILE);
         let own = async {
             match client.get_file(&path, config::FILE_LIMIT).await {
@@ -78,7 +84,7 @@ impl Observer {
     /// # Errors
     /// Faults, and rate limits. What GitHub refuses to tell is an answer.
     pub async fn survey(&self, client: &Client, repository: &RepoName, policy: &Policy) -> Result<Survey, Error> {
-        let tip = tip(client, repository).await?;
+        let (known, tip) = tip(client, repository).await?;
         let base = path::repo(repository);
         let codeowners = config::owners_file(client, repository, tip).await?;
         let codeowners = codeowners.map(|(path, text)| OwnersFile { path: path.to_owned(), text });
@@ -104,8 +110,10 @@ impl Observer {
             files(client, repository, tip),
             actions(client, repository),
         )?;
-        if let (Some((policy, WireToken::Read)), Ok(files)) = (&mut actions, &files) {
-            policy.read_only = undeclared(client, repository, tip, files).await?;
+        if let (Some(policy), Ok(files)) = (&mut actions, &files) {
+            policy.visibility =
+                if known.private { RepositoryVisibility::Restricted } else { RepositoryVisibility::Public };
+            policy.uses = uses(client, repository, tip, files).await?;
         }
         Ok(Survey {
             repository: repository.clone(),
@@ -115,15 +123,18 @@ impl Observer {
             branches,
             labels,
             files,
-            actions: actions.map(|(policy, _)| policy),
+            actions,
         })
     }
 }
 
-async fn tip(client: &Client, repository: &RepoName) -> Result<Sha, Error> {
+async fn tip(client: &Client, repository: &RepoName) -> Result<(Repository, Sha), Error> {
     let known: Repository = client.get(&path::repo(repository)).await?;
     let branch = config::branch(client, repository, &known.default_branch).await?;
-    branch.map(|branch| branch.commit.sha).ok_or(Error::NotFound { path: known.default_branch })
+    match branch {
+        Some(branch) => Ok((known, branch.commit.sha)),
+        None => Err(Error::NotFound { path: known.default_branch }),
+    }
 }
 
 async fn collaborators(client: &Client, repository: &RepoName) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
@@ -152,10 +163,14 @@ async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Fetch
 struct WirePermissions {
     enabled: bool,
     allowed_actions: Option<String>,
+    #[serde(default)]
+    sha_pinning_required: bool,
 }
 
 #[derive(Default, Deserialize)]
 struct WireSelected {
+    #[serde(default)]
+    github_owned_allowed: bool,
     #[serde(default)]
     patterns_allowed: Vec<String>,
 }
@@ -167,19 +182,11 @@ struct WireApproval {
 
 #[derive(Deserialize)]
 struct WireWorkflows {
-    default_workflow_permissions: WireToken,
+    default_workflow_permissions: DefaultToken,
 }
 
-/// What the token of a workflow may do that does not say it itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum WireToken {
-    Read,
-    Write,
-}
-
-/// The workflows of a commit in which Loopgate writes and that declare no permissions.
-async fn undeclared(client: &Client, repository: &RepoName, tip: Sha, files: &[String]) -> Result<Vec<String>, Error> {
+/// The jobs of a commit's workflows that use Loopgate's Action.
+async fn uses(client: &Client, repository: &RepoName, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>, Error> {
     let is_workflow = |path: &&String| {
         let file = path.strip_prefix(".github/workflows/");
         file.is_some_and(|file| !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")))
@@ -188,29 +195,14 @@ async fn undeclared(client: &Client, repository: &RepoName, tip: Sha, files: &[S
     for file in files.iter().filter(is_workflow).take(MOST_WORKFLOWS) {
         let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), path::escape_path(file));
         match client.get_file(&path, config::FILE_LIMIT).await {
-            Ok(bytes) if bytes.as_ref().is_some_and(|bytes| needs_a_say(bytes)) => found.push(file.clone()),
-            Ok(_) => {}
+            Ok(bytes) => found.extend(bytes.iter().flat_map(|bytes| workflow_file::uses(file, bytes))),
             Err(error) => drop(error.refusal()?),
         }
     }
     Ok(found)
 }
 
-/// Whether the text of a workflow has Loopgate's Action write, and declares permissions nowhere.
-fn needs_a_say(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
-    let says = |wanted: &[&str]| {
-        text.lines().any(|line| {
-            let line = line.trim().trim_start_matches("- ");
-            wanted.iter().any(|wanted| line.starts_with(wanted))
-        })
-    };
-    text.contains("loopgate/action@")
-        && says(&["command: reconcile", "command: loop"])
-        && !says(&["permissions:", "github-token:"])
-}
-
-async fn actions(client: &Client, repository: &RepoName) -> Result<Option<(ActionsPolicy, WireToken)>, Error> {
+async fn actions(client: &Client, repository: &RepoName) -> Result<Option<ActionsPolicy>, Error> {
     let base = format!("{}/actions/permissions", path::repo(repository));
     let permissions = match client.get::<WirePermissions>(&base).await {
         Ok(permissions) => permissions,
@@ -229,8 +221,9 @@ async fn actions(client: &Client, repository: &RepoName) -> Result<Option<(Actio
         read::<WireApproval>(client, &approval),
         read::<WireWorkflows>(client, &workflows)
     )?;
-    let token = workflows.map_or(WireToken::Write, |workflows| workflows.default_workflow_permissions);
-    Ok(Some((policy_of(&permissions, selected.unwrap_or_default(), approval), token)))
+    let token = workflows.map(|workflows| workflows.default_workflow_permissions).unwrap_or_default();
+    let policy = policy_of(&permissions, selected.unwrap_or_default(), approval);
+    Ok(Some(ActionsPolicy { default_token: token, ..policy }))
 }
 
 async fn read<T: serde::de::DeserializeOwned>(client: &Client, path: &str) -> Result<Option<T>, Error> {
@@ -245,11 +238,17 @@ fn policy_of(permissions: &WirePermissions, selected: WireSelected, approval: Op
         allowed: match (permissions.enabled, permissions.allowed_actions.as_deref()) {
             (false, _) => AllowedActions::None,
             (true, Some("local_only")) => AllowedActions::Local,
-            (true, Some("selected")) => AllowedActions::Selected(selected.patterns_allowed),
+            (true, Some("selected")) => {
+                let by_github = selected.github_owned_allowed.then(|| "actions/*".to_owned());
+                AllowedActions::Selected(selected.patterns_allowed.into_iter().chain(by_github).collect())
+            }
             (true, _) => AllowedActions::All,
         },
         holds_outsiders: approval.is_some_and(|approval| approval.approval_policy == "all_external_contributors"),
-        read_only: Vec::new(),
+        pinning: if permissions.sha_pinning_required { Pinning::Required } else { Pinning::Optional },
+        default_token: DefaultToken::default(),
+        visibility: RepositoryVisibility::default(),
+        uses: Vec::new(),
     }
 }
 
@@ -280,11 +279,13 @@ mod tests {
         for (allowed, expected) in [
             ("all", AllowedActions::All),
             ("local_only", AllowedActions::Local),
-            ("selected", AllowedActions::Selected(vec!["acme/*".into()])),
+            ("selected", AllowedActions::Selected(vec!["acme/*".into(), "actions/*".into()])),
         ] {
-            let expected = ActionsPolicy { allowed: expected, holds_outsiders: false, read_only: Vec::new() };
-            assert_eq!(policy(permissions(allowed), first), expected);
+            let found = policy(permissions(allowed), first);
+            assert_eq!((found.allowed, found.holds_outsiders, found.pinning), (expected, false, Pinning::Optional));
         }
+        let pinned = json!({ "enabled": true, "allowed_actions": "all", "sha_pinning_required": true });
+        assert_eq!(policy(pinned, first).pinning, Pinning::Required);
         assert_eq!(policy(json!({ "enabled": false }), first).allowed, AllowedActions::None);
         assert!(policy(permissions("all"), "all_external_contributors").holds_outsiders);
     }

@@ -68,7 +68,8 @@ fn pull_request(reader: &Reader<'_>) -> RouteResult {
         action @ ("opened" | "reopened" | "synchronize") => {
             let seen = head_seen(&event.pull_request, reader.received_at);
             let reopened = (action == "reopened").then_some(Hint::Reopened);
-            let hints = seen.into_iter().chain(reopened);
+            let opened = (action == "opened").then(|| opened(&event.pull_request)).flatten();
+            let hints = seen.into_iter().chain(opened).chain(reopened);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
         }
         // `stacked` is in GitHub's description of its webhooks; nothing there tells that a stack was dissolved.
@@ -93,6 +94,13 @@ fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<H
     let sha = sha(&pull_request.head.as_ref()?.sha)?;
     let at = time(pull_request.updated_at.as_ref()).map_or(received_at, |updated_at| updated_at.max(received_at));
     Some(Hint::HeadSeen { sha, at })
+}
+
+/// What is there since GitHub's time of it: words between the opening and an event that comes late are about this head.
+fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
+    let sha = sha(&pull_request.head.as_ref()?.sha)?;
+    let base = pull_request.base.as_ref()?.branch.as_ref()?.to_string();
+    Some(Hint::Opened { sha, base, at: time(pull_request.updated_at.as_ref())? })
 }
 
 fn issue_comment(reader: &Reader<'_>) -> RouteResult {

@@ -107,7 +107,15 @@ payload! {
 pub(super) struct PullRequest<'a> {
     pub number: u64,
     pub head: Option<Head<'a>>,
+    pub base: Option<Base<'a>>,
     pub updated_at: Option<Text<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub(super) struct Base<'a> {
+    #[serde(rename = "ref")]
+    pub branch: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -99,6 +99,16 @@ fn pull_request_events() {
         let is_dropped = routed("pull_request", body) == nothing(Irrelevant::OwnEvent);
         assert_eq!(is_dropped, dropped, "{action}");
     }
+    // What it was opened with is told with GitHub's own time.
+    let mut late = body("opened");
+    (late["pull_request"]["base"], late["pull_request"]["updated_at"]) =
+        (json!({ "ref": "main" }), json!("2026-11-20T10:05:00Z"));
+    let opened = Hint::Opened {
+        sha: SHA.parse().unwrap(),
+        base: "main".to_owned(),
+        at: "2026-11-20T10:05:00Z".parse().unwrap(),
+    };
+    assert_eq!(routed("pull_request", late), work(pull(12), vec![seen, opened]));
     // A clock of ours that is slow does not make a head older than GitHub says.
     let mut ahead = body("synchronize");
     ahead["pull_request"]["updated_at"] = json!("2026-11-20T10:15:04Z");

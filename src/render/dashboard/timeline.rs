@@ -9,7 +9,7 @@ use crate::render::{
     words,
 };
 use loopgate_core::{
-    Sha,
+    Login, Sha,
     state::{
         WordSource,
         history::{
@@ -43,6 +43,7 @@ pub(super) fn moments(history: &[HistoryLine], most: usize) -> Vec<Moment> {
 /// What a pull request's history tells of; the rest as a local loop's columns have it.
 fn happened(event: &Event) -> String {
     let at = |head: &Option<Sha>| head.map(|head| format!(" at {}", head.short())).unwrap_or_default();
+    let people = |by: &[Login]| words::and(&by.iter().map(ToString::to_string).collect::<Vec<_>>());
     match event {
         Event::ArtifactCreated(ArtifactCreated::HeadSeen { head, .. } | ArtifactCreated::Head { head }) => {
             format!("{} was pushed", head.short())
@@ -50,13 +51,11 @@ fn happened(event: &Event) -> String {
         Event::GateRequested { gate, round, holds } => {
             format!("the {gate} gate holds {}; asked {}", holds.as_str(), words::times(*round))
         }
-        Event::GateApproved { by, head, gate } => {
-            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-            format!("{} opened the {gate} gate{}", words::and(&by), at(head))
-        }
+        Event::GateApproved { by, head, gate } => format!("{} opened the {gate} gate{}", people(by), at(head)),
         Event::GateRejected { by, gate } => format!("{by} rejected the {gate} gate"),
-        Event::GateInvalidated(GateInvalidated::CommentChanged { gate, written_by, .. }) => {
-            format!("the {gate} gate closed: somebody changed the comment of {written_by} that counted")
+        Event::GateInvalidated(GateInvalidated::CommentChanged { gate, written_by, changed_by, .. }) => {
+            let who = changed_by.as_ref().map_or("somebody", Login::as_str);
+            format!("the {gate} gate closed: {who} changed the comment of {written_by} that counted")
         }
         Event::GateInvalidated(GateInvalidated::Unbound { was_bound_to, gate }) => {
             format!("the {gate} gate closed: its approval was for another head{}", at(was_bound_to))
@@ -71,6 +70,10 @@ fn happened(event: &Event) -> String {
         }
         Event::CommandRun(CommandRun::Pressed { command, by, .. }) => format!("{by} pressed {command}"),
         Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { .. })) => "the senior fixer was asked".to_owned(),
+        Event::CommandRun(CommandRun::Own(OwnCommand::ApproveRuns { by, head, runs })) => {
+            let (by, runs) = (people(by), words::plural(runs.len(), "workflow run", "workflow runs"));
+            format!("{by} let {runs} go that GitHub held back{}", at(&Some(*head)))
+        }
         Event::Escalated(Escalated::PullRequest { triggers, pattern, .. }) => {
             let triggers: Vec<String> = triggers.iter().map(|trigger| trigger.as_str().replace('_', " ")).collect();
             pattern.clone().unwrap_or_else(|| triggers.join(", "))

@@ -2,6 +2,7 @@
 
 use crate::render::{
     sanitize::{Markdown, code},
+    steps::silent_step,
     verdict::Subject,
 };
 use loopgate_core::{
@@ -70,6 +71,8 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
             steps.push(format!("Then {resume} by {who}. A passing push is not enough."));
         }
         Trigger::ExternalDependencyDown => {
+            let checks: Vec<_> = subject.policy.verify.checks.keys().cloned().collect();
+            steps.extend(silent_step(subject, &checks));
             steps.push(format!("When it is back: {} runs the checks again.", code("/loop retry")));
         }
         Trigger::GateTimeout => {}

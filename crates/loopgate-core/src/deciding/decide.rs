@@ -11,6 +11,7 @@ use super::{
     history_lines,
     next_action::next_action,
     opening::{Given, open},
+    run_approval,
     settling::settle,
     surface::surface,
     verification::verify,
@@ -61,11 +62,32 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     }
     let blocking = &block(given, &mut next, verification, counting, tampering);
     let action = next_action(given, &next, verification, &walks.stage, &counting.judgement, blocking.call);
+    let approved_runs = run_approval::approved_runs(given, assessment);
+    next.approved_runs.extend(approved_runs.iter().flat_map(|approved| &approved.runs));
     settle(given, &mut next, verification, walks, &assessment.gates, &counting.judgement, &action);
-    let events = history_lines::lines(given, &next, commands.events, verification, counting, &gates, blocking);
+    let events = history_lines::lines(
+        given,
+        &next,
+        commands.events,
+        verification,
+        counting,
+        &gates,
+        blocking,
+        approved_runs.as_ref(),
+    );
 
-    let stages =
-        Stages { given, next: &next, assessment, tampering, verification, walks, counting, blocking, action: &action };
+    let stages = Stages {
+        given,
+        next: &next,
+        assessment,
+        tampering,
+        verification,
+        walks,
+        counting,
+        blocking,
+        approved_runs: approved_runs.as_ref(),
+        action: &action,
+    };
     let view = stages.view();
     let attempt = stages.record(&view);
     let surface = surface(&stages, &view, gates);

@@ -1,9 +1,12 @@
 //! What happened, as lines of the history: told once, from what the stages of a decision returned.
 
+use std::collections::BTreeSet;
+
 use super::{
     blocking::{Blocking, Call},
     counting::Counting,
     opening::Given,
+    run_approval::ApprovedRuns,
     verification::Verification,
 };
 use crate::{
@@ -21,6 +24,7 @@ use crate::{
 };
 
 /// The lines of one decision, in the order of its stages.
+#[expect(clippy::too_many_arguments, reason = "each stage of a decision has its own lines")]
 pub(super) fn lines(
     given: &Given<'_>,
     next: &LoopState,
@@ -29,6 +33,7 @@ pub(super) fn lines(
     counting: &Counting,
     gates: &gate_transitions::GateChanges,
     blocking: &Blocking,
+    approved_runs: Option<&ApprovedRuns>,
 ) -> Vec<HistoryLine> {
     let mut history = Lines { given, next, lines: Vec::new() };
     history.opening();
@@ -41,6 +46,7 @@ pub(super) fn lines(
             history.happened(event.clone());
         }
     }
+    history.let_go(approved_runs);
     for dispute in &counting.mended {
         history.happened(Event::Disputed(Box::new(dispute.clone())));
     }
@@ -118,6 +124,16 @@ impl Lines<'_> {
                 passed: digest.passes(),
                 failed_rules: digest.failed_rules.clone(),
             });
+        }
+    }
+
+    /// Each run is told of once.
+    fn let_go(&mut self, approved: Option<&ApprovedRuns>) {
+        let Some(ApprovedRuns { by, runs }) = approved else { return };
+        let runs: BTreeSet<_> = runs.difference(&self.given.before.approved_runs).copied().collect();
+        if !runs.is_empty() {
+            let head = self.given.snapshot.pull_request.head.sha;
+            self.own_command(OwnCommand::ApproveRuns { by: by.clone(), head, runs });
         }
     }
 

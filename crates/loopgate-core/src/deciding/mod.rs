@@ -16,6 +16,7 @@ mod opening;
 mod remembering;
 #[cfg(test)]
 mod row_tests;
+mod run_approval;
 mod settling;
 mod surface;
 mod verification;

@@ -79,6 +79,7 @@ impl LoopState {
             failures: FailureLog::default(),
             gates: BTreeMap::new(),
             skips: Vec::new(),
+            approved_runs: BTreeSet::new(),
             prerequisites: describe::prerequisites(policy),
             evaluation: None,
             last_score: None,

@@ -53,7 +53,7 @@ fn note_closing(given: &Given<'_>, periods: &mut Vec<ClosedPeriod>) {
 pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     let pull_request = &given.snapshot.pull_request;
     let mut next = given.before.clone();
-    next.first_seen_heads.extend(assessment.sighting.clone());
+    assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut next.first_seen_heads));
     next.edited_words.clone_from(&assessment.edited);
     next.edited_by_others.clone_from(&assessment.edited_by_others);
     note_closing(given, &mut next.closed_periods);

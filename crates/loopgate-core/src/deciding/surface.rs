@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::{opening::Given, viewing::Stages};
+use super::viewing::Stages;
 use crate::{
     attempts::rerun,
     deciding::{
@@ -13,9 +13,9 @@ use crate::{
     escalation::fix_request::{self, FixRequest},
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
-    ids::{PrNumber, UserId, WorkflowRunId},
+    ids::PrNumber,
     observed::{CheckProgress, Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{ApproveRuns, Channel, Codeowners, GateRole, LabelPolicy, LoopLabel, OnComplete, Trigger},
+    policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, CommandRefusal, GateStatus, RunStatus, Ticks},
@@ -68,7 +68,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         } else {
             Default::default()
         },
-        approve_runs: if open { approved_runs(stages) } else { Default::default() },
+        approve_runs: stages.approved_runs.map(|approved| approved.runs.clone()).unwrap_or_default(),
         delete_branch: merged_branch(stages),
     }
 }
@@ -106,31 +106,6 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
     let layered = stages.given.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
     words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
-}
-
-/// The runs that the security gate's approval lets go: of a fork, since GitHub refuses it of others
-/// (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>), and if the
-/// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
-/// its author did not see.
-fn approved_runs(stages: &Stages<'_>) -> BTreeSet<WorkflowRunId> {
-    let Given { snapshot, policy, .. } = stages.given;
-    if policy.approve_runs == ApproveRuns::ByHand || !snapshot.is_from_fork() {
-        return BTreeSet::new();
-    }
-    let seen = |report: &GateReport| {
-        let GateStanding::Approved { by } = &report.standing else { return false };
-        let (of_head, kept): (Vec<_>, Vec<_>) =
-            by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
-        let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
-        let owners_count = policy.gates.get(&report.name).map(|gate| gate.approvers.codeowners);
-        people.len() >= report.needed as usize && (kept.is_empty() || owners_count == Some(Codeowners::Ignored))
-    };
-    let security = policy.gate_with_role(GateRole::Security);
-    let report = security.and_then(|(name, _)| stages.assessment.gates.iter().find(|report| &report.name == name));
-    match report.is_some_and(seen) {
-        true => snapshot.held_runs.iter().map(|run| run.id).collect(),
-        false => BTreeSet::new(),
-    }
 }
 
 /// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.

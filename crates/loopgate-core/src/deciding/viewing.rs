@@ -6,6 +6,7 @@ use super::{
     blocking::{self, Blocking},
     counting::Counting,
     opening::Given,
+    run_approval::ApprovedRuns,
     verification::{self, Verification},
 };
 use crate::{
@@ -44,6 +45,7 @@ pub(super) struct Stages<'a> {
     pub(super) walks: &'a Walks,
     pub(super) counting: &'a Counting,
     pub(super) blocking: &'a Blocking,
+    pub(super) approved_runs: Option<&'a ApprovedRuns>,
     pub(super) action: &'a NextAction,
 }
 
@@ -148,12 +150,11 @@ impl Stages<'_> {
             let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
             Warning::NotObserved(ObservationProblem { what, reason })
         }));
-        warnings.extend(
-            self.assessment
-                .tampered
-                .iter()
-                .map(|tampered| Warning::TamperedComment { by: tampered.by.login.clone(), url: tampered.url.clone() }),
-        );
+        warnings.extend(self.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {
+            by: tampered.by.login.clone(),
+            changed_by: tampered.changed_by.clone(),
+            url: tampered.url.clone(),
+        }));
         warnings.extend(snapshot.forged_checks.iter().cloned().map(Warning::Forged));
         warnings.extend(snapshot.evidence.iter().filter_map(|received| match received {
             ReceivedEvidence::Refused { artifact, reason, .. } => {

@@ -101,6 +101,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
         waiting_since: None,
         reminded_at: None,
         tampered: BTreeSet::new(),
+        tamperers: std::collections::BTreeMap::new(),
         extra: serde_json::Map::new(),
     });
     if new_round {
@@ -143,12 +144,16 @@ fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: T
 
 /// Each counted comment that somebody else changed is told in the history once.
 fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampered>) -> Vec<Event> {
-    let fresh = tampered.filter(|one| after.tampered.insert(one.comment));
+    let fresh = tampered.filter(|one| {
+        after.tamperers.extend(one.changed_by.clone().map(|by| (one.comment, by)));
+        after.tampered.insert(one.comment)
+    });
     let event = |one: &Tampered| {
         Event::GateInvalidated(GateInvalidated::CommentChanged {
             gate: one.gate.clone(),
             tampered_comment: one.url.clone(),
             written_by: one.by.login.clone(),
+            changed_by: one.changed_by.clone(),
         })
     };
     fresh.map(event).collect()

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
+
 use crate::{
     gate::{self, AuthorityQuestions, Owner},
     ids::{Login, RepoName, TeamSlug},
@@ -39,8 +41,50 @@ pub struct ActionsPolicy {
     pub allowed: AllowedActions,
     /// Every run of a fork's pull request by somebody from outside waits for *Approve and run*.
     pub holds_outsiders: bool,
-    /// Workflows in which Loopgate writes, declare no `permissions`, and so get a token that may only read.
-    pub read_only: Vec<String>,
+    /// What the token of a workflow may do that does not say it itself.
+    pub default_token: DefaultToken,
+    pub pinning: Pinning,
+    pub visibility: RepositoryVisibility,
+    /// The jobs that use Loopgate's Action.
+    pub uses: Vec<ActionUse>,
+}
+
+/// `default_workflow_permissions`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DefaultToken {
+    Read,
+    #[default]
+    Write,
+}
+
+/// `sha_pinning_required`: whether actions must be named by a whole commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    Required,
+    #[default]
+    Optional,
+}
+
+/// Whether anybody can see the repository.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepositoryVisibility {
+    Public,
+    #[default]
+    Restricted,
+}
+
+/// A job of a workflow that uses Loopgate's Action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionUse {
+    pub file: String,
+    pub job: String,
+    /// Loopgate writes in it, and neither it nor its workflow declares `permissions`.
+    pub by_default_token: bool,
+    /// Actions of its steps that are not named by a whole commit.
+    pub unpinned: Vec<String>,
+    /// Nothing but `pull_request_target` starts it.
+    pub is_target_only: bool,
 }
 
 /// Which actions workflows may use.
@@ -50,7 +94,8 @@ pub enum AllowedActions {
     None,
     /// Only those of the repository's own account.
     Local,
-    /// Those that match one of these patterns, beside such as GitHub and verified creators publish.
+    /// Those that match one of these patterns, beside such as verified creators publish; GitHub's own are among them
+    /// where those are allowed.
     Selected(Vec<String>),
     All,
 }

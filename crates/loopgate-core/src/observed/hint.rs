@@ -28,6 +28,12 @@ pub enum Hint {
         sha: Sha,
         at: Timestamp,
     },
+    /// The pull request was opened with this head, into this branch: by GitHub's own clock, however late the event came.
+    Opened {
+        sha: Sha,
+        base: String,
+        at: Timestamp,
+    },
     /// Somebody wrote a comment. What is read shows it, or is older than the event; the same holds for the hints that
     /// follow.
     CommentWritten {

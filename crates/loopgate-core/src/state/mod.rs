@@ -48,7 +48,7 @@ pub use self::{
 };
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
+    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
     policy::{Phase, Trigger},
     stage::Stage,
@@ -116,6 +116,9 @@ pub struct LoopState {
     pub gates: BTreeMap<GateName, GateState>,
     #[serde(default)]
     pub skips: Vec<Skip>,
+    /// Held workflow runs that GitHub was asked to let go, as far as that is in the history.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved_runs: BTreeSet<WorkflowRunId>,
     #[serde(default)]
     pub prerequisites: BTreeMap<String, String>,
     pub evaluation: Option<EvaluationSummary>,
@@ -280,4 +283,14 @@ pub struct HeadObservation {
     /// The base branch at that time; none in states written before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+}
+
+impl HeadObservation {
+    /// Enters what was seen: at the end of the record, or instead of its only entry, if that is now known to be older.
+    pub fn enter(self, record: &mut Vec<Self>) {
+        if matches!(record.as_slice(), [only] if self.at < only.at) {
+            record.clear();
+        }
+        record.push(self);
+    }
 }

@@ -41,6 +41,9 @@ pub struct GateState {
     /// Counted comments that somebody else changed, as far as that is in the history.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tampered: BTreeSet<CommentId>,
+    /// Who did, where an event or the API told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tamperers: BTreeMap<CommentId, Login>,
     /// Labels that opened it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<String>,

@@ -72,6 +72,9 @@ pub fn spoken<'a>(
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         match legs.loss_of(document) {
             losses if losses.is_empty() && !has_ended(document, check) => lost.extend(legs.interrupted(document)),
+            losses if losses.is_empty() && legs.is_cut_off(document, documents, check) => {
+                lost.extend(legs.interrupted(document));
+            }
             losses if losses.is_empty() => speaking.push(document),
             losses => lost.extend(losses),
         }
@@ -189,6 +192,23 @@ impl<'a> Legs<'a> {
             None => LegName::Workflow(newest.path.clone()),
         };
         vec![(name, (end_of_run(newest), newest.url.clone()))]
+    }
+
+    /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
+    /// the evidence does not know of it. What fails is believed all the same (decisions.md, H2k).
+    fn is_cut_off(&self, document: &Evidence, documents: &[&Evidence], check: &CheckName) -> bool {
+        let Some(origin) = document.workflow.as_ref().filter(|_| document.extent.is_whole()) else { return false };
+        let id = origin.leg.and_then(|leg| leg.check_run_id);
+        let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
+        // Where no job is known, its run says it, unless that is told by the evidence of another job.
+        let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
+        let mut others = documents.iter().filter(|other| !other.extent.is_whole());
+        let is_told = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
+        let of_run = |run: &&WorkflowRun| !is_told && (run.id, run.attempt) == execution(origin);
+        let run = self.runs.iter().find(of_run);
+        let progress = job.map(|(_, job)| job.progress).or(run.map(|run| run.progress));
+        let is_cut_off = matches!(progress.and_then(conclusion), Some(Conclusion::Cancelled | Conclusion::TimedOut));
+        is_cut_off && of(document, check).is_some_and(|found| !found.outcome.is_failure())
     }
 
     /// The leg whose evidence says that it was interrupted.
@@ -366,9 +386,8 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
             spoke.insert(leg.index);
         }
     }
-    let says_no_leg = of_path().any(|origin| origin.leg.is_none());
     jobs.values().any(|(total, spoke)| spoke.len() < *total as usize)
-        || (says_no_leg && !run_succeeded(newest) && !legs.is_explained(newest))
+        || (of_path().next().is_some() && !run_succeeded(newest) && !legs.is_explained(newest))
 }
 
 #[cfg(test)]

@@ -143,6 +143,23 @@ fn what_a_siblings_failure_cancels_is_not_told() {
     assert_eq!(lost(&[run(5, 1, Cancelled, jobs(Cancelled))], &one).0, ["test (b)", "test (c)"]);
 }
 
+/// Steps with `if: always()` run when their job was cancelled, and upload what they find.
+#[test]
+fn a_job_that_was_cut_off_does_not_pass() {
+    for end in [Cancelled, Conclusion::TimedOut] {
+        let jobs = |second| vec![job(10, "test (a)", 1, Success), job(11, "test (b)", 1, second)];
+        let mut whole = [leg((5, 1), (0, 2), Some(10)), leg((5, 1), (1, 2), Some(11))];
+        assert_eq!(lost(&[run(5, 1, end, jobs(end))], &whole), (vec!["test (b)".to_owned()], 1), "{end:?}");
+        assert_eq!(lost(&[run(5, 1, Success, jobs(Success))], &whole), (vec![], 2));
+        let [_, second] = &mut whole;
+        second.checks[1].outcome = Outcome::Failed;
+        assert_eq!(lost(&[run(5, 1, end, jobs(end))], &whole), (vec![], 2), "what fails is believed");
+        // Where GitHub does not tell check runs, any of the run's may be the one.
+        let unknown = [leg((5, 1), (0, 2), None), leg((5, 1), (1, 2), None)];
+        assert_eq!(lost(&[run(5, 1, end, vec![])], &unknown).0, ["test 0/2", "test 1/2"]);
+    }
+}
+
 #[test]
 fn only_what_github_says_is_infrastructure() {
     let lost = |third: WorkflowJob| {
@@ -163,7 +180,8 @@ fn only_what_github_says_is_infrastructure() {
 fn jobs_are_asked_for_only_where_the_evidence_leaves_it_open() {
     let open = |run: &WorkflowRun, documents: &[Evidence]| is_open(run, &documents.iter().collect::<Vec<_>>());
     let whole = [leg((5, 1), (0, 2), Some(10)), leg((5, 1), (1, 2), Some(11))];
-    assert!(!open(&run(5, 1, Success, vec![]), &whole) && !open(&run(5, 1, Failure, vec![]), &whole));
+    assert!(!open(&run(5, 1, Success, vec![]), &whole));
+    assert!(open(&run(5, 1, Failure, vec![]), &whole), "a job that is no leg failed, or one was cut off");
     assert!(open(&run(5, 1, Success, vec![]), &whole[..1]), "continue-on-error");
     assert!(open(&run(5, 2, Success, vec![]), &whole) && open(&run(6, 1, Success, vec![]), &whole));
     assert!(!open(&WorkflowRun { progress: CheckProgress::InProgress, ..run(5, 2, Success, vec![]) }, &whole));

@@ -107,6 +107,8 @@ pub enum Warning {
     /// A counted comment's body changed.
     TamperedComment {
         by: Login,
+        /// None where nobody told.
+        changed_by: Option<Login>,
         url: String,
     },
 }

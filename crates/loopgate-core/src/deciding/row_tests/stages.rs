@@ -1,6 +1,7 @@
 //! W, A and S: how far it goes, what comes next, what is shown.
 
 use super::*;
+use crate::state::history::{CommandRun, Event, OwnCommand};
 
 #[test]
 fn w0_a12_s1_s8_without_a_usable_configuration() {
@@ -160,9 +161,20 @@ fn s19_only_approvals_of_the_very_head_let_its_runs_go() {
         story
     };
     let lets_go = |decision: &Decision| decision.surface.approve_runs.iter().map(|run| run.get()).collect::<Vec<_>>();
+    let let_go = |decision: &Decision| {
+        let own = decision.events.iter().filter_map(|line| match &line.event {
+            Event::CommandRun(CommandRun::Own(command)) => Some(command.clone()),
+            _ => None,
+        });
+        own.collect::<Vec<_>>()
+    };
     let mut story = waiting(1, Codeowners::Ignored);
-    assert_eq!(lets_go(story.comment("bob", "/approve design")), [5]);
+    let decision = story.comment("bob", "/approve design");
+    let (by, head) = (vec!["bob".parse().unwrap()], decision.next.head_sha);
+    let told = OwnCommand::ApproveRuns { by, head, runs: [WorkflowRunId::new(5)].into() };
+    assert_eq!((lets_go(decision), let_go(decision)), (vec![5], vec![told]));
     let decision = story.decide();
+    assert_eq!(let_go(decision), [], "it is told once");
     assert_eq!((lets_go(decision), decision.word()), (vec![5], DecisionWord::Wait));
     // It is kept over the next push, which nobody has seen; another word is about that one.
     story.set_head(2);

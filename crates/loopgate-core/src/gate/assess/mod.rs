@@ -21,7 +21,7 @@ use super::{
 use crate::{
     commands::Command,
     evidence::Finding,
-    ids::{CommentId, GateName, Timestamp, UserId},
+    ids::{CommentId, GateName, Login, Timestamp, UserId},
     observed::{Account, Snapshot},
     policy::{Exclusion, GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
@@ -42,7 +42,7 @@ pub struct Assessment {
     pub commands: Vec<CommandWord>,
     /// Counted approvals whose comment was changed by somebody else, or by nobody knows whom.
     pub tampered: Vec<Tampered>,
-    /// To be appended to [`LoopState::first_seen_heads`].
+    /// To be entered into [`LoopState::first_seen_heads`].
     pub sighting: Option<HeadObservation>,
     /// To replace [`LoopState::edited_words`].
     pub edited: BTreeSet<WordSource>,
@@ -69,6 +69,8 @@ pub struct Tampered {
     pub gate: GateName,
     pub comment: CommentId,
     pub by: Account,
+    /// None where neither an event nor the API told.
+    pub changed_by: Option<Login>,
     pub url: String,
 }
 
@@ -87,7 +89,7 @@ pub fn assess(
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
     let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
     let mut record = state.first_seen_heads.clone();
-    record.extend(sighting.clone());
+    sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
     let contributors = |update_merges| Contributors::of(&snapshot.commits, update_merges);
     let contributors = [Exclusion::Allowed, Exclusion::Excluded].map(|kind| (kind, contributors(kind)));

@@ -11,7 +11,7 @@ use crate::{
     state::HeadObservation,
 };
 
-/// The entry to append to the state's record, when what is seen now differs from the last entry.
+/// The entry for the state's record ([`HeadObservation::enter`]), when what is seen now differs from the last entry.
 pub(super) fn next(
     snapshot: &Snapshot,
     record: &[HeadObservation],
@@ -25,7 +25,7 @@ pub(super) fn next(
             // Entries of older writers know no base.
             let same_base = last.base.is_none() || last.base == base;
             if last.gates == gates && same_base {
-                return None;
+                return earlier(snapshot, record);
             }
             now
         }
@@ -36,6 +36,13 @@ pub(super) fn next(
     Some(HeadObservation { sha, at, gates, base })
 }
 
+/// The only entry, as of the moment that a late event names: looks that had no event could not know it.
+fn earlier(snapshot: &Snapshot, record: &[HeadObservation]) -> Option<HeadObservation> {
+    let [only] = record else { return None };
+    let at = since_told(snapshot, only.sha).filter(|at| *at < only.at)?;
+    Some(HeadObservation { at, ..only.clone() })
+}
+
 /// When the present head was first seen.
 ///
 /// An event says it best. Without one (it was lost, or this is the first look), the time at which GitHub first knew the
@@ -44,19 +51,23 @@ pub(super) fn next(
 fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestamp) -> Timestamp {
     let head = &snapshot.pull_request.head;
     let known_since = head.known_since.filter(|&since| last.is_none_or(|last| since > last.at));
-    // The last unbroken row of events that name it: a head that was left and returned to is seen anew.
-    let told = told(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head.sha).last();
-    match (told, last) {
-        (Some((told, _)), Some(_)) => told,
-        (Some((told, _)), None) => known_since.map_or(told, |since| since.min(told)),
+    match (since_told(snapshot, head.sha), last) {
+        (Some(told), Some(_)) => told,
+        (Some(told), None) => known_since.map_or(told, |since| since.min(told)),
         (None, _) => known_since.unwrap_or(now),
     }
 }
 
-/// The heads that events told of, oldest first.
+/// The beginning of the last unbroken row of events that name a head: one that was left and returned to is seen anew.
+fn since_told(snapshot: &Snapshot, head: Sha) -> Option<Timestamp> {
+    told(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head).last().map(|(at, _)| at)
+}
+
+/// The heads that events told of, oldest first. What was opened into another branch says nothing of this one.
 fn told(snapshot: &Snapshot) -> Vec<(Timestamp, Sha)> {
     let told = snapshot.hints.iter().filter_map(|hint| match hint {
         Hint::HeadSeen { sha, at } => Some((*at, *sha)),
+        Hint::Opened { sha, base, at } if *base == snapshot.pull_request.base.branch => Some((*at, *sha)),
         _ => None,
     });
     let mut told: Vec<_> = told.collect();
@@ -116,6 +127,30 @@ mod tests {
         ] {
             assert_eq!(entered(record, told, known_since), Some(minute(at)), "{record:?} {told:?} {known_since:?}");
         }
+    }
+
+    #[test]
+    fn a_late_event_tells_since_when_the_only_head_was_there() {
+        let entered = |record: &[HeadObservation], branch: &str, at: i64| {
+            let mut world = World::new();
+            world.snapshot.pull_request.head.sha = sha(2);
+            world.snapshot.pull_request.head.known_since = None;
+            world.snapshot.hints = vec![
+                Hint::Opened { sha: sha(2), base: branch.into(), at: minute(at) },
+                Hint::HeadSeen { sha: sha(2), at: minute(90) },
+            ];
+            let seen = next(&world.snapshot, record, BTreeMap::new(), minute(100))?;
+            let mut record = record.to_vec();
+            seen.enter(&mut record);
+            Some(record.iter().map(|seen| (seen.sha, seen.at)).collect::<Vec<_>>())
+        };
+        assert_eq!(entered(&[], "main", 3), Some(vec![(sha(2), minute(3))]));
+        assert_eq!(entered(&[seen(2, 50)], "main", 3), Some(vec![(sha(2), minute(3))]));
+        // Nothing is older than what it was opened into, nor than the head before it.
+        assert_eq!(entered(&[], "release", 3), Some(vec![(sha(2), minute(90))]));
+        assert_eq!(entered(&[seen(2, 50)], "release", 3), None);
+        assert_eq!(entered(&[seen(2, 2)], "main", 3), None);
+        assert_eq!(entered(&[seen(1, 2), seen(2, 50)], "main", 3), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     ids::CommentId,
-    observed::{Comment, Hint, Snapshot},
+    observed::{Actor, Comment, Hint, Snapshot},
     state::{GateState, WordSource},
 };
 
@@ -40,15 +40,25 @@ impl Weighing<'_> {
         let changed = counted.filter_map(|(id, then)| {
             let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
             let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
-            (!edited_by_writer(comment, self.scene.snapshot)).then_some(Tampered { gate, comment: *id, by, url })
+            let known = || self.remembered?.tamperers.get(id).cloned();
+            let told = editors(comment, self.scene.snapshot).last().map(|editor| editor.login.clone());
+            let tampered = Tampered { gate, comment: *id, by, changed_by: told.or_else(known), url };
+            (!edited_by_writer(comment, self.scene.snapshot)).then_some(tampered)
         });
         changed.collect()
     }
 }
 
 fn edited_by_writer(comment: &Comment, snapshot: &Snapshot) -> bool {
-    snapshot.hints.iter().any(|hint| {
-        matches!(hint, Hint::CommentEdited { comment: id, by, .. } if *id == comment.id && by.id == comment.author.id)
+    editors(comment, snapshot).any(|by| by.id == comment.author.id)
+}
+
+/// Who edited the comment since the last look, as far as that was told.
+fn editors<'s>(comment: &Comment, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Actor> {
+    let edited = comment.id;
+    snapshot.hints.iter().filter_map(move |hint| match hint {
+        Hint::CommentEdited { comment, by, .. } if *comment == edited => Some(by),
+        _ => None,
     })
 }
 

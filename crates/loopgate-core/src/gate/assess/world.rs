@@ -136,7 +136,7 @@ impl World {
     /// Assesses and remembers, as the loop's state does between two looks.
     pub(in crate::gate) fn reconcile(&mut self) -> Assessment {
         let assessment = self.assess();
-        self.state.first_seen_heads.extend(assessment.sighting.clone());
+        assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut self.state.first_seen_heads));
         self.state.edited_words.clone_from(&assessment.edited);
         self.state.edited_by_others.clone_from(&assessment.edited_by_others);
         for report in &assessment.gates {
@@ -202,6 +202,7 @@ fn remembered(report: &GateReport) -> GateState {
         waiting_since: None,
         reminded_at: None,
         tampered: BTreeSet::new(),
+        tamperers: BTreeMap::new(),
         labels: report.opening_labels(),
         objections: report.objections.clone(),
         revocations: report.revocations.clone(),

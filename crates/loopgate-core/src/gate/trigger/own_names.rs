@@ -35,9 +35,20 @@ impl OwnNames {
     }
 
     fn begin(&self, found: &str) -> bool {
+        if found.split_once("://").is_some_and(|(_, host)| self.are_in(host)) {
+            return true;
+        }
         let found: String = found.split_ascii_whitespace().collect();
         let is_part = |name: &OwnName| name.is_one_word && found.len() >= SHORTEST && name.letters.starts_with(&found);
         self.0.iter().any(|name| found.starts_with(&name.letters) || is_part(name))
+    }
+
+    /// `app.acme.com` is the address of `acme/widgets` itself.
+    fn are_in(&self, host: &str) -> bool {
+        let letters =
+            |label: &str| label.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+        let mut labels = host.split(['.', '/', ':']).map(letters);
+        labels.any(|label| self.0.iter().any(|name| name.letters == label))
     }
 }
 

@@ -293,6 +293,8 @@ fn a_repositorys_own_name_means_no_partner() {
         (r"\bslack\b", "src/slack.java", "x", "jenkinsci/slack-plugin", false),
         (r"\bnextcloud\b", "src/NextcloudFiles.kt", "x", "nextcloud/android", true),
         (r"\bs3\b", "src/s3.go", "x", "s3/proxy", false),
+        (r"https://[\w.]+", "a.go", r#"x = "https://app.gogs.io/v1""#, "gogs/gogs", true),
+        (r"https://[\w.]+", "a.go", r#"x = "https://api.slack.com""#, "jenkinsci/slack-plugin", false),
     ] {
         assert_eq!(skips(pattern, path, line, repository), skipped, "{pattern} {path} {line} {repository}");
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ids::{CheckName, GateName, Login, RuleId, Score, Sha, Timestamp},
+    ids::{CheckName, GateName, Login, RuleId, Score, Sha, Timestamp, WorkflowRunId},
     policy::{Phase, Trigger},
     stage::Stage,
     state::{
@@ -180,6 +180,8 @@ pub enum GateInvalidated {
         /// Its address.
         tampered_comment: String,
         written_by: Login,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changed_by: Option<Login>,
     },
     /// The head is not the one it was bound to, or the gate applies anew.
     Unbound { was_bound_to: Option<Sha>, gate: GateName },
@@ -217,6 +219,8 @@ pub enum OwnCommand {
     Rerun { by: ByNobody, checks: BTreeSet<CheckName> },
     /// The senior fixer was asked to mend what would have called a person.
     SeniorFixer { by: ByNobody, senior: Blocked },
+    /// GitHub was asked to let these workflow runs go that it held back on the head, since these people approved it.
+    ApproveRuns { by: Vec<Login>, head: Sha, runs: BTreeSet<WorkflowRunId> },
 }
 
 /// Written as `null`: no person did it.

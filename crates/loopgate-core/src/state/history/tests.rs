@@ -218,6 +218,10 @@ fn command_run() -> BoxedStrategy<CommandRun> {
         checks().prop_map(|names| {
             CommandRun::Own(OwnCommand::Rerun { by: ByNobody, checks: names.into_iter().collect() })
         }),
+        (login(), sha(), any::<u32>()).prop_map(|(by, head, run)| {
+            let runs = [crate::ids::WorkflowRunId::new(run.into())].into();
+            CommandRun::Own(OwnCommand::ApproveRuns { by: vec![by], head, runs })
+        }),
         blocked().prop_map(|senior| CommandRun::Own(OwnCommand::SeniorFixer { by: ByNobody, senior })),
     ]
     .boxed()
@@ -316,10 +320,8 @@ fn shared_event() -> BoxedStrategy<Event> {
 fn gate_event() -> BoxedStrategy<Event> {
     let stage = prop::sample::select(Stage::ALL.to_vec());
     let invalidated = prop_oneof![
-        (gate(), text(), login()).prop_map(|(gate, tampered_comment, written_by)| GateInvalidated::CommentChanged {
-            gate,
-            tampered_comment,
-            written_by
+        (gate(), text(), login(), option::of(login())).prop_map(|(gate, tampered_comment, written_by, changed_by)| {
+            GateInvalidated::CommentChanged { gate, tampered_comment, written_by, changed_by }
         }),
         (option::of(sha()), gate()).prop_map(|(was_bound_to, gate)| GateInvalidated::Unbound { was_bound_to, gate }),
     ];

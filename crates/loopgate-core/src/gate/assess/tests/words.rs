@@ -182,6 +182,9 @@ fn a_counted_comment_that_reads_differently_is_tampering() {
     // The record of what counted stays, so that the warning does.
     world.reconcile();
     assert_eq!(world.assess().tampered.len(), 1);
+    assert_eq!(world.assess().tampered[0].changed_by, None, "nobody told");
+    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("mallory"), at: minute(3) });
+    assert_eq!(world.assess().tampered[0].changed_by, Some(login("mallory")));
 }
 
 #[test]
