@@ -66,6 +66,7 @@ fn found(story: &mut Story, attempt: usize, outcome: MatchOutcome, tier: Tier, g
         followed: None,
         went_green: Some(gone),
         told: None,
+        settled: None,
     }]);
 }
 
