@@ -106,7 +106,7 @@ fn no_empty_line_cuts_a_table() {
 
 /// The anchors that GitHub makes of a document's headings.
 fn anchors(text: &str) -> BTreeSet<String> {
-    let headings = text.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
     headings.map(|heading| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
 }
