@@ -72,15 +72,16 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         (MatchOutcome::WontFix, _) => joined("somebody decided that it will not be mended".to_owned()),
         (MatchOutcome::Shown | MatchOutcome::Withheld, _) => String::new(),
     };
-    let settled = found.settled.as_ref().map(|word| short_text(&settled(word), 400).into_string());
+    let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
     let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
     (!told.is_empty()).then(|| Markdown::ours(format!("{}.", told.join(". "))))
 }
 
-/// "olga settled in #12, where it was disputed, that the test is right"
-pub(super) fn settled(word: &Settled) -> String {
+/// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
+pub(super) fn settled(word: &Settled, foreign: impl Fn(&str) -> String) -> String {
     let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
-    format!("{} settled in {place}, where it was disputed, that {}", word.by, disputes::verdict(&word.outcome))
+    let (by, verdict) = (foreign(word.by.as_str()), foreign(&disputes::verdict(&word.outcome)));
+    format!("{by} settled in {place}, where it was disputed, that {verdict}")
 }
 
 fn commit(told: &ToldFix) -> String {

@@ -121,7 +121,7 @@ async fn an_unchanged_pull_request_costs_ten_free_reads_and_no_write() {
 }
 
 #[tokio::test]
-async fn a_first_turn_costs_sixteen_reads() {
+async fn a_first_turn_costs_seventeen_reads() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
@@ -132,8 +132,9 @@ async fn a_first_turn_costs_sixteen_reads() {
     let counts = bench.sim.request_counts();
     let paths: Vec<_> =
         bench.sim.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect();
-    // One of them, the organisation's defaults, is shared by all its repositories for five minutes.
-    assert!(counts.total - counts.writes <= 16, "{paths:#?}");
+    // Two of them are shared: the organisation's defaults by all its repositories for five minutes, the debug memory by all
+    // pull requests as long as it is the same.
+    assert!(counts.total - counts.writes <= 17, "{paths:#?}");
 }
 
 #[tokio::test]

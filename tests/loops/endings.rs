@@ -431,7 +431,11 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
     // What a workflow's loop knows ends with its job: the dispute goes to the pull request in a commit.
     let project = Project::fixed_by(DISPUTES, "");
     project.begin(&[]);
-    Ran::of(project.command(&["run"]).env("GITHUB_ACTIONS", "true").output().unwrap()).ended_with(2);
+    let event = project.beside("event.json");
+    std::fs::write(&event, "{}").unwrap();
+    let mut run = project.command(&["run"]);
+    run.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_PATH", &event);
+    Ran::of(run.output().unwrap()).ended_with(2);
     let log = project.git(&["log", "--format=%s %b", "main"]);
     let is_told = log.starts_with("Dispute a failure Loopgate-Dispute: ");
     assert!(is_told && log.contains(" test_wrong the sum begins at 1"), "{log}");

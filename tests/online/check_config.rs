@@ -148,7 +148,7 @@ async fn a_workflow_whose_token_may_only_read_is_named() {
         let nowhere = tempfile::tempdir().unwrap();
         let said = check(&github, &As::App, nowhere.path(), &["--repository", "acme/widgets"]);
         assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-        let words = "`.github/workflows/loopgate.yml` declares no `permissions`";
+        let words = "the job `loopgate` of `.github/workflows/loopgate.yml` has no `permissions`";
         assert_eq!(said.out.contains(words), is_named, "{workflow}\n{}", said.out);
     }
 }

@@ -39,6 +39,10 @@ fn fixed() -> String {
 /// What failed is mended, and in the memory two minutes later.
 async fn mends(world: &World, who: &str, pr: &Pr, told: impl Fn(&Look) -> bool) -> Look {
     world.person(who).pushes(pr, &[("src/lib.rs", &fixed())]).await;
+    is_mended(world, pr, told).await
+}
+
+async fn is_mended(world: &World, pr: &Pr, told: impl Fn(&Look) -> bool) -> Look {
     world.ci_reports(pr, &[Passes("ci / build"), Passes("ci / test")]).await;
     world.after(TimeDelta::minutes(2), pr, "the learning", told).await
 }
@@ -179,7 +183,9 @@ async fn a_fork_teaches_once_it_is_merged() {
     let fork = world.simulator().user("mallory").open_pull_request(&repo, spec).expect("a pull request");
     world.settle().await;
     fails(&world, &fork).await;
-    let look = mends(&world, "mallory", &fork, is_recorded).await;
+    world.simulator().user("mallory").push(&fork, &[("src/lib.rs", &fixed())], "Change").expect("a push");
+    world.settle().await;
+    let look = is_mended(&world, &fork, is_recorded).await;
     assert!(look.status().contains("no fix that could be remembered"), "{}", look.status());
     let failing = async |who: &str| {
         let pr = world.person(who).opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;

@@ -178,7 +178,10 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
         tried: tried(view.cause, &subject.decision.next),
         memory: memory::for_fixer(view),
-        settled: view.memory.iter().find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?), 500))),
+        settled: view
+            .memory
+            .iter()
+            .find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?, str::to_owned), 500))),
         trace: None,
     }
 }

@@ -82,7 +82,9 @@ pub fn begin(
     for earlier in state.disputes.iter().filter(|earlier| earlier.failure == failure) {
         match &earlier.end {
             None => return Err(CommandRefusal::DisputedAlready { failure }),
-            Some(DisputeEnd::Settled { outcome, by, .. }) if earlier.test_diff == dispute.test_diff => {
+            Some(DisputeEnd::Settled { outcome, by, .. })
+                if earlier.test_diff == dispute.test_diff || stands_beside_code(&dispute) =>
+            {
                 let (outcome, by) = (outcome.clone(), by.clone());
                 return Err(CommandRefusal::SettledBefore { failure, outcome, by });
             }
@@ -253,6 +255,11 @@ pub fn settled_of<'s>(state: &'s LoopState, failures: &[FailureView]) -> impl It
         matches!(dispute.end, Some(DisputeEnd::Settled { .. }))
             && failures.iter().any(|view| view.cause == dispute.failure)
     })
+}
+
+/// Whether the test may stand in a file of code: then a change of that file says nothing of the test.
+fn stands_beside_code(dispute: &Dispute) -> bool {
+    dispute.file.as_deref().is_some_and(|file| !is_test(file))
 }
 
 /// The file of the test: one that holds nothing but tests if the failure tells of such a one, else one that may hold the
