@@ -20,13 +20,14 @@ if [ "$(total 1 2 3)" = 6 ]; then echo 'ok 1 - adds'; else
     printf 'not ok 1 - adds\\n  ---\\n  message: expected 6, got 7\\n  expected: 6\\n  actual: 7\\n  file: calc.sh\\n  line: 2\\n  ...\\n'
     failed=1
 fi
-echo 1..1
+if [ "$(total 5 5)" -gt 9 ]; then echo 'ok 2 - grows'; else echo 'not ok 2 - grows'; failed=1; fi
+echo 1..2
 exit ${failed:-0}
 """
 CALC = "total() {\n    sum=1\n    for n in \"$@\"; do sum=$((sum + n)); done\n    echo $sum\n}\n"
 AGENTS = {
     "repairs": "cat > task.log; mv task.log ..; sed -i 's/sum=1/sum=0/' calc.sh; echo 'Begin the sum at 0'",
-    "cheats": "cat > /dev/null; sed -i '/ok 1/d; /not ok/d' tests/test_calc.sh; echo Done",
+    "cheats": "cat > /dev/null; printf 'echo ok 1 - adds\\necho 1..1\\n' > tests/test_calc.sh; echo Done",
     "disputes": "id=$(sed -n 's/^\\[\\([0-9a-f]*\\)\\].*/\\1/p'); echo \"DISPUTE $id sums begin at 1 here\"",
     "hangs": "cat > /dev/null; sleep 600",
 }
