@@ -197,7 +197,7 @@ def a_loop(project: Project) -> None:
     project.write("fix.sh", "cat > /dev/null\nsed -i 's/a - b/a + b/' src/math.py\nmkdir -p tests\n"
                             "printf 'def test_adds():\\n    assert add(2, 2) == 4\\n' > tests/test_math.py\n")
     inputs = {"command": "loop", "task": "fix: $(id) the sum", "fix-command": "sh fix.sh", "max-attempts": "3"}
-    told = project.run(server=f"file://{project.folder}/server-of-the-loop", **inputs)
+    told = project.run(**inputs)
     expect("passes the job", told["code"] == 0, told["text"][-4000:] + told["stderr"])
     outputs = {key: told["told"].get(key) for key in ("decision", "score", "failed-rules")}
     expect("tells its decision", outputs == {"decision": "proceed", "score": "1.00", "failed-rules": ""}, told["told"])
