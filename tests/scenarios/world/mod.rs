@@ -283,7 +283,10 @@ impl World {
         let patience = Instant::now() + Duration::from_secs(60);
         while !is_so(&self.look(pr)) {
             assert!(Instant::now() < patience, "{what} never came: {:?}", self.look(pr));
-            tokio::task::yield_now().await;
+            // A look asks GitHub, which counts: there is nothing new to see while the server works.
+            for server in &self.servers {
+                server.idle().await;
+            }
         }
         self.settle().await;
         self.look(pr)
