@@ -44,7 +44,8 @@ fn runs(snapshot: &Snapshot) -> BTreeMap<&str, &BaseTestRun> {
 
 fn one(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
     let names: Vec<String> = run.failing.iter().map(|name| short(name).into_string()).collect();
-    let fail = if names.is_empty() { String::new() } else { format!(": {} fail", words::few(&names, NAMED)) };
+    let verb = if names.len() == 1 { "fails" } else { "fail" };
+    let fail = if names.is_empty() { String::new() } else { format!(": {} {verb}", words::few(&names, NAMED)) };
     let edited = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
     let diff = edited.and_then(|file| file.patch.as_deref()).map(|patch| fence("diff", &clip_lines(patch, LINES)));
     let both = diff.map(|diff| format!("\n\n<details>\n<summary>Both versions</summary>\n\n{diff}\n\n</details>"));

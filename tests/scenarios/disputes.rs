@@ -179,7 +179,7 @@ pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     let shown = status.split("2 of the 3 test files that are edited here fail as they were:").nth(1);
     let shown = shown.unwrap_or_else(|| panic!("{status}"));
     for path in [paths[0], paths[2]] {
-        assert!(shown.contains(&format!("`{path}`: `rounds` fail (`cargo test`)")), "{path}: {status}");
+        assert!(shown.contains(&format!("`{path}`: `rounds` fails (`cargo test`)")), "{path}: {status}");
     }
     assert!(!shown.contains(&format!("`{}`: ", paths[1])), "{status}");
     assert!(shown.contains("-    assert_eq!(round(1.5), 2);"), "both versions: {status}");
