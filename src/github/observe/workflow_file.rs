@@ -7,8 +7,8 @@ use serde_yaml::Value;
 
 use loopgate_core::gate::online_facts::ActionUse;
 
-/// Inputs that make the Action write, by the command.
-const WRITING: [&str; 2] = ["reconcile", "loop"];
+/// Commands with which the Action writes: `loop` hands over to `push`.
+const WRITING: [&str; 2] = ["reconcile", "push"];
 
 #[derive(Deserialize)]
 struct File {
@@ -88,7 +88,9 @@ mod tests {
         assert_eq!(undeclared(&two), ["b"], "another job's do not count");
         assert_eq!(undeclared(&format!("permissions: write-all\n{two}")), [""; 0]);
         assert_eq!(undeclared(&format!("on: push\njobs:\n{}", job("a", "", "command: verify"))), [""; 0]);
-        let own_token = "command: loop, github-token: \"${{ steps.app.outputs.token }}\"";
+        assert_eq!(undeclared(&format!("on: push\njobs:\n{}", job("a", "", "command: loop"))), [""; 0]);
+        assert_eq!(undeclared(&format!("on: push\njobs:\n{}", job("a", "", "command: push"))), ["a"]);
+        let own_token = "command: push, github-token: \"${{ steps.app.outputs.token }}\"";
         assert_eq!(undeclared(&format!("on: push\njobs:\n{}", job("a", "", own_token))), [""; 0]);
         let comment = format!("on: push\njobs:\n{}# permissions: {{}}\n", job("a", "", reconcile));
         assert_eq!(undeclared(&comment), ["a"], "a comment declares nothing");
