@@ -12,10 +12,14 @@ pub(super) fn tampering(found: &Tampering) -> String {
             let named = if named.is_empty() { named } else { format!(" ({named})") };
             format!("{path} has {} fewer{named}", count(*fewer, "test"))
         }
-        Tampering::Skipped { path, line, marker } => format!("{path}:{line} keeps tests from running: `{marker}`"),
+        Tampering::Line { way, path, line, marker } => format!("{path}:{line} {}: `{marker}`", way.deed()),
         Tampering::FewerAssertions { path, before, after } => {
             let go = plural(*before, "assertion goes", "assertions go");
             format!("{path} checks less: {go}, {}", plural(*after, "comes", "come"))
+        }
+        Tampering::LooserAssertions { path, before, after } => {
+            let before = plural(*before, "assertion of an exact value goes", "assertions of exact values go");
+            format!("{path} checks less closely: {before}, {}", plural(*after, "comes", "come"))
         }
         Tampering::SnapshotsRewritten { files, lines } => {
             let files = plural(*files, "snapshot file is", "snapshot files are");
@@ -45,6 +49,10 @@ mod tests {
             (
                 Tampering::FewerAssertions { path: path(), before: 1, after: 0 },
                 "tests/a.py checks less: 1 assertion goes, 0 come",
+            ),
+            (
+                Tampering::LooserAssertions { path: path(), before: 2, after: 1 },
+                "tests/a.py checks less closely: 2 assertions of exact values go, 1 comes",
             ),
             (
                 Tampering::SnapshotsRewritten { files: 1, lines: 120 },

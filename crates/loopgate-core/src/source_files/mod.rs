@@ -79,6 +79,11 @@ pub fn is_test(path: &str) -> bool {
     in_test_folder(path) || row.names_test(path) || folders(path).any(|folder| row.keeps_tests_in(folder))
 }
 
+/// Whether the name of a file says that it is a test, wherever it lies: most runners look for their tests by name.
+pub fn is_named_test(path: &str) -> bool {
+    row_of(path).is_some_and(|row| row.names_test(path))
+}
+
 /// Whether a path, of whatever kind, lies in a folder that holds tests in every language.
 pub fn in_test_folder(path: &str) -> bool {
     folders(path).any(|folder| OF_EVERY_LANGUAGE.folders.iter().any(|known| folder.eq_ignore_ascii_case(known)))
@@ -137,7 +142,7 @@ fn extension(path: &str) -> Option<&str> {
 }
 
 /// The name up to its first dot.
-fn stem(path: &str) -> &str {
+pub fn stem(path: &str) -> &str {
     let name = file_name(path);
     name.split('.').next().unwrap_or(name)
 }

@@ -1,23 +1,31 @@
 //! Tampering: a change that makes checks pass by weakening them (decisions.md, J22).
 //!
-//! Read from a diff alone: tests removed, skipped or left with fewer assertions, snapshots rewritten wholesale,
-//! thresholds lowered. What is moved or renamed is not removed. Words of a language count in its own files only:
+//! Read from a diff alone: tests removed, skipped, left early or with fewer and looser assertions, findings silenced,
+//! programs that know that they are tested, snapshots rewritten wholesale, thresholds lowered. What is moved or renamed is not removed. Words of a language count in its own files only:
 //! `.skip(` skips a test in JavaScript and elements in Rust.
 
+mod kept;
+mod marks;
+mod patch;
 mod syntax;
 
 use std::{
     cell::LazyCell,
+    cmp::Ordering,
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::LazyLock,
 };
 
 use regex::{Captures, Regex};
 
-use self::syntax::TestSyntax;
+use self::{
+    kept::Kept,
+    patch::{Line, Patch},
+    syntax::{TestSyntax, is_loose},
+};
 use crate::{
-    observed::{ChangedFile, ChangedFiles, FileStatus, hunk_start},
-    source_files::is_test,
+    observed::{ChangedFile, ChangedFiles, FileStatus},
+    source_files::{is_named_test, is_test},
 };
 
 /// One way in which a change weakens what checks it.
@@ -32,13 +40,21 @@ pub enum Tampering {
         tests: Vec<String>,
         fewer: usize,
     },
-    /// A marker that keeps tests from running.
-    Skipped {
+    /// A line that keeps a check from saying what it would say.
+    Line {
+        way: Way,
         path: String,
         line: u32,
+        /// What in the line does it: 60 characters at most.
         marker: String,
     },
     FewerAssertions {
+        path: String,
+        before: usize,
+        after: usize,
+    },
+    /// Assertions of an exact value that became ones of less.
+    LooserAssertions {
         path: String,
         before: usize,
         after: usize,
@@ -54,6 +70,40 @@ pub enum Tampering {
         from: String,
         to: String,
     },
+}
+
+/// What a line does to a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Tests do not run.
+    Skips,
+    /// A linter, a compiler or a measurement does not say what it sees.
+    Silences,
+    /// What stands below is never reached.
+    EndsEarly,
+    /// What a test throws is lost.
+    Swallows,
+    /// The program asks whether it is tested, or answers a test's input by heart.
+    KnowsTests,
+    /// What a test is about is replaced, or called equal to anything.
+    Replaces,
+    /// A command succeeds although what it runs fails, or runs less.
+    IgnoresFailures,
+}
+
+impl Way {
+    /// What the file with such a line does. Part of the texts that states keep.
+    pub const fn deed(self) -> &'static str {
+        match self {
+            Self::Skips => "keeps tests from running",
+            Self::Silences => "silences a check",
+            Self::EndsEarly => "ends before what it checks",
+            Self::Swallows => "swallows what fails",
+            Self::KnowsTests => "behaves otherwise when it is tested",
+            Self::Replaces => "replaces what it tests",
+            Self::IgnoresFailures => "lets failures pass",
+        }
+    }
 }
 
 /// Snapshot files, and lines taken out of them, that count as wholesale.
@@ -93,11 +143,14 @@ impl Tampering {
                 let named = if named.is_empty() { named } else { format!(" ({named})") };
                 format!("{path} has {fewer} test{s} fewer{named}")
             }
-            Self::Skipped { path, marker, .. } => format!("{path} keeps tests from running: {marker}"),
+            Self::Line { way, path, marker, .. } => format!("{path} {}: {marker}", way.deed()),
             Self::FewerAssertions { path, before, after } => {
                 let (go, s) = if *before == 1 { ("goes", "") } else { ("go", "s") };
                 let come = if *after == 1 { "comes" } else { "come" };
                 format!("{path} checks less: {before} assertion{s} {go}, {after} {come}")
+            }
+            Self::LooserAssertions { path, before, after } => {
+                format!("{path} asserts fewer exact values: {before} before, {after} after")
             }
             Self::SnapshotsRewritten { files, lines } => {
                 format!("{files} snapshot files are rewritten wholesale ({lines} lines)")
@@ -111,8 +164,9 @@ impl Tampering {
         match self {
             Self::TestFileRemoved { path }
             | Self::TestsRemoved { path, .. }
-            | Self::Skipped { path, .. }
+            | Self::Line { path, .. }
             | Self::FewerAssertions { path, .. }
+            | Self::LooserAssertions { path, .. }
             | Self::ThresholdLowered { path, .. } => Some(path),
             Self::SnapshotsRewritten { .. } => None,
         }
@@ -130,82 +184,59 @@ pub fn findings(files: &ChangedFiles) -> Vec<Tampering> {
     let patches: Vec<Patch<'_>> = files.known().iter().map(Patch::of).collect();
     // Most changes remove no test, and then nobody asks for those that come.
     let arriving = LazyCell::new(|| names_of_added_tests(&patches));
+    let kept = Kept::of(&patches);
     let mut found = Vec::new();
     for patch in &patches {
         let path = &patch.file.path;
         if patch.file.status == FileStatus::Removed && is_test(path) {
-            // Its tests may have been moved, one and all, into other files.
-            let tests = patch.removed_tests();
+            // Its tests may have been moved, one and all, into other files, or go with what they tested.
+            let tests = removed_tests(patch);
             let moved = !tests.is_empty() && tests.iter().all(|name| !name.is_empty() && arriving.contains(name));
-            if !moved {
+            if !moved && !kept.restates(patch) && !kept.goes_with_its_subject(patch, tests.len()) {
                 found.push(Tampering::TestFileRemoved { path: path.clone() });
             }
             continue;
         }
-        found.extend(fewer_tests(patch, |name| arriving.contains(name)));
-        found.extend(skipped(patch));
-        found.extend(fewer_assertions(patch));
+        found.extend(uncollected(patch));
+        found.extend(fewer_tests(patch, &kept, |name| arriving.contains(name)));
+        found.extend(assertions(patch, &kept));
         found.extend(lowered(patch));
     }
+    found.extend(marks::of(&patches));
+    found.extend(marks::left_out(&patches));
     found.extend(snapshots(files.known()));
     found
 }
 
-/// A changed line: its number in the new file (of a removed one: where it was), and its text.
-struct Line<'a> {
-    number: u32,
-    text: &'a str,
+/// A file of tests that keeps its language and takes a name by which no runner finds it.
+fn uncollected(patch: &Patch<'_>) -> Option<Tampering> {
+    let before = patch.file.previous_path.as_deref().filter(|before| is_named_test(before))?;
+    let is_lost = !is_named_test(&patch.file.path);
+    is_lost.then(|| Tampering::TestFileRemoved { path: before.to_owned() })
 }
 
-/// What a file's patch takes and brings.
-struct Patch<'a> {
-    file: &'a ChangedFile,
-    removed: Vec<Line<'a>>,
-    added: Vec<Line<'a>>,
+fn removed_tests(patch: &Patch<'_>) -> Vec<String> {
+    tests_in(patch.file.previous_path.as_deref().unwrap_or(&patch.file.path), patch.removed_code())
 }
 
-impl<'a> Patch<'a> {
-    fn of(file: &'a ChangedFile) -> Self {
-        let (mut removed, mut added) = (Vec::new(), Vec::new());
-        let mut number = 0;
-        for text in file.patch.as_deref().unwrap_or_default().lines() {
-            match text.as_bytes() {
-                [b'+', ..] => {
-                    added.push(Line { number, text: &text[1..] });
-                    number += 1;
-                }
-                [b'-', ..] => removed.push(Line { number, text: &text[1..] }),
-                [b'@', b'@', b' ', ..] => number = hunk_start(&text[3..]).unwrap_or(1),
-                [b'\\', ..] => {}
-                _ => number += 1,
-            }
-        }
-        Self { file, removed, added }
-    }
-
-    fn removed_tests(&self) -> Vec<String> {
-        tests_in(self.file.previous_path.as_deref().unwrap_or(&self.file.path), &self.removed)
-    }
-
-    fn added_tests(&self) -> Vec<String> {
-        tests_in(&self.file.path, &self.added)
-    }
+fn added_tests(patch: &Patch<'_>) -> Vec<String> {
+    tests_in(&patch.file.path, patch.added_code())
 }
 
-fn tests_in(path: &str, lines: &[Line<'_>]) -> Vec<String> {
+fn tests_in<'a>(path: &str, lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let Some(language) = TestSyntax::of(path) else { return Vec::new() };
     let mut tests = Vec::new();
     let mut without_attribute = VecDeque::new();
-    let mut lines = lines.iter().peekable();
+    let mut lines = lines.peekable();
     while let Some(line) = lines.next() {
-        match language.test(line.text) {
+        match language.test(line) {
             // An attribute stands above the name it belongs to.
             Some(name) if name.is_empty() => {
-                let below = lines.next_if(|next| language.function(next.text).is_some());
-                tests.push(below.and_then(|below| language.function(below.text)).unwrap_or_default());
+                let below = lines.next_if(|next| language.function(next).is_some());
+                tests.push(below.and_then(|below| language.function(below)).unwrap_or_default());
             }
             Some(name) => tests.push(name),
-            None => without_attribute.extend(language.function(line.text)),
+            None => without_attribute.extend(language.function(line)),
         }
     }
     // A diff takes the first test's name and the second one's attribute as readily as a whole test.
@@ -216,43 +247,49 @@ fn tests_in(path: &str, lines: &[Line<'_>]) -> Vec<String> {
 }
 
 fn names_of_added_tests(patches: &[Patch<'_>]) -> BTreeSet<String> {
-    patches.iter().flat_map(Patch::added_tests).filter(|name| !name.is_empty()).collect()
+    patches.iter().flat_map(added_tests).filter(|name| !name.is_empty()).collect()
 }
 
-fn fewer_tests(patch: &Patch<'_>, arrives: impl Fn(&String) -> bool) -> Option<Tampering> {
-    let removed = patch.removed_tests();
+fn fewer_tests<'a>(patch: &Patch<'a>, kept: &Kept<'a>, arrives: impl Fn(&String) -> bool) -> Option<Tampering> {
+    let removed = removed_tests(patch);
     if removed.is_empty() {
         return None;
     }
     let names: BTreeSet<&String> = removed.iter().collect();
-    let new = patch.added_tests().iter().filter(|name| name.is_empty() || !names.contains(name)).count();
+    let new = added_tests(patch).iter().filter(|name| name.is_empty() || !names.contains(name)).count();
     let gone: Vec<String> = removed.into_iter().filter(|name| !arrives(name)).collect();
     let fewer = gone.len().checked_sub(new).filter(|fewer| *fewer > 0)?;
+    if kept.restates(patch) || kept.goes_with_its_subject(patch, fewer) {
+        return None;
+    }
     let path = patch.file.path.clone();
     Some(Tampering::TestsRemoved { path, tests: gone.into_iter().take(NAMED).collect(), fewer })
 }
 
-fn skipped(patch: &Patch<'_>) -> Vec<Tampering> {
-    let Some(language) = TestSyntax::of(&patch.file.path) else { return Vec::new() };
-    let marked = |lines: &[Line<'_>]| -> Vec<(u32, String, String)> {
-        let marker = |line: &Line<'_>| Some((line.number, line.text.trim().to_owned(), language.skip(line.text)?));
-        lines.iter().filter_map(marker).collect()
-    };
-    let added = marked(&patch.added);
-    // A line that only moved, or was skipped before, is no new skip.
-    let before = if added.is_empty() { Vec::new() } else { marked(&patch.removed) };
-    let before: BTreeSet<&String> = before.iter().map(|(_, text, _)| text).collect();
-    let new = added.into_iter().filter(|(_, text, _)| !before.contains(text));
-    new.map(|(line, _, marker)| Tampering::Skipped { path: patch.file.path.clone(), line, marker }).collect()
-}
-
 /// Assertions of a file of tests only: elsewhere they are part of the code.
-fn fewer_assertions(patch: &Patch<'_>) -> Option<Tampering> {
-    let path = &patch.file.path;
-    let language = TestSyntax::of(path).filter(|_| is_test(path))?;
-    let count = |lines: &[Line<'_>]| lines.iter().filter(|line| language.asserts(line.text)).count();
-    let (before, after) = (count(&patch.removed), count(&patch.added));
-    (after < before).then(|| Tampering::FewerAssertions { path: path.clone(), before, after })
+fn assertions<'a>(patch: &Patch<'a>, kept: &Kept<'a>) -> Option<Tampering> {
+    let path = patch.file.path.clone();
+    let language = TestSyntax::of(&path).filter(|_| is_test(&path))?;
+    let asserting = |text: &&str| language.asserts(text);
+    let (mut removed, added): (Vec<&str>, Vec<&str>) =
+        (patch.removed_code().filter(asserting).collect(), patch.added_code().filter(asserting).collect());
+    let mut missing = removed.len();
+    if missing > added.len() {
+        // What went into another file still asserts.
+        removed.retain(|text| added.iter().any(|one| one.trim() == text.trim()) || kept.arrives(text) == 0);
+        missing = removed.len();
+    }
+    let excused = || kept.goes_with_its_subject(patch, removed_tests(patch).len());
+    if missing > added.len() {
+        let is_restated = !added.is_empty() && kept.restates(patch);
+        let (before, after) = (missing, added.len());
+        return (!is_restated && !excused()).then_some(Tampering::FewerAssertions { path, before, after });
+    }
+    let exact = |lines: &[&str]| lines.iter().filter(|text| !is_loose(text)).count();
+    // More loose ones beside the exact ones that were there are no loss.
+    let (before, after) = (exact(&removed), exact(&added));
+    let is_looser = after < before && !excused();
+    is_looser.then_some(Tampering::LooserAssertions { path, before, after })
 }
 
 fn is_snapshot(path: &str) -> bool {
@@ -276,21 +313,36 @@ static THRESHOLD: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a constant expression")
 });
 
-fn threshold<'t>(line: &Line<'t>) -> Option<(u32, Captures<'t>)> {
-    Some((line.number, THRESHOLD.captures(line.text)?))
+/// The same of how far two values may be apart.
+static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(.*(?:accuracy|tolerance|delta|epsilon|\b(?:abs|rel|atol|rtol)\b|within|margin)\W*?)(\d[\d_]*(?:\.\d+)?)(.*)$")
+        .expect("a constant expression")
+});
+
+/// Thresholds that fall, and in tests tolerances that rise.
+fn lowered(patch: &Patch<'_>) -> Vec<Tampering> {
+    let tolerances = is_test(&patch.file.path).then_some((&TOLERANCE, Ordering::Greater));
+    [(&THRESHOLD, Ordering::Less)]
+        .into_iter()
+        .chain(tolerances)
+        .flat_map(|(word, to)| moved_to(patch, word, to))
+        .collect()
 }
 
-fn lowered(patch: &Patch<'_>) -> Vec<Tampering> {
-    let before: Vec<_> = patch.removed.iter().filter_map(threshold).collect();
+fn moved_to(patch: &Patch<'_>, word: &Regex, to: Ordering) -> Vec<Tampering> {
+    fn threshold<'t>(word: &Regex, line: &Line<'t>) -> Option<(u32, Captures<'t>)> {
+        Some((line.number, word.captures(line.text)?))
+    }
+    let before: Vec<_> = patch.removed.iter().filter_map(|line| threshold(word, line)).collect();
     if before.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for (line, after) in patch.added.iter().filter_map(threshold) {
+    for (line, after) in patch.added.iter().filter_map(|line| threshold(word, line)) {
         let near = before.iter().filter(|(old, _)| *old <= line && line - old <= 20);
         let same = near.map(|(_, before)| before).find(|before| before[1] == after[1] && before[3] == after[3]);
-        let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
-        if let Some(before) = same.filter(|before| number(&after[2]) < number(&before[2])) {
+        let number = |text: &str| text.replace('_', "").parse::<f64>().unwrap_or(0.0);
+        if let Some(before) = same.filter(|before| number(&after[2]).partial_cmp(&number(&before[2])) == Some(to)) {
             let (from, to) = (before[2].to_owned(), after[2].to_owned());
             found.push(Tampering::ThresholdLowered { path: patch.file.path.clone(), line, from, to });
         }
@@ -298,5 +350,7 @@ fn lowered(patch: &Patch<'_>) -> Vec<Tampering> {
     found
 }
 
+#[cfg(test)]
+mod measured;
 #[cfg(test)]
 mod tests;

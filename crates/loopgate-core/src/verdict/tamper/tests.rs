@@ -20,7 +20,7 @@ fn removed(path: &str, patch: &str) -> ChangedFile {
 
 fn said(files: Vec<ChangedFile>) -> Vec<String> {
     let said = |one: &Tampering| match one {
-        Tampering::Skipped { line, .. } | Tampering::ThresholdLowered { line, .. } => format!("{line}: {}", one.key()),
+        Tampering::Line { line, .. } | Tampering::ThresholdLowered { line, .. } => format!("{line}: {}", one.key()),
         other => other.key(),
     };
     findings(&ChangedFiles::Complete(files)).iter().map(said).collect()
