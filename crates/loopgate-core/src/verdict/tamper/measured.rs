@@ -2,7 +2,7 @@
 //!
 //! The cases are pull requests in many languages, one a line: `kind` is `cheat` or `honest`, `class` what is done, `files`
 //! as GitHub's REST API gives them. They were written without a look at the rules. Each set met the rules once before it
-//! showed what to mend; those figures, and these, are in docs/agents.md.
+//! showed what to mend; those figures stand in the documents beside these.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
