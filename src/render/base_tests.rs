@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use super::{
     fit::Shown,
-    sanitize::{Markdown, clip, clip_lines, code, fence},
+    sanitize::{Markdown, clip, clip_lines, code, fence, short_text},
+    tampering::tampering,
     words,
 };
 use loopgate_core::{
     evidence::{BaseTestRun, ProofEnd},
     observed::{ReceivedEvidence, Snapshot},
+    verdict::tamper::Tampering,
 };
 
 /// Lines of a file's diff that are shown.
@@ -31,6 +33,21 @@ pub(super) fn shown(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
         }
     };
     (count > 0).then(|| (head, Shown::first(10, failing, |run| one(run, snapshot))))
+}
+
+/// How a change weakens what checks it, and what its base's version of that file says on the head: whoever is asked to
+/// accept it wants to know.
+pub(super) fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
+    let of_file = |run: &&&BaseTestRun| {
+        let file = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
+        found.path().is_some_and(|path| path == run.file || file.is_some_and(|file| file.path == path))
+    };
+    let as_it_was = match runs(snapshot).values().find(of_file).map(|run| run.on_head) {
+        Some(ProofEnd::Failed) => " As it was before, it fails here.",
+        Some(ProofEnd::Passed) => " As it was before, it passes here too.",
+        Some(ProofEnd::Broken) | None => "",
+    };
+    short_text(&format!("{}.{as_it_was}", tampering(found)), 340)
 }
 
 /// One of each file, where several jobs have run it.

@@ -8,20 +8,20 @@ use super::{
     options, pattern, said_apart,
 };
 use crate::render::{
-    check_table,
+    base_tests, check_table,
     failure_card::{Cause, causes, explained, title},
     handoff::attempt_row,
     links::Links,
     memory,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
-    tampering::tampering,
     verdict::Subject,
     words,
 };
 use loopgate_core::{
     Sha,
     escalation::EscalationView,
+    observed::Snapshot,
     policy::{EscalationDiff, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
     verdict::{CheckStanding, tamper::Tampering},
@@ -95,7 +95,7 @@ impl Variables {
             attempt_count: attempt_count(subject, escalation),
             max_attempts: view.max_attempts,
             failure_summary: failure_summary(subject, &causes, shown.len(), &links),
-            root_cause_analysis: analysis(first, &view.tampering),
+            root_cause_analysis: analysis(first, &view.tampering, subject.snapshot),
             fix_attempts: section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
             trigger: code(escalation.trigger.as_str()),
             reason: reason(escalation),
@@ -126,12 +126,12 @@ impl Variables {
 }
 
 /// The causes of the failures, and how the change weakens what checks it.
-fn analysis(failures: &[Cause<'_>], found: &[Tampering]) -> Markdown {
+fn analysis(failures: &[Cause<'_>], found: &[Tampering], snapshot: &Snapshot) -> Markdown {
     let nothing = || Markdown::ours("No failure to analyse.");
     if found.is_empty() {
         return Some(root_causes(failures)).filter(|said| !said.as_str().is_empty()).unwrap_or_else(nothing);
     }
-    let told = found.iter().take(10).map(|one| format!("\n- {}", short_text(&tampering(one), 300)));
+    let told = found.iter().take(10).map(|one| format!("\n- {}", base_tests::weakened(one, snapshot)));
     let more = found.len().saturating_sub(10);
     let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
     let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
