@@ -52,7 +52,7 @@ pub struct Arguments {
     /// What it looks like when it is done
     #[arg(long, value_name = "TEXT")]
     ideal: Option<String>,
-    /// A check to run instead of the configured ones; may be given several times
+    /// A check to run instead of the configured ones, which must pass; may be given several times
     #[arg(long = "check", value_parser = check, value_name = "NAME=COMMAND")]
     checks: Vec<(CheckName, String)>,
     /// Checks that must pass whatever their kind
