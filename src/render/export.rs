@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use loopgate_core::{
     evidence::{CheckKind, Outcome},
-    state::{LoopState, RunStatus},
+    state::{LoopState, ReflexState, RunStatus},
 };
 
 /// Seconds that the schema allows for an execution of the tests.
@@ -45,6 +45,10 @@ const fn ended(state: &LoopState) -> bool {
 fn agent(state: &LoopState, notes: &mut Vec<String>) -> Value {
     match &state.agent {
         Some(agent) => json!(agent),
+        None if state.reflex.as_ref().is_some_and(ReflexState::has_fixer) => {
+            notes.push("agent: the fixer of the loop, which has no name".to_owned());
+            json!({ "name": "fixer", "type": "software_implementer" })
+        }
         None => {
             notes.push("agent: a person wrote the change; the schema knows agents only".to_owned());
             json!({ "name": "person", "type": "software_implementer" })

@@ -69,12 +69,15 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
     lines.extend(checks(&decision.view.checks, colour));
     lines.extend(notes(decision, snapshot).iter().map(|note| format!("{} {note}", colour.paint(Paint::Yellow, "!"))));
     lines.extend(decision.view.checks.iter().flat_map(|check| last_words(check, &decision.view.failures, colour)));
-    if let Some(iteration) = Iteration::of(&subject) {
+    if let Some(mut iteration) = Iteration::of(&subject) {
         lines.push(String::new());
         lines.extend(iteration_lines(&iteration, colour));
-        if iteration.outcome == IterationOutcome::Pass {
-            lines.extend(iteration.issue_lines());
+        // Checks that fail are told of above; what no check stands for is told here.
+        if iteration.outcome == IterationOutcome::Fail {
+            let is_check = |rule: &str| decision.view.checks.iter().any(|check| check.name.as_str() == rule);
+            iteration.issues.retain(|(rule, _)| !is_check(rule));
         }
+        lines.extend(iteration.issue_lines());
     }
     if let Some(distance) = &decision.view.distance {
         lines.push(format!("Distance: {} short of {}", distance.gap, distance.threshold));

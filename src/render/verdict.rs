@@ -201,10 +201,13 @@ fn retry(subject: &Subject<'_>) -> String {
     format!("{} failed: {} — {who}", subject.attempt(), failing(subject))
 }
 
-/// What fails: checks, else the score.
+/// What fails: checks, else rules that must pass, else the score.
 fn failing(subject: &Subject<'_>) -> String {
-    let failing = words::failing(&subject.decision.view);
-    match (failing.as_slice(), &subject.decision.view.evidence_held_by) {
+    let view = &subject.decision.view;
+    let failing = words::failing(view);
+    let rules: Vec<String> = view.evaluation.failed_rules().iter().map(ToString::to_string).collect();
+    match (failing.as_slice(), &view.evidence_held_by) {
+        ([], Some(Blocker::Evaluation(_))) if !rules.is_empty() => words::and(&rules),
         ([], Some(Blocker::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
         ([], _) => "it does not pass".to_owned(),
         (failing, _) => words::checks(failing),

@@ -44,6 +44,8 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     );
     let second: serde_json::Value =
         serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/002.json"])).unwrap();
+    assert!(second["started_at"].as_str() < second["ended_at"].as_str(), "{second}");
+    assert!(ran.out.contains("Changed: fix(calc): begin the sum at 0 (+1/-1 in calc.sh)\n"), "{}", ran.out);
     assert_eq!(second["fix_applied"]["diff_summary"], json!("+1/-1"));
     assert_eq!(second["fix_applied"]["files_modified"], json!(["calc.sh"]));
     let log = project.git(&["log", "--reverse", "--format=%s", "refs/loopgate/task/calc"]);
@@ -336,10 +338,17 @@ fn a_check_that_edits_what_it_evaluates_ends_the_loop() {
 fn a_task_command_produces_a_document() {
     let project = Project::with("", "");
     project.script("write-guide", "[ -s guide.md ] || echo \"# How to $LOOPGATE_TASK\" > guide.md\n");
-    project.begin(&["--produce", "../write-guide", "--document", "guide.md", "--check", "docs=grep -q '^#' guide.md"]);
-    project.run(&["run"]).ended_with(0);
-    assert_eq!(project.git(&["show", "refs/loopgate/task/calc:artifact.md"]), "# How to repair calc");
-    assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), "refactor: repair calc");
+    project.script("fixer", "cat > /dev/null\necho 'It adds.' >> guide.md\n");
+    let check = ["--check", "docs=grep -q adds guide.md", "--fix-command", "../fixer"];
+    project.begin(&[&["--produce", "../write-guide", "--document", "guide.md"], &check[..]].concat());
+    let ran = project.run(&["run"]).ended_with(0);
+    // What the task is measured by must pass, whatever kind of check its name says.
+    assert!(ran.out.contains("Failed: docs") && ran.out.contains("completed after 2 iterations"), "{}", ran.out);
+    let document = "guide.md:\n\n# How to repair calc\nIt adds.\n";
+    assert!(ran.out.ends_with(document), "{}", ran.out);
+    assert!(project.run(&["status", "calc", "--full"]).out.ends_with(document));
+    assert_eq!(project.git(&["show", "refs/loopgate/task/calc:artifact.md"]), "# How to repair calc\nIt adds.");
+    assert_eq!(project.git(&["log", "-1", "--skip=1", "--format=%s", "main"]), "refactor: repair calc");
 }
 
 /// Both bugs mended by hand: what is left is a matter of style that the fixer never gets right.

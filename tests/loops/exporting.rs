@@ -55,6 +55,7 @@ fn a_loop_that_was_repaired_in_two_steps_is_exported() {
     assert_eq!(document["retry_policy"]["max_attempts"], json!(4));
     let notes: Vec<&str> = document["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(notes.contains(&"loop_state.status: completed here"), "{notes:?}");
+    assert_eq!(document["agent"]["name"], json!("fixer"), "{notes:?}");
 
     let yaml = export(&project, &["calc"]).ended_with(0);
     assert_eq!(serde_yaml::from_str::<Value>(&yaml.out).unwrap(), document);

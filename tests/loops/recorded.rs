@@ -26,6 +26,7 @@ fn a_loop_leaves_a_line_that_outlives_its_state() {
     assert_eq!([&over["runs"], &over["open"]], [&json!(1), &json!(0)], "{over:#}");
     assert_eq!([metric(&over, 0), metric(&over, 1), metric(&over, 2)], [json!(0.0), json!(3.0), json!(0.0)]);
     assert_eq!(over["checks"]["unit"]["runs"], json!(3), "{over:#}");
+    assert_eq!(over["by_author"][0]["name"], json!("agent"), "its fixer wrote the change: {over:#}");
 
     std::fs::write(project.beside("new.yml"), "version: 1\nloop: { max_attempts: 1 }\n").unwrap();
     let config = project.beside("new.yml");

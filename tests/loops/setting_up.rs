@@ -21,9 +21,14 @@ fn criteria_and_limit_are_confirmed_or_nothing_is_begun() {
     let ran = answered(&project, &["new", "fix: the sum"], "").ended_with(64);
     assert!(ran.err.contains("not confirmed"), "{}", ran.err);
     assert_eq!(project.git(&["for-each-ref", "refs/loopgate"]), "");
-    let ran = answered(&project, &["init", "fix: the sum"], "yes\n2\nyes\n").ended_with(0);
+    let ran = answered(&project, &["init", "fix: the sum"], "yes\n2\nyes\nyes\n").ended_with(0);
     assert!(ran.err.contains("Type        bug_fix") && ran.err.contains("Checks      unit"), "{}", ran.err);
     assert_eq!(ran.out, "fix-the-sum is set up: at most 2 iterations.\nRun it: loopgate loop run\n");
+    let questions = answered(&project, &["new", "better sums"], "refactor\n").ended_with(64);
+    assert!(questions.err.contains("There is not enough to go by."), "{}", questions.err);
+    project.run(&["new", "fix: the sum", "--alias", "tidy", "--type", "refactor", "--yes"]).ended_with(0);
+    let ran = project.run(&["status", "tidy", "--format", "json"]);
+    assert!(ran.out.contains("\"title\": \"refactor: the sum\""), "{}", ran.out);
 }
 
 #[test]
@@ -73,7 +78,8 @@ fn what_is_over_is_still_looked_at_without_its_name() {
     project.run(&["history"]).ended_with(65);
     project.begin(&[]);
     project.run(&["stop"]).ended_with(0);
-    assert!(project.run(&["status"]).ended_with(0).out.contains("calc"));
+    let status = project.run(&["status"]).ended_with(0);
+    assert!(status.out.contains("calc") && status.err.contains("No loop is active."), "{status:?}");
     assert!(project.run(&["history"]).ended_with(0).out.contains("stopped"));
     let refused = project.run(&["run"]).ended_with(65);
     assert!(refused.err.contains("no loop is active; name one of calc"), "{}", refused.err);

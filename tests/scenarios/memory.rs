@@ -68,6 +68,17 @@ pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World)
     let look = mends(&world, "alice", &first, is_recorded).await;
     assert!(look.status().contains("1 fix remembered"), "{}", look.status());
     let mended = world.head(&first);
+    // Both heads are kept, the failed one too, and what changed between them.
+    let state = world.state(&first);
+    let of = |list: &str, field: &str| -> Vec<Value> {
+        state[list].as_array().into_iter().flatten().map(|entry| entry[field].clone()).collect()
+    };
+    assert_eq!(of("checkpoints", "hash").len(), 2, "{state}");
+    assert_eq!(of("checkLog", "status"), ["passed", "failed", "passed", "passed"], "{state}");
+    let record = world.kept(&repo, &format!("refs/loopgate/pr/{}", first.number), "attempts/002.json");
+    let record: Value = serde_json::from_str(&record.expect("a record")).expect("a document");
+    let fix = &record["fix_applied"];
+    assert_eq!((&fix["diff_summary"], &fix["files_modified"]), (&json!("+1/-1"), &json!(["src/lib.rs"])), "{fix}");
     world.person("olga").merges(&first).await;
 
     // The same failure again: who failed, what mended it, where.
@@ -88,6 +99,15 @@ pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World)
     world.person("bob").says(&second, "/loop memory minutes").await;
     let status = world.look(&second).status().to_owned();
     assert!(status.contains("What fits “minutes”"), "{status}");
+    // Who is called is told, too.
+    for nth in 2..4 {
+        alice.pushes(&second, &[("src/lib.rs", &BROKEN.replace("/ 24", &format!("/ 24 / {nth}")))]).await;
+        fails(&world, &second).await;
+    }
+    let look = world.look(&second);
+    let call = look.marked("<!-- loopgate:escalation:").concat();
+    let remembered = call.split_once("What is remembered of failures like these").unwrap_or_else(|| panic!("{call}")).1;
+    assert!(remembered.contains(short), "{remembered}");
     world.person("bob").says(&second, "/loop memory elephants").await;
     assert!(world.look(&second).status().contains("Nothing is remembered that fits “elephants”"));
     alice.closes(&second).await;

@@ -7,7 +7,9 @@ use crate::cli::CliError;
 use loopgate_core::{
     CheckName,
     observed::CodeType,
+    policy::{Policy, Rule},
     reflex::{self, Major},
+    verdict::evaluate,
 };
 
 /// Where questions go and answers come from.
@@ -40,41 +42,61 @@ impl<R: BufRead, W: Write> Terminal<R, W> {
     }
 }
 
-/// Shows the criteria and the limit and asks for each, again after any change.
+/// Shows the criteria and the limit and asks for each, for both again after any change.
 pub(super) fn confirm<R: BufRead, W: Write>(
     proposal: &mut Proposal,
+    policy: &Policy,
     terminal: &mut Terminal<R, W>,
 ) -> Result<(), CliError> {
-    let has_context =
-        !proposal.task.prompt.trim().is_empty() && (!proposal.known.is_empty() || !proposal.settings.checks.is_empty());
+    let has_context = !proposal.task.prompt.trim().is_empty()
+        && proposal.told_type.is_some()
+        && (!proposal.known.is_empty() || !proposal.settings.checks.is_empty());
     if !has_context {
         terminal.say("There is not enough to go by. A few questions first; an empty answer keeps what is in brackets.");
         set_up(proposal, terminal)?;
     }
     loop {
-        terminal.say(&criteria(proposal));
-        match terminal.ask("Are these criteria right? [yes/no]")?.to_lowercase().as_str() {
-            "y" | "yes" => break,
-            _ => set_up(proposal, terminal)?,
+        terminal.say(&criteria(proposal, policy));
+        if !is_yes(&terminal.ask("Are these criteria right? [yes/no]")?) {
+            set_up(proposal, terminal)?;
+            continue;
         }
+        let limit = confirmed_limit(proposal.settings.limit, terminal)?;
+        if limit == proposal.settings.limit {
+            return Ok(());
+        }
+        proposal.settings.limit = limit;
     }
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.to_lowercase().as_str(), "y" | "yes")
+}
+
+/// The limit where it is right, else another one.
+fn confirmed_limit<R: BufRead, W: Write>(limit: u32, terminal: &mut Terminal<R, W>) -> Result<u32, CliError> {
     loop {
-        let limit = proposal.settings.limit;
         let answer = terminal
             .ask(&format!("At most {limit} iterations. Is this limit right? [yes, or a number from 1 to 10]"))?;
-        match answer.to_lowercase().as_str() {
-            "y" | "yes" => return Ok(()),
-            other => match other.parse() {
-                Ok(number @ 1..=10) => proposal.settings.limit = number,
-                _ => terminal.say("Please say yes, or a number from 1 to 10."),
-            },
+        match answer.parse() {
+            _ if is_yes(&answer) => return Ok(limit),
+            Ok(number @ 1..=10) => return Ok(number),
+            _ => terminal.say("Please say yes, or a number from 1 to 10."),
         }
     }
 }
 
 /// What the loop will be measured by, and who mends.
-pub(super) fn criteria(proposal: &Proposal) -> String {
+pub(super) fn criteria(proposal: &Proposal, policy: &Policy) -> String {
     let settings = &proposal.settings;
+    let rules = evaluate::rules(&reflex::govern(policy, settings, settings.limit), settings.task_type);
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|Rule { id, description, severity, weight, phase, .. }| {
+            let severity = format!("{severity:?}").to_lowercase();
+            format!("{id}: {description} ({severity}, weight {weight}, phase {phase:?})")
+        })
+        .collect();
     let list = |names: &[CheckName]| {
         if names.is_empty() { "none".to_owned() } else { super::drive::listed(names) }
     };
@@ -84,7 +106,7 @@ pub(super) fn criteria(proposal: &Proposal) -> String {
         Major::Warn => "failed rules of severity fail or warn",
     };
     format!(
-        "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\nFixer       {}\n",
+        "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nRules       {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\nFixer       {}\n",
         crate::render::plain_line(&proposal.task.prompt),
         settings.task_type.as_str(),
         proposal
@@ -94,6 +116,7 @@ pub(super) fn criteria(proposal: &Proposal) -> String {
             .map_or_else(|| "every check passes".to_owned(), crate::render::plain_line),
         if given.is_empty() { list(&proposal.known) } else { crate::render::plain_line(&given.join(", ")) },
         list(&settings.mandatory),
+        rules.join("\n            "),
         settings.threshold_a,
         settings.threshold_b,
         crate::render::plain_line(proposal.fixer.as_deref().unwrap_or("none: you edit between iterations")),
@@ -180,13 +203,16 @@ mod tests {
         let policy = crate::config::presets();
         let settings = settings_of(&policy);
         let task = Task { prompt: task.to_owned(), ideal_result: None };
-        Proposal { task, settings, fixer: None, known: vec!["build".parse().unwrap(), "unit".parse().unwrap()] }
+        let known = vec!["build".parse().unwrap(), "unit".parse().unwrap()];
+        Proposal { told_type: reflex::infer_type(&task.prompt), task, settings, fixer: None, known }
     }
 
     /// What is shown and asked, and what is confirmed in the end.
     fn conversation(mut proposal: Proposal, answers: &str) -> (Result<Proposal, String>, String) {
         let mut terminal = Terminal { input: answers.as_bytes(), output: Vec::new() };
-        let confirmed = confirm(&mut proposal, &mut terminal).map(|()| proposal).map_err(|stop| stop.message);
+        let confirmed = confirm(&mut proposal, &crate::config::presets(), &mut terminal)
+            .map(|()| proposal)
+            .map_err(|stop| stop.message);
         (confirmed, String::from_utf8(terminal.output).unwrap())
     }
 
@@ -200,6 +226,8 @@ mod tests {
         Ideal       every check passes
         Checks      build, unit
         Mandatory   none
+        Rules       tests_added: changed code comes with changed tests (warn, weight 1, phase B)
+                    coverage: at least 80 % of the changed lines are covered (warn, weight 1, phase B)
         Thresholds  0.80 in phase A, 0.90 in phase B
         Major       failed rules of severity fail
         Fixer       none: you edit between iterations
@@ -210,11 +238,12 @@ mod tests {
 
     #[test]
     fn after_a_change_it_is_asked_again() {
-        let (confirmed, shown) = conversation(proposal("fix the sum"), "no\nbug_fix\n\n\n0.5\n\n\nwarn\nyes\n3\nyes\n");
+        let (confirmed, shown) =
+            conversation(proposal("fix the sum"), "no\nbug_fix\n\n\n0.5\n\n\nwarn\nyes\n3\nyes\nyes\n");
         let confirmed = confirmed.unwrap().settings;
         assert_eq!((confirmed.task_type, confirmed.limit, confirmed.major), (CodeType::BugFix, 3, Major::Warn));
         assert_eq!(confirmed.threshold_a.to_string(), "0.50");
-        assert_eq!(shown.matches("Are these criteria right?").count(), 2);
+        assert_eq!(shown.matches("Are these criteria right?").count(), 3, "once more with the limit");
         assert_eq!(shown.matches("Is this limit right?").count(), 2);
     }
 
@@ -228,6 +257,14 @@ mod tests {
         assert_eq!(confirmed.settings.task_type, CodeType::BugFix, "inferred, and kept by an empty answer");
         assert_eq!(confirmed.settings.checks, [("unit".parse().unwrap(), "sh test.sh".to_owned())]);
         assert!(shown.contains("That could not be read."), "{shown}");
+    }
+
+    #[test]
+    fn a_task_of_no_known_type_is_asked_about() {
+        let (confirmed, shown) = conversation(proposal("make it better"), "refactor\n\n\n\n\n\n\nyes\nyes\n");
+        assert_eq!(confirmed.unwrap().settings.task_type, CodeType::Refactor);
+        assert!(shown.starts_with("There is not enough to go by."), "{shown}");
+        assert!(shown.contains("existing_tests_pass: "), "{shown}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a running loop says: progress on standard error, results on standard output.
 
-use super::evaluate::Judged;
+use super::{evaluate::Judged, report};
 use crate::{
     cli::output::{self, Format},
     render::{self, Colour},
@@ -65,9 +65,9 @@ impl ConsoleOutput {
     }
 
     /// Phase A passes: the summary, and the whole report.
-    pub fn phase_a(&self, state: &LoopState, evaluation: &Evaluation, alias: &Alias) {
+    pub fn phase_a(&self, state: &LoopState, artifact: &str, evaluation: &Evaluation, alias: &Alias) {
         self.summary(state, evaluation, &[]);
-        self.say(&render::loop_report(state, self.colour));
+        self.say(&report::whole(state, artifact, self.colour));
         self.fresh_context(alias);
     }
 

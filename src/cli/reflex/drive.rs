@@ -90,10 +90,7 @@ impl<'g> Session<'g> {
             console.was_damaged(&how);
         }
         let policy = workspace.policy(settings(&state).config.as_deref())?;
-        let artifact = match loaded.tip {
-            Some(tip) => read_text(workspace, tip, "artifact.md").await?,
-            None => String::new(),
-        };
+        let artifact = artifact(workspace, loaded.tip).await?;
         let alias = alias.clone();
         Ok(Self {
             workspace,
@@ -300,6 +297,14 @@ pub(super) enum Produce {
 
 pub(super) fn settings(state: &LoopState) -> &reflex::Settings {
     &state.reflex.as_ref().expect("put in place when the session was opened").settings
+}
+
+/// What the loop is about, as of this commit of its ref.
+pub(super) async fn artifact(workspace: &LocalWorkspace, tip: Option<Sha>) -> Result<String, CliError> {
+    match tip {
+        Some(tip) => read_text(workspace, tip, "artifact.md").await,
+        None => Ok(String::new()),
+    }
 }
 
 async fn read_text(workspace: &LocalWorkspace, tip: Sha, path: &str) -> Result<String, CliError> {

@@ -63,7 +63,7 @@ impl Session<'_> {
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
-                self.console.phase_a(&self.state, &evaluation, &self.alias);
+                self.console.phase_a(&self.state, &self.artifact, &evaluation, &self.alias);
             }
             return Ok(progress);
         }
@@ -171,7 +171,7 @@ impl Session<'_> {
                 let os = std::env::consts::OS.to_owned();
                 Environment { os, runtime: None, framework: None }
             }),
-            started_at: now,
+            started_at: checked.checks.iter().filter_map(|check| check.started_at).min().unwrap_or(now),
             ended_at: now,
             checks: checked.checks.clone(),
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),

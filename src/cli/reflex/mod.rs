@@ -167,7 +167,7 @@ async fn go_on(which: &Which, until: Until, format: Format) -> CommandResult {
     let state = workspace.state(&alias).await?;
     match reflex::standing(&state) {
         LoopStanding::Ended => over(&state, format),
-        LoopStanding::Blocked => report::ended(&state, Progress::Over, &ConsoleOutput::new(format), format),
+        LoopStanding::Blocked => report::ended(&state, "", Progress::Over, &ConsoleOutput::new(format), format),
         LoopStanding::Going => {
             let console = ConsoleOutput::new(format);
             let _locks = locked(&workspace, &alias, &console)?;
@@ -223,7 +223,7 @@ async fn finish(session: &mut Session<'_>, until: Until, format: Format) -> Comm
             break progress;
         }
     };
-    report::ended(&session.state, progress, session.console, format)
+    report::ended(&session.state, &session.artifact, progress, session.console, format)
 }
 
 fn locked(
@@ -257,10 +257,15 @@ async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
     if let Some(how) = rebuilt {
         ConsoleOutput::new(format).was_damaged(&how);
     }
+    if arguments.which.alias.is_none() && reflex::standing(&state) == LoopStanding::Ended {
+        output::note_line("No loop is active. The last one:");
+    }
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
-            output::text(render::loop_report(&state, ConsoleOutput::new(format).colour));
+            let loaded = workspace.store(&alias).load().await.map_err(CliError::unavailable)?;
+            let artifact = drive::artifact(&workspace, loaded.tip).await?;
+            output::text(report::whole(&state, &artifact, ConsoleOutput::new(format).colour));
         }
         Format::Human => output::text(render::loop_status(&state)),
     }

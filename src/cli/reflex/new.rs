@@ -52,7 +52,7 @@ pub struct Arguments {
     /// What it looks like when it is done
     #[arg(long, value_name = "TEXT")]
     ideal: Option<String>,
-    /// A check to run instead of the configured ones; may be given several times
+    /// A check to run instead of the configured ones, which must pass; may be given several times
     #[arg(long = "check", value_parser = check, value_name = "NAME=COMMAND")]
     checks: Vec<(CheckName, String)>,
     /// Checks that must pass whatever their kind
@@ -146,6 +146,8 @@ pub(super) fn settings_of(policy: &Policy) -> Settings {
 pub(super) struct Proposal {
     pub task: Task,
     pub settings: Settings,
+    /// The type of change, where the command line or the task tells it.
+    pub told_type: Option<CodeType>,
     /// The checks of the configuration, or found by looking at the project.
     pub known: Vec<CheckName>,
     /// The command that mends between iterations.
@@ -158,7 +160,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let mut proposal = propose(arguments, &policy);
     if !arguments.yes {
         let mut terminal = Terminal { input: std::io::stdin().lock(), output: std::io::stderr() };
-        confirm(&mut proposal, &mut terminal)?;
+        confirm(&mut proposal, &policy, &mut terminal)?;
     }
     if proposal.known.is_empty() && proposal.settings.checks.is_empty() {
         return Err(CliError::bad_data(format!(
@@ -181,7 +183,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let now = Utc::now();
     let _locks = workspace.lock(&alias, now)?;
     if arguments.yes && format == Format::Human {
-        output::line(format_args!("{}\n", confirm::criteria(&proposal).trim()));
+        output::line(format_args!("{}\n", confirm::criteria(&proposal, &policy).trim()));
     }
     let state = begun(&workspace, &policy, &alias, proposal, now)?;
     let console = ConsoleOutput::new(format);
@@ -198,9 +200,9 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
 fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
     let prompt = arguments.task.clone().unwrap_or_default();
     let defaults = settings_of(policy);
-    let inferred = reflex::infer_type(&prompt).unwrap_or(defaults.task_type);
+    let told_type = arguments.task_type.or_else(|| reflex::infer_type(&prompt));
     let settings = Settings {
-        task_type: arguments.task_type.unwrap_or(inferred),
+        task_type: told_type.unwrap_or(defaults.task_type),
         mandatory: arguments.mandatory.clone(),
         threshold_a: arguments.threshold_a.unwrap_or(defaults.threshold_a),
         threshold_b: arguments.threshold_b.unwrap_or(defaults.threshold_b),
@@ -220,7 +222,7 @@ fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
         _ => None,
     };
     let fixer = settings.fix_command.clone().or(configured);
-    Proposal { task: Task { prompt, ideal_result: arguments.ideal.clone() }, settings, known, fixer }
+    Proposal { task: Task { prompt, ideal_result: arguments.ideal.clone() }, settings, told_type, known, fixer }
 }
 
 fn unknown_check(proposal: &Proposal) -> Option<&CheckName> {

@@ -9,7 +9,7 @@ use crate::{
         output::{self, Format},
         outputs::Outputs,
     },
-    render,
+    render::{self, Colour},
 };
 use loopgate_core::{
     Score,
@@ -80,9 +80,21 @@ pub(super) fn began(state: &LoopState, format: Format) -> Result<(), CliError> {
     }
 }
 
+/// The whole report, and below it the document that a loop is about.
+pub(super) fn whole(state: &LoopState, artifact: &str, colour: Colour) -> String {
+    let report = render::loop_report(state, colour);
+    match state.reflex.as_ref().and_then(|reflex| reflex.settings.document.as_deref()) {
+        Some(path) if !artifact.is_empty() => {
+            format!("{report}\n{}:\n\n{}\n", render::plain_line(path), render::plain_block(artifact).trim_end())
+        }
+        _ => report,
+    }
+}
+
 /// After `run`, `resume` and `next`.
 pub(super) fn ended(
     state: &LoopState,
+    artifact: &str,
     progress: Progress,
     console: &ConsoleOutput,
     format: Format,
@@ -90,9 +102,7 @@ pub(super) fn ended(
     let alias = &state.task_alias;
     match format {
         Format::Json => output::json(&document(state))?,
-        Format::Human if progress == Progress::Over => {
-            output::line(render::loop_report(state, console.colour).trim_end())
-        }
+        Format::Human if progress == Progress::Over => output::line(whole(state, artifact, console.colour).trim_end()),
         Format::Human if progress == Progress::On => output::text(render::loop_status(state)),
         Format::Human => {}
     }

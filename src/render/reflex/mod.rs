@@ -65,7 +65,10 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[Fa
         outcome: if evaluation.passed() { IterationOutcome::Pass } else { IterationOutcome::Fail },
         plan: state.plan.clone(),
         hash: state.code_artifact.content_hash.clone(),
-        changed: fix.map(|fix| format!("{} ({})", fix.subject, fix.diff_summary)).into_iter().collect(),
+        changed: fix
+            .map(|fix| format!("{} ({} in {})", fix.subject, fix.diff_summary, words::few(&fix.files_modified, 3)))
+            .into_iter()
+            .collect(),
         failed: failed(Severity::Fail),
         warnings: failed(Severity::Warn),
         artifact: state_ref(state),

@@ -159,8 +159,11 @@ fn distance(text: &mut String, state: &LoopState) {
     let Some(distance) = distance.filter(|_| state.status != RunStatus::InProgress) else { return };
     let blocking: Vec<String> = distance.blocking_rule_ids.iter().map(ToString::to_string).collect();
     let _ = writeln!(text, "\nDistance to success");
-    let _ = writeln!(text, "  score       {} of {}, {} short", distance.score, distance.threshold, distance.gap);
-    let _ = writeln!(text, "  rules       {} of {} pass", distance.passed_rules, distance.total_rules);
+    let phase = state.attempts.last().map_or(state.phase, |last| last.phase);
+    let (score, threshold, gap) = (distance.score, distance.threshold, distance.gap);
+    let _ = writeln!(text, "  score       {score} of {threshold} in phase {phase:?}, {gap} short");
+    let (passed, total, failed) = (distance.passed_rules, distance.total_rules, distance.failed_fail_rules);
+    let _ = writeln!(text, "  rules       {passed} of {total} pass, {failed} of severity fail do not");
     if !blocking.is_empty() {
         let _ = writeln!(text, "  in the way  {}", words::few(&blocking, 8));
     }
@@ -204,6 +207,8 @@ fn ways_on(text: &mut String, state: &LoopState) {
         if matches!(state.status, RunStatus::Stopped | RunStatus::Failed | RunStatus::Aborted) {
             let _ =
                 writeln!(text, "\nTo go on, begin another: loopgate loop new. Commits made here stay on your branch.");
+        } else if state.status == RunStatus::Completed {
+            let _ = writeln!(text, "\nNext: push what was committed, and open a pull request.");
         }
         return;
     }

@@ -7,13 +7,10 @@ use crate::{
     escalation::escalation_call,
     gate::GateReport,
     ids::CheckName,
-    policy::{EscalationAction, Phase, Rule, Severity, Trigger},
+    policy::{EscalationAction, Severity, Trigger},
     stage::{Stage, StageStatus},
     stages::walk::{Walk, Walks},
-    state::{
-        CriteriaRule, EvaluationSummary, GateState, GateStatus, LoopState, PhaseCriteria, RunStatus, StageEvidence,
-        StopReason,
-    },
+    state::{EvaluationSummary, GateState, GateStatus, LoopState, RunStatus, StageEvidence, StopReason},
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome,
         gather::{self, HeadEvidence},
@@ -54,7 +51,7 @@ pub(super) fn settle(
         failed_rules: evaluation.failed_rules(),
         warnings: evaluation.warnings(),
     });
-    settle_criteria(given, next, rules);
+    next.criteria.set(&given.policy.evaluate, rules);
     let limit = match retry::has_given_up(judgement, &given.policy.retry) {
         true => Limit::GivenUp,
         false => Limit::Open,
@@ -116,24 +113,6 @@ fn settle_stages(given: &Given<'_>, next: &mut LoopState, reached: Stage, eviden
             skipped: names(|check| matches!(check.standing, CheckStanding::Skipped { .. })),
         },
     );
-}
-
-fn settle_criteria(given: &Given<'_>, next: &mut LoopState, rules: &[Rule]) {
-    let thresholds = given.policy.evaluate.thresholds;
-    let criteria = &mut next.criteria;
-    criteria.phase = [(Phase::A, vec![Phase::A]), (Phase::B, vec![Phase::A, Phase::B])]
-        .map(|(phase, active_levels)| (phase, PhaseCriteria { threshold: thresholds.of(phase), active_levels }))
-        .into();
-    criteria.rules = rules
-        .iter()
-        .map(|rule| CriteriaRule {
-            id: rule.id.clone(),
-            description: rule.description.clone(),
-            severity: rule.severity,
-            weight: rule.weight,
-            phase: rule.phase,
-        })
-        .collect();
 }
 
 /// Merged: what was merged over is named, once. Said is only what is known to have stood in the way: the last look's word

@@ -11,7 +11,8 @@ use crate::{
     memory::{MatchOutcome, Trial},
     policy::Trigger,
     state::{
-        AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, Settlement, VerificationResult, history::HistoryLine,
+        AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, ReflexState, Settlement, VerificationResult,
+        history::HistoryLine,
     },
 };
 
@@ -171,12 +172,13 @@ impl RunLine {
         let retries: Vec<_> = pairs.filter(|(failed, _)| !failed.passes()).collect();
         let mut disputes: BTreeMap<DisputeOutcome, u32> = BTreeMap::new();
         state.disputes.iter().for_each(|dispute| *disputes.entry(DisputeOutcome::of(dispute)).or_default() += 1);
+        let is_of_an_agent = state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
         let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
         Self {
             schema: RUN_SCHEMA.to_owned(),
             run_id: state.run_id.clone(),
             pull_request: state.pull_request,
-            author: state.author.unwrap_or(if state.agent.is_some() { AuthorKind::Agent } else { AuthorKind::Person }),
+            author: state.author.unwrap_or(if is_of_an_agent { AuthorKind::Agent } else { AuthorKind::Person }),
             agent: state.agent.as_ref().map(|agent| agent.name.clone()),
             started_at: state.created_at,
             ended_at,

@@ -6,7 +6,7 @@ use crate::{
     ids::Timestamp,
     observed::Snapshot,
     policy::{Phase, Policy},
-    state::{CriteriaRule, LoopState, PhaseCriteria, ReflexState, Senior, Settings, Spent, Step, Task},
+    state::{LoopState, ReflexState, Senior, Settings, Spent, Step, Task},
     verdict::evaluate,
 };
 
@@ -33,20 +33,7 @@ pub fn begin(
     state.code_artifact.code_type = settings.task_type;
     // Nothing has been produced yet.
     state.code_artifact.content_hash = String::new();
-    let thresholds = policy.evaluate.thresholds;
-    state.criteria.phase = [(Phase::A, vec![Phase::A]), (Phase::B, vec![Phase::A, Phase::B])]
-        .map(|(phase, active_levels)| (phase, PhaseCriteria { threshold: thresholds.of(phase), active_levels }))
-        .into();
-    state.criteria.rules = evaluate::rules(policy, settings.task_type)
-        .into_iter()
-        .map(|rule| CriteriaRule {
-            id: rule.id,
-            description: rule.description,
-            severity: rule.severity,
-            weight: rule.weight,
-            phase: rule.phase,
-        })
-        .collect();
+    state.criteria.set(&policy.evaluate, &evaluate::rules(policy, settings.task_type));
     state.reflex = Some(ReflexState {
         settings,
         began_at: state.head_sha,

@@ -41,9 +41,11 @@ fn command(name: &CheckName, run: &str) -> CheckPolicy {
     }
 }
 
-/// Rules that must pass by the settings, whatever their severity was.
+/// Rules that must pass by the settings, whatever their severity was: mandatory checks, and those that were given with
+/// the task, which has nothing else to be measured by.
 fn raise(policy: &mut Policy, settings: &Settings) {
-    let mandatory: BTreeSet<&str> = settings.mandatory.iter().map(CheckName::as_str).collect();
+    let given = settings.checks.iter().map(|(name, _)| name);
+    let mandatory: BTreeSet<&str> = settings.mandatory.iter().chain(given).map(CheckName::as_str).collect();
     let raised: Vec<Rule> = evaluate::rules(policy, settings.task_type)
         .into_iter()
         .filter(|rule| {
@@ -119,7 +121,8 @@ pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<Che
     policy.verify.checks.keys().filter(|name| wanted.contains(name)).cloned().collect()
 }
 
-/// The task as the title of a change, with the prefix its type is told by.
+/// The task as the title of a change, with the prefix its type is told by: that of another type gives way, since the type
+/// was confirmed and the words were not.
 pub fn title(task_type: CodeType, task: &str) -> String {
     let prefix = match task_type {
         CodeType::NewFunction => "feat",
@@ -129,8 +132,12 @@ pub fn title(task_type: CodeType, task: &str) -> String {
         CodeType::Integration => "integration",
     };
     let line = task.lines().next().unwrap_or_default().trim();
-    let said = line.split_once(':').is_some_and(|(word, _)| infer_type(word).is_some() && !word.contains(' '));
-    if said { line.to_owned() } else { format!("{prefix}: {line}") }
+    let said = line.split_once(':').filter(|(word, _)| !word.contains(' '));
+    match said.and_then(|(word, rest)| Some((infer_type(word)?, rest))) {
+        Some((said, _)) if said == task_type => line.to_owned(),
+        Some((_, rest)) => format!("{prefix}: {}", rest.trim_start()),
+        None => format!("{prefix}: {line}"),
+    }
 }
 
 /// The type of a task by the first of its words that tells; a proposal, confirmed before it counts.
@@ -190,8 +197,10 @@ mod tests {
         let strict = Settings { major: Major::Warn, ..settings() };
         assert_eq!(severity(&govern(&policy, &strict, 4), "tests_added"), Some(Severity::Fail));
         let checks = vec![("docs".parse().unwrap(), "true".to_owned())];
-        let mandatory = Settings { mandatory: vec!["docs".parse().unwrap()], checks, ..settings() };
-        assert_eq!(severity(&govern(&policy, &mandatory, 4), "docs"), Some(Severity::Fail));
+        let given = Settings { checks, ..settings() };
+        assert_eq!(severity(&govern(&policy, &given, 4), "docs"), Some(Severity::Fail));
+        let mandatory = Settings { mandatory: vec!["tests_added".parse().unwrap()], ..settings() };
+        assert_eq!(severity(&govern(&policy, &mandatory, 4), "tests_added"), Some(Severity::Fail));
     }
 
     #[test]
@@ -217,5 +226,7 @@ mod tests {
         }
         assert_eq!(title(CodeType::BugFix, "the sum is wrong"), "fix: the sum is wrong");
         assert_eq!(title(CodeType::BugFix, "fix: the sum"), "fix: the sum");
+        assert_eq!(title(CodeType::Refactor, "fix(calc): the sum"), "refactor: the sum");
+        assert_eq!(title(CodeType::BugFix, "the sum: it begins at 1"), "fix: the sum: it begins at 1");
     }
 }

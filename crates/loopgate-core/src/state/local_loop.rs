@@ -46,6 +46,13 @@ pub struct ReflexState {
     pub extra: Map<String, Value>,
 }
 
+impl ReflexState {
+    /// Whether a program wrote a part of the change.
+    pub fn has_fixer(&self) -> bool {
+        self.fixes.iter().any(|fix| fix.by != FixMaker::Person)
+    }
+}
+
 /// What was confirmed when the loop was set up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CheckName, RuleId, Score, Timestamp},
-    policy::{Phase, Severity},
+    policy::{EvaluatePolicy, Phase, Rule, Severity},
     stage::StageStatus,
 };
 
@@ -17,6 +17,27 @@ pub struct Criteria {
     pub version: u32,
     pub phase: BTreeMap<Phase, PhaseCriteria>,
     pub rules: Vec<CriteriaRule>,
+}
+
+impl Criteria {
+    /// Writes down what is asked for now.
+    pub fn set(&mut self, policy: &EvaluatePolicy, rules: &[Rule]) {
+        self.phase = [(Phase::A, vec![Phase::A]), (Phase::B, vec![Phase::A, Phase::B])]
+            .map(|(phase, active_levels)| {
+                (phase, PhaseCriteria { threshold: policy.thresholds.of(phase), active_levels })
+            })
+            .into();
+        self.rules = rules
+            .iter()
+            .map(|Rule { id, description, severity, weight, phase, check: _ }| CriteriaRule {
+                id: id.clone(),
+                description: description.clone(),
+                severity: *severity,
+                weight: *weight,
+                phase: *phase,
+            })
+            .collect();
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

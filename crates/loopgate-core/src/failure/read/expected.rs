@@ -250,6 +250,7 @@ mod tests {
             ("assertion `left == right` failed: total\n  left: 20\n right: 30", "30", "20"),
             ("assertion failed: `(left == right)`\n  left: `20`,\n right: `30`", "30", "20"),
             ("expect(received).toBe(expected) // Object.is equality\n\nExpected: 30\nReceived: 20", "30", "20"),
+            ("Expected: token to contain userId\nReceived: undefined", "token to contain userId", "undefined"),
             (
                 "expect(received).toHaveLength(expected)\n\nExpected length: 3\nReceived length: 2\nReceived array:  [1, 2]",
                 "3",

@@ -50,8 +50,10 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
         let (text, taken) = value(lines, at, rest);
         // Hamcrest: `Expected: is <30>`, `but: was <20>`.
         let said = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
+        // Jest's own labels: what is expected may be a sentence of whoever wrote the assertion.
+        let is_sentence = label == "Expected" && lines[at..].iter().any(|line| line.trim().starts_with("Received: "));
         let is_none = text.is_empty()
-            || value::is_told_of(&said)
+            || value::is_told_of(&said) && !(is_sentence && value::is_relation(&said))
             || label == "but" && !(text.starts_with("was ") || text.contains(": was "));
         last[side as usize] = (!is_none).then_some((at, label, said));
         if let [Some((one, _, expected)), Some((two, _, actual))] = &last

@@ -247,12 +247,15 @@ pub(super) fn counted(expected: String, actual: String) -> (String, String) {
 /// Whether the words behind a label tell of a value instead of being one: what it is not, what it contains.
 pub(super) fn is_told_of(text: &str) -> bool {
     const NEGATIONS: [&str; 7] = ["not ", "value != ", "!= ", "anything ", "no ", "it ", "a value "];
-    let is_relation = [" to be ", " to have ", " to contain ", " to equal ", " to include ", " to match ", " to not "];
     // The end of a remark in brackets.
     let is_remark = text.ends_with(')') && !text.contains('(') && text.contains(' ');
-    NEGATIONS.iter().any(|start| text.starts_with(start))
-        || is_remark
-        || !is_literal(text) && is_relation.iter().any(|words| text.contains(words))
+    NEGATIONS.iter().any(|start| text.starts_with(start)) || is_remark || is_relation(text)
+}
+
+/// Whether words say what a value is to be like.
+pub(super) fn is_relation(text: &str) -> bool {
+    let verbs = [" to be ", " to have ", " to contain ", " to equal ", " to include ", " to match ", " to not "];
+    !is_literal(text) && verbs.iter().any(|words| text.contains(words))
 }
 
 #[cfg(test)]
