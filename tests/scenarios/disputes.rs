@@ -184,6 +184,11 @@ pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     assert!(!shown.contains(&format!("`{}`: ", paths[1])), "{status}");
     assert!(shown.contains("-    assert_eq!(round(1.5), 2);"), "both versions: {status}");
     assert_eq!(world.state(&pr)["blocked"]["trigger"], "tampering");
+    // Whoever is asked to accept it reads beside each what it said as it was.
+    for (path, end) in [(paths[0], "it fails here."), (paths[1], "it passes here too.")] {
+        let line = format!("{path} checks less: 1 assertion goes, 0 come. As it was before, {end}");
+        assert!(status.contains(&line), "{line}: {status}");
+    }
 }
 
 /// Whoever waits for the verdict has it with the poll after it, and can tell from the exit code what was decided, with a
@@ -211,6 +216,10 @@ pub async fn what_is_said_is_read_within_a_poll(world: World) {
     assert_eq!((anybody.code, &same), (Some(1), &document), "{}", anybody.err);
     let text = world.runs(None, &["feedback", &of]).await;
     assert!(text.code == Some(1) && text.out.len() <= 16 * 1024, "{}", text.out.len());
+    let requests = world.requests();
+    assert!(requests.iter().any(|request| request.contains("check-runs")), "{requests:?}");
+    let logs: Vec<&String> = requests.iter().filter(|request| request.ends_with("/logs")).collect();
+    assert!(logs.is_empty(), "no log is downloaded: {logs:?}");
 
     pushes(&world, &pr, 1).await;
     let (read, after) =

@@ -217,6 +217,21 @@ impl World {
         }
     }
 
+    /// Everybody's requests, as `METHOD path`.
+    pub fn requests(&self) -> Vec<String> {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                github.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect()
+            }
+            GitHub::Emulated(github) => {
+                let log = list(github.call("request_log", json!({})));
+                log.iter()
+                    .map(|request| format!("{} {}", request["method"], request["path"]).replace('"', ""))
+                    .collect()
+            }
+        }
+    }
+
     /// Whether Loopgate asked anything about a repository: a check that it was there to leave something alone.
     pub fn looked_at(&self, repo: &RepoName) -> bool {
         let prefix = format!("/repos/{repo}/");
