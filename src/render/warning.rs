@@ -198,6 +198,8 @@ mod tests {
         let alone = repeated(0, Some(RepetitionGap::NotAlone));
         let late = repeated(1, Some(RepetitionGap::OutOfTime));
         insta::assert_snapshot!(not_repeated(&[late.clone(), steady, alone, late]).join("\n"), @r"
+        not run again as often as asked for: test_total: it is not known how to run one test alone there
+        not run again as often as asked for: test_total and test_total: a quarter of the check's time limit was used up
         ");
     }
 }

@@ -44,9 +44,11 @@ fn three_weakened_tests_are_run_as_they_were() {
 const FLIPS: &str = "\
 case $1 in *::test_flips)
     echo >> ../runs
-    [ $(($(wc -l < ../runs) % 2)) = 1 ] || { echo \"FAILED $1 - 1 == 2\"; echo '1 failed in 0.01s'; exit 1; } ;;
+    [ $(($(wc -l < ../runs) % 2)) = 1 ] || {
+        echo '== short test summary info =='; echo \"FAILED $1 - assert 1 == 2\"; echo '== 1 failed in 0.01s =='; exit 1
+    } ;;
 esac
-echo '1 passed in 0.01s'
+echo '== 1 passed in 0.01s =='
 ";
 
 #[test]
@@ -64,8 +66,8 @@ fn a_new_test_that_flips_is_named_and_costs_nothing() {
         |more: &[&str]| Ran::of(project.loopgate(&[&["verify", "--base", "main"], more].concat()).output().unwrap());
     let evidence = || serde_json::from_str::<Value>(&project.read("loopgate-evidence/evidence.json")).unwrap();
     let ran = verify(&[]).ended_with(0);
-    let named = "The new test test_flips in tests/test_cart.py is flaky: run alone on this commit it failed 2 of 5 times \
-                 (sh pytest tests/test_cart.py::test_flips -x).";
+    let named = "The new test `test_flips` in `tests/test_cart.py` is flaky: run alone on this commit it failed 2 of 5 times \
+                 (`sh pytest tests/test_cart.py::test_flips -x`).";
     assert!(ran.out.contains(named), "{}", ran.out);
     let skipped = "not run again as often as asked for: adds: it is not known how to run one test alone there";
     assert!(ran.err.contains(skipped), "{}", ran.err);

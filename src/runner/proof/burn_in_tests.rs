@@ -18,12 +18,12 @@ const PYTEST: &str = r#"
 case $1 in
 *::TestCart::test_flips)
 echo >> runs
-[ $(($(wc -l < runs) % 2)) = 1 ] || { echo "FAILED $1 - assert 1 == 2"; echo "1 failed in 0.01s"; exit 1; } ;;
+[ $(($(wc -l < runs) % 2)) = 1 ] || { echo "== short test summary info =="; echo "FAILED $1 - assert 1 == 2"; echo "== 1 failed in 0.01s =="; exit 1; } ;;
 *::test_hangs) exec tail -f /dev/null ;;
-*::test_lost) echo "no tests ran in 0.01s"; exit 4 ;;
+*::test_lost) echo "== no tests ran in 0.01s =="; exit 4 ;;
 *::test_leaks) test -z "$GITHUB_TOKEN$GH_TOKEN" || exit 1 ;;
 esac
-echo "1 passed in 0.01s"
+echo "== 1 passed in 0.01s =="
 "#;
 
 fn added(path: &str, lines: &[&str]) -> ChangedFile {

@@ -54,9 +54,9 @@ pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
     let language = SourceLanguage::of(test.test_file.as_deref()?)?;
     let tool = tool(test, Some(&there)).filter(|tool| tool.runs(language))?;
     let command = one(test, Some(&there), &directory)?;
-    // These two do not run again what passed on the same sources.
+    // These two do not run again what passed on the same sources, and Go says only then what ran.
     Some(match tool {
-        Tool::Go => format!("{command} -count=1"),
+        Tool::Go => format!("{command} -count=1 -v"),
         Tool::Gradle => format!("{command} --rerun-tasks"),
         _ => command,
     })
