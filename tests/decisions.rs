@@ -24,7 +24,7 @@ const FILES: [(&str, &[&str]); 17] = [
         ],
     ),
     ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
-    ("P", &["src/runner/proof/mod.rs"]),
+    ("P", &["src/runner/proof/mod.rs", "src/runner/proof/burn_in_tests.rs"]),
     (
         "Q",
         &[

@@ -32,7 +32,7 @@ use loopgate_core::{
     deciding::{Decision, DecisionWord, decide},
     evidence::{
         BaseTestRun, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome,
-        RegressionTrial,
+        RegressionTrial, RepeatedTest,
     },
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
@@ -40,6 +40,9 @@ use loopgate_core::{
     state::LoopState,
     verdict::{coverage, gather},
 };
+
+/// How often an added test runs once more where nobody says.
+const BURN_IN: u32 = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -70,6 +73,9 @@ pub struct Arguments {
     /// Run the tests that the change edits once more as they were before it [default: in a workflow]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
     base_tests: Option<bool>,
+    /// How often each test that the change adds runs once more by itself, to find the flaky ones; 0: never
+    #[arg(long, env = "LOOPGATE_BURN_IN", default_value_t = BURN_IN, value_parser = clap::value_parser!(u32).range(..=100), value_name = "N")]
+    burn_in: u32,
     /// Where evidence.json is written
     #[arg(long, default_value = local::EVIDENCE, value_name = "DIRECTORY")]
     evidence: PathBuf,
@@ -82,7 +88,17 @@ impl Arguments {
     /// These checks alone, or all if there are none, against this base.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Self {
         let evidence = PathBuf::from(local::EVIDENCE);
-        Self { checks, config: None, base, jobs: None, base_evidence: None, base_tests: None, evidence, fail_on: None }
+        Self {
+            checks,
+            config: None,
+            base,
+            jobs: None,
+            base_evidence: None,
+            base_tests: None,
+            burn_in: BURN_IN,
+            evidence,
+            fail_on: None,
+        }
     }
 }
 
@@ -147,6 +163,7 @@ pub(super) fn verify(
             of: trial(&checkout, changes, &policy),
             proof: asks_for_proof(&checkout, changes, base, &policy),
             as_they_were,
+            burn_in: arguments.burn_in,
         }
     });
     let advice = policy.verify.analyzer.as_deref().map(|command| Advice {
@@ -161,14 +178,14 @@ pub(super) fn verify(
     outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    let (Executed { ran, environment, proof, base_tests }, ending) =
+    let (Executed { ran, environment, proof, base_tests, burn_in }, ending) =
         execute(&plan, trials.as_ref(), advice.as_ref(), stop)?;
     let extent = match ending {
         Ending::Finished => EvidenceExtent::Whole,
         Ending::Interrupted => EvidenceExtent::Interrupted,
     };
     let told = document(&checkout, ran, environment, changes.as_ref(), started);
-    let evidence = Evidence { regression_proof: proof, base_tests, extent, ..told };
+    let evidence = Evidence { regression_proof: proof, base_tests, burn_in, extent, ..told };
     write(&evidence, &directory)?;
     if ending == Ending::Interrupted {
         return Ok(None);
@@ -216,6 +233,8 @@ struct Trials<'a> {
     proof: bool,
     /// The head on which they run as they were before it, if they do.
     as_they_were: Option<Sha>,
+    /// How often those that are new run once more.
+    burn_in: u32,
 }
 
 /// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
@@ -227,12 +246,12 @@ fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, po
         && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
 }
 
-fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &Policy) -> Trial<'a> {
-    let commands = policy.verify.checks.values().filter_map(|check| match &check.source {
-        CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command.run.clone()),
+fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -> Trial<'a> {
+    let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
+        CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
         CheckSource::Command(_) | CheckSource::External(_) => None,
     });
-    Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, commands: commands.collect() }
+    Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, checks: checks.collect() }
 }
 
 /// What running the checks brought.
@@ -241,6 +260,7 @@ struct Executed {
     environment: Environment,
     proof: Option<RegressionTrial>,
     base_tests: Vec<BaseTestRun>,
+    burn_in: Vec<RepeatedTest>,
 }
 
 /// The analyzer command, and what it is told of.
@@ -287,19 +307,25 @@ fn execute(
         {
             advice.ask(&mut ran, interrupt.clone()).await;
         }
-        let (mut proof, mut base_tests) = (None, Vec::new());
-        if let Some(Trials { of, proof: asked, as_they_were }) = trials.filter(|_| !pressed.is_interrupted()) {
+        let (mut proof, mut base_tests, mut burn_in) = (None, Vec::new(), Vec::new());
+        if let Some(Trials { of, proof: asked, as_they_were, burn_in: times }) =
+            trials.filter(|_| !pressed.is_interrupted())
+        {
             if *asked {
                 output::note_line("running the tests of this change on the base and on the head");
                 proof = Some(runner::prove(of, interrupt.clone()).await);
             }
             if let Some(head) = as_they_were.filter(|_| !pressed.is_interrupted()) {
-                base_tests = runner::base_tests(of, head, interrupt).await;
+                base_tests = runner::base_tests(of, head, interrupt.clone()).await;
+            }
+            if *times > 0 && !pressed.is_interrupted() {
+                burn_in = runner::burn_in(of, *times, interrupt).await;
+                render::not_repeated(&burn_in).iter().for_each(output::note_line);
             }
         }
         listening.abort();
         let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
-        Ok((Executed { ran, environment, proof, base_tests }, ending))
+        Ok((Executed { ran, environment, proof, base_tests, burn_in }, ending))
     })
 }
 
@@ -336,6 +362,7 @@ fn document(
         coverage,
         regression_proof: None,
         base_tests: Vec::new(),
+        burn_in: Vec::new(),
         extent: EvidenceExtent::Whole,
     }
 }
@@ -435,6 +462,7 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
             "notes": render::notes(decision, &local.snapshot),
             "feedback": render::feedback(&decision.view.feedback, local.policy.retry.feedback_max_length),
             "checks": local.evidence.checks,
+            "burn_in": local.evidence.burn_in,
             "evidence_path": path,
         })),
     }

@@ -233,7 +233,15 @@ fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
 }
 
 fn warning(texts: &mut Texts, i: usize) -> Warning {
-    match i % 3 {
+    match i % 4 {
+        3 => Warning::FlakyNewTest(RepeatedTest {
+            test: texts.take(),
+            file: texts.take(),
+            command: Some(texts.take()),
+            runs: 5,
+            failed: 2,
+            gap: None,
+        }),
         0 => Warning::NotObserved(ObservationProblem { what: texts.take(), reason: texts.take() }),
         1 => Warning::Forged(ForgedCheck { name: texts.take(), app: Some(texts.take()), url: Some(texts.take()) }),
         _ => Warning::EvidenceRefused { artifact: texts.take(), reason: texts.take() },

@@ -114,6 +114,7 @@ pub use terminal::{Colour, notes, report as terminal_report};
 pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};
+pub use warning::not_repeated;
 pub use what_if::what_if;
 pub use words::moment;
 pub use workflow::{annotation_commands, defused, silenced};

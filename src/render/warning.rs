@@ -3,12 +3,12 @@
 use super::{
     links::Links,
     plain::plain,
-    sanitize::{Markdown, code, short_text},
+    sanitize::{Markdown, clip, code, line, short_text},
     words,
 };
 use loopgate_core::{
     deciding::{View, Warning},
-    evidence::CheckKind,
+    evidence::{CheckKind, RepeatedTest, RepetitionGap},
     observed::{CheckScope, OwnCheck},
     state::{LostRecord, Trace},
 };
@@ -39,6 +39,15 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
             code(check.as_str()),
             code("verify.checks"),
             code(".github/loopgate.yml")
+        ),
+        Warning::FlakyNewTest(test) => format!(
+            "The new test {} in {} is flaky: run alone on this commit it failed {} of {} times{}. Nothing is held against \
+             the change for that; make it steady before it is merged.",
+            code(&clip(&test.test, 200)),
+            code(&clip(&test.file, 200)),
+            test.failed,
+            test.runs,
+            test.command.as_deref().map(|line| format!(" ({})", code(&clip(line, 300)))).unwrap_or_default()
         ),
         Warning::NotObserved(problem) => format!(
             "Could not read {}: {}. What depends on it stays closed; Loopgate tries again.",
@@ -83,6 +92,22 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
     })
 }
 
+/// Which of the tests that the change adds did not run as often as was asked for, and why: a line for each reason.
+pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
+    const REASONS: [(RepetitionGap, &str); 3] = [
+        (RepetitionGap::NotAlone, "it is not known how to run one test alone there"),
+        (RepetitionGap::Broken, "run alone, nothing was heard of it"),
+        (RepetitionGap::OutOfTime, "a quarter of the check's time limit was used up"),
+    ];
+    let said = |(gap, why)| {
+        let tests = tests.iter().filter(|test| test.gap == Some(gap));
+        let names: Vec<String> = tests.map(|test| line(&test.test)).collect();
+        let said = || format!("not run again as often as asked for: {}: {why}", words::few(&names, 5));
+        (!names.is_empty()).then(said)
+    };
+    REASONS.into_iter().filter_map(said).collect()
+}
+
 fn record_lost(LostRecord { attempts, trace }: LostRecord) -> String {
     let left = match trace {
         Trace::StatusComment => "This comment tells",
@@ -122,6 +147,7 @@ mod tests {
         let warnings = [
             Warning::NoCheckOfKind(CheckKind::Test),
             Warning::NoTests("api/test".parse().unwrap()),
+            Warning::FlakyNewTest(repeated(2, None)),
             Warning::NotObserved(ObservationProblem { what: "team acme/security".into(), reason: "404".into() }),
             Warning::Overruled(ConfigError {
                 file: ".github/loopgate.yml".into(),
@@ -158,5 +184,22 @@ mod tests {
         ];
         let said: Vec<String> = warnings.iter().map(|warning| sentence(warning, &links).into_string()).collect();
         insta::assert_snapshot!(said.join("\n"));
+    }
+
+    fn repeated(failed: u32, gap: Option<RepetitionGap>) -> RepeatedTest {
+        let command = Some("pytest tests/test_cart.py::test_total -x".to_owned());
+        let (test, file) = ("test_total".to_owned(), "tests/test_cart.py".to_owned());
+        RepeatedTest { test, file, command, runs: 5, failed, gap }
+    }
+
+    #[test]
+    fn what_was_not_repeated_is_told_by_its_reason() {
+        let steady = repeated(0, None);
+        let alone = repeated(0, Some(RepetitionGap::NotAlone));
+        let late = repeated(1, Some(RepetitionGap::OutOfTime));
+        insta::assert_snapshot!(not_repeated(&[late.clone(), steady, alone, late]).join("\n"), @r"
+        not run again as often as asked for: test_total: it is not known how to run one test alone there
+        not run again as often as asked for: test_total and test_total: a quarter of the check's time limit was used up
+        ");
     }
 }

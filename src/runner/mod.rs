@@ -47,6 +47,6 @@ pub use lock::{Holder, Lock, LockError};
 pub use observer::{Observer, Quiet};
 pub use orphans::{LOOP_MARK, end_left_behind};
 pub use plan::{Plan, Selection, SelectionError};
-pub use proof::{Trial, base_tests, prove};
+pub use proof::{Trial, base_tests, burn_in, prove};
 pub use schedule::{Ran, run};
 pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError};

@@ -191,6 +191,23 @@ pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     }
 }
 
+/// A pull request adds a test that passes and fails on the same commit. The comment names it, once for two jobs that have
+/// run it, and nothing is held against the change.
+pub async fn a_flaky_new_test_is_named_before_it_is_merged(world: World) {
+    let repo = tested(&world, "flaky", &[]);
+    let test = ("tests/rounds.rs", "#[test]\nfn rounds() {}\n");
+    let pr = world.person("alice").opens(&repo, "feat: round", &[("src/lib.rs", "// 1\n"), test]).await;
+    let run = |test: &str, failed: u32| json!({ "test": test, "file": "tests/rounds.rs", "command": format!("cargo test {test}"), "runs": 5, "failed": failed });
+    let runs = [run("rounds", 2), run("rounds", 2), run("steady", 0), run("fails", 5)];
+    world.ci_tests_with(&pr, &[], &["rounds"], &json!({ "burn_in": runs })).await;
+    let look = world.look(&pr);
+    let status = look.status();
+    let named = "The new test `rounds` in `tests/rounds.rs` is flaky: run alone on this commit it failed 2 of 5 times \
+                 (`cargo test rounds`).";
+    assert_eq!((status.matches(named).count(), status.matches("is flaky").count()), (1, 1), "{status}");
+    assert_eq!(world.state(&pr)["blocked"], Value::Null, "{status}");
+}
+
 /// Whoever waits for the verdict has it with the poll after it, and can tell from the exit code what was decided, with a
 /// token of their own and without; of however many failures it is one page.
 pub async fn what_is_said_is_read_within_a_poll(world: World) {

@@ -92,6 +92,7 @@ mod played {
         the_third_dispute_calls_a_person,
         what_is_said_is_read_within_a_poll,
         of_weakened_tests_is_shown_what_they_asked_for,
+        a_flaky_new_test_is_named_before_it_is_merged,
     }
     on_both_worlds! {
         gates:

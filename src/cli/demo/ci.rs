@@ -86,6 +86,7 @@ fn evidence(
         coverage: None,
         regression_proof: None,
         base_tests: Vec::new(),
+        burn_in: Vec::new(),
         extent: EvidenceExtent::Whole,
     })
 }

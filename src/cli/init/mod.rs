@@ -2,14 +2,11 @@
 //!
 //! Nothing is overwritten unless asked for, and nothing is written that Loopgate itself would refuse.
 
+mod agents;
 mod configuration;
 mod workflows;
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{path::Path, str::FromStr};
 
 use clap::Args;
 use serde_json::json;
@@ -19,12 +16,14 @@ use crate::{
     config,
     runner::{self, Detected, Purpose},
 };
+use loopgate_core::RepoName;
 
 /// Where the files go, relative to the top of the repository.
 const CONFIGURATION: &str = ".github/loopgate.yml";
 const VERIFY: &str = ".github/workflows/loopgate-verify.yml";
 const RECONCILE: &str = ".github/workflows/loopgate.yml";
 const RELAY: &str = ".github/workflows/loopgate-relay.yml";
+const FIX: &str = ".github/workflows/loopgate-fix.yml";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,8 +32,13 @@ already, that is the configuration alone, which follows their jobs; elsewhere, o
 usual checks of the project, and one workflow runs them. With --action-only there is no App: a workflow decides and
 shows, another tells it of reviews.
 
+With --agents or --loop nothing but their own files is written. What coding agents are told is a marked block: the rest of
+AGENTS.md and CLAUDE.md stays as it is, and running it again changes nothing.
+
 Examples:
   loopgate init --dry-run
+  loopgate init --agents
+  loopgate init --loop --action acme/loopgate/action@v1
   loopgate init --action acme/loopgate/action@v1
   loopgate init --action-only")]
 pub struct Arguments {
@@ -44,6 +48,12 @@ pub struct Arguments {
     /// Run the usual checks in a workflow of Loopgate's, though others run on pull requests already
     #[arg(long)]
     own_workflow: bool,
+    /// Tell coding agents how to work with Loopgate, in `AGENTS.md` and where they do not read that, and install it for them
+    #[arg(long)]
+    agents: bool,
+    /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
+    #[arg(long = "loop")]
+    fixes: bool,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
     #[arg(long, default_value = "OWNER/loopgate/action@v1", value_name = "ACTION")]
     action: ActionReference,
@@ -79,16 +89,16 @@ impl FromStr for ActionReference {
     }
 }
 
-impl fmt::Display for ActionReference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl ActionReference {
     /// Whether it still names nobody's account.
     fn is_placeholder(&self) -> bool {
         self.0.starts_with("OWNER/")
+    }
+
+    /// Where it is published, as OWNER/REPO.
+    fn repository(&self) -> &str {
+        let path = self.0.split('@').next().unwrap_or_default();
+        path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at])
     }
 
     /// Whether it names a commit, which never changes. The owner of a tag or a branch can move it.
@@ -111,12 +121,15 @@ enum Standing {
     /// The same text is there.
     Unchanged,
     Differs,
+    /// Our block is not in it as it should be.
+    Outdated,
 }
 
 impl Standing {
     fn of(file: &NewFile, root: &Path) -> Self {
         match std::fs::read(root.join(file.path)) {
             Ok(there) if there == file.text.as_bytes() => Self::Unchanged,
+            Ok(_) if file.text.contains(agents::BEGIN) => Self::Outdated,
             Ok(_) => Self::Differs,
             Err(_) => Self::New,
         }
@@ -127,6 +140,7 @@ impl Standing {
             Self::New => "create",
             Self::Unchanged => "unchanged",
             Self::Differs => "replace",
+            Self::Outdated => "update",
         }
     }
 }
@@ -134,9 +148,10 @@ impl Standing {
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = std::env::current_dir().map_err(CliError::unavailable)?;
     // Also in a repository without a commit, or in none yet.
-    let root = runner::Checkout::around(&here).map_or(here, |checkout| checkout.root);
+    let (root, repository) =
+        runner::Checkout::around(&here).map_or((here, None), |checkout| (checkout.root, checkout.repository));
     let detected = runner::detect(&root, Purpose::WriteDown);
-    let files = files(arguments, &root, &detected)?;
+    let files = files(arguments, &root, repository.as_ref(), &detected)?;
     let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, &root)).collect();
     let in_the_way: Vec<&str> = files
         .iter()
@@ -154,10 +169,11 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     }
     if !arguments.dry_run {
         for file in &files {
-            write(&root.join(file.path), &file.text)?;
+            write(&root, file)?;
         }
     }
-    tell(arguments, &detected, &files, &standing, format)?;
+    let next = next_steps(arguments, &root, &detected, &files);
+    tell(arguments, &next, &files, &standing, format)?;
     Ok(exit::OK)
 }
 
@@ -167,19 +183,30 @@ impl Arguments {
         !self.own_workflow && !detected.ci.is_empty()
     }
 
-    fn needs_action(&self, detected: &Detected) -> bool {
-        self.action_only || !self.follows(detected)
+    /// Whether only something is added to what `init` writes otherwise.
+    const fn adds(&self) -> bool {
+        self.agents || self.fixes
     }
 }
 
-fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<NewFile>, CliError> {
+fn files(
+    arguments: &Arguments,
+    root: &Path,
+    repository: Option<&RepoName>,
+    detected: &Detected,
+) -> Result<Vec<NewFile>, CliError> {
+    let action = &arguments.action.0;
+    if arguments.adds() {
+        let told = arguments.agents.then(|| agents::files(root, repository, &arguments.action)).transpose()?;
+        let fix = arguments.fixes.then(|| NewFile { path: FIX, text: workflows::fix(root, detected, action) });
+        return Ok(told.into_iter().flatten().chain(fix).collect());
+    }
     let follows = arguments.follows(detected);
     let text = if follows { configuration::following(&detected.ci) } else { configuration::text(detected, VERIFY) };
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
         CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))
     })?;
-    let action = arguments.action.to_string();
     let mut files = vec![NewFile { path: CONFIGURATION, text }];
     let mut followed: Vec<&str> = Vec::new();
     if follows {
@@ -187,31 +214,37 @@ fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<
         followed.dedup();
     } else {
         followed.push("Loopgate verify");
-        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &action) });
+        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, action) });
     }
     if arguments.action_only {
         followed.push("Loopgate relay");
-        files.push(NewFile { path: RECONCILE, text: workflows::reconcile(&action, &followed) });
+        files.push(NewFile { path: RECONCILE, text: workflows::reconcile(action, &followed) });
         files.push(NewFile { path: RELAY, text: workflows::relay() });
     }
     Ok(files)
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<(), CliError> {
-    let folder = path.parent().unwrap_or(path);
+fn write(root: &Path, file: &NewFile) -> Result<(), CliError> {
+    let path = root.join(file.path);
+    // A repository of others may have a link in our way.
+    if let (Ok(real), Ok(top)) = (path.canonicalize(), root.canonicalize())
+        && !real.starts_with(top)
+    {
+        return Err(CliError::bad_data(format!("{} is a link out of the repository: nothing was written", file.path)));
+    }
+    let folder = path.parent().unwrap_or(&path);
     std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(path, text))
+        .and_then(|()| std::fs::write(&path, &file.text))
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
 fn tell(
     arguments: &Arguments,
-    detected: &Detected,
+    next: &[String],
     files: &[NewFile],
     standing: &[Standing],
     format: Format,
 ) -> Result<(), CliError> {
-    let next = next_steps(arguments, detected);
     let limits: &[&str] = if arguments.action_only { &LIMITS } else { &[] };
     if format == Format::Json {
         let file = |(file, standing): (&NewFile, &Standing)| json!({ "path": file.path, "deed": standing.deed(), "text": file.text });
@@ -240,6 +273,14 @@ fn tell(
     Ok(())
 }
 
+/// What is left to do before the workflow of `--loop` can work.
+const LOOP: [&str; 3] = [
+    "Say in .github/loopgate.yml which program mends: `fixer: { kind: command, command: … }`.",
+    "Make an environment `loopgate-fixer` with the variable LOOPGATE_CLIENT_ID and the secret LOOPGATE_PRIVATE_KEY of an \
+     App that may write contents: what it pushes starts the other workflows.",
+    "Commit the file to the default branch, and label a pull request `fix it`.",
+];
+
 /// What Action-only mode cannot do, each with what to do about it.
 const LIMITS: [&str; 5] = [
     "Teams cannot be read nor asked for review: name approvers by user, permission or users in CODEOWNERS, or give \
@@ -252,39 +293,48 @@ const LIMITS: [&str; 5] = [
      the Loopgate App, or an App token.",
 ];
 
-fn next_steps(arguments: &Arguments, detected: &Detected) -> Vec<String> {
+fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, files: &[NewFile]) -> Vec<String> {
     let mut next = Vec::new();
-    if !arguments.needs_action(detected) {
+    let publisher = arguments.action.repository();
+    let named: Vec<&str> = files.iter().filter(|file| file.text.contains(publisher)).map(|file| file.path).collect();
+    if named.is_empty() && !arguments.adds() {
         next.push(
             "Of a job that is followed Loopgate knows the outcome and the annotations. For failing tests by name, add its \
              Action to the job that runs them (action/README.md), or run `loopgate init --own-workflow`."
                 .to_owned(),
         );
     } else if arguments.action.is_placeholder() {
-        let files = [(VERIFY, !arguments.follows(detected)), (RECONCILE, arguments.action_only)];
-        let files: Vec<&str> = files.into_iter().filter(|(_, is_written)| *is_written).map(|(file, _)| file).collect();
+        let places = if named.is_empty() { "the line below".to_owned() } else { named.join(" and ") };
         next.push(format!(
-            "Replace OWNER in {} by the account that publishes the Action, or run `loopgate init --force --action \
+            "Replace OWNER in {places} by the account that publishes the Action, or run this again with `--force --action \
              OWNER/REPO/action@REF`.",
-            files.join(" and ")
         ));
-    } else if !arguments.action.is_pinned() {
+    } else if !arguments.action.is_pinned() && files.iter().any(|file| file.text.contains(&arguments.action.0)) {
         next.push(format!(
             "Replace the tag in `{}` by the commit it stands for, so that nobody can exchange the Action under you.",
-            arguments.action
+            arguments.action.0
         ));
+    }
+    if arguments.agents {
+        next.extend(agents::next_steps(root, &arguments.action));
+    }
+    if arguments.fixes {
+        next.extend(LOOP.map(str::to_owned));
+    }
+    if arguments.adds() {
+        return next;
     }
     if detected.checks.is_empty() && !arguments.follows(detected) {
         next.push(format!("Add your checks to {CONFIGURATION}: no project whose usual checks are known was found."));
     }
     let then = if arguments.follows(detected) { "check-config --online" } else { "verify" };
     next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate {then}`."));
-    if arguments.action_only {
-        next.push("Commit the files to the default branch: pull requests run what is there.".to_owned());
-    } else {
-        next.push("Install the Loopgate App on the repository, and commit the files to the default branch.".to_owned());
-    }
-    next.push("Open a pull request: labels, checks and the status comment appear on it.".to_owned());
+    let commit = match arguments.action_only {
+        true => "Commit the files to the default branch: pull requests run what is there.",
+        false => "Install the Loopgate App on the repository, and commit the files to the default branch.",
+    };
+    let last = "Open a pull request: labels, checks and the status comment appear on it.";
+    next.extend([commit, last].map(str::to_owned));
     next
 }
 

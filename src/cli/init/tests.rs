@@ -12,8 +12,8 @@ fn arguments(words: &[&str]) -> Arguments {
 fn made(files: &[(&str, &str)], words: &[&str]) -> Vec<(&'static str, String)> {
     let folder = folder_of(files);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
-    let made =
-        super::files(&arguments(words), folder.path(), &detected).unwrap_or_else(|stop| panic!("{}", stop.message));
+    let made = super::files(&arguments(words), folder.path(), None, &detected)
+        .unwrap_or_else(|stop| panic!("{}", stop.message));
     made.into_iter().map(|file| (file.path, file.text)).collect()
 }
 
@@ -76,10 +76,10 @@ fn the_configuration_says_what_is_detected() {
 fn nothing_is_overwritten_unasked() {
     let folder = folder_of(&[(CONFIGURATION, "version: 1\n")]);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
-    let files = super::files(&arguments(&[]), folder.path(), &detected).unwrap();
+    let files = super::files(&arguments(&[]), folder.path(), None, &detected).unwrap();
     let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, folder.path())).collect();
     assert_eq!(standing, [Standing::Differs, Standing::New]);
-    write(&folder.path().join(VERIFY), &files[1].text).unwrap();
+    write(folder.path(), &files[1]).unwrap();
     assert_eq!(Standing::of(&files[1], folder.path()), Standing::Unchanged);
 }
 
@@ -101,7 +101,11 @@ fn an_action_is_named_by_owner_repository_and_reference() {
 
 #[test]
 fn what_comes_next_depends_on_what_was_asked() {
-    let next = |words: &[&str]| next_steps(&arguments(words), &Detected::default()).join("\n");
+    let next = |words: &[&str]| {
+        let (arguments, detected, root) = (arguments(words), Detected::default(), Path::new("nowhere"));
+        let files = super::files(&arguments, root, None, &detected).unwrap();
+        next_steps(&arguments, root, &detected, &files).join("\n")
+    };
     assert!(next(&[]).contains("Replace OWNER"));
     assert!(next(&["--action", "acme/loopgate/action@v1"]).contains("Replace the tag"));
     let pinned = next(&["--action", "acme/loopgate/action@0123456789abcdef0123456789abcdef01234567"]);
@@ -174,4 +178,88 @@ fn what_tests_need_is_installed_as_the_project_says() {
     );
     let extras = "[project]\nname = \"a\"\n[project.optional-dependencies]\ntests = [\"pytest\"]\n";
     assert_eq!(installs(extras), "python -m pip install pytest -e '.[tests]'");
+}
+
+/// What `init` would leave in this folder, and what it left.
+fn added(root: &Path, words: &[&str]) -> Vec<(&'static str, Standing)> {
+    let detected = runner::detect(root, Purpose::WriteDown);
+    let repository = "acme/widgets".parse().unwrap();
+    let files = super::files(&arguments(words), root, Some(&repository), &detected).unwrap();
+    let standing = files.iter().map(|file| (file.path, Standing::of(file, root))).collect();
+    files.iter().for_each(|file| write(root, file).unwrap());
+    standing
+}
+
+#[test]
+fn agents_are_told_in_a_block_and_the_rest_stays_byte_by_byte() {
+    let mine = "# Ours\r\n\r\nUse tabs.";
+    let folder = folder_of(&[("AGENTS.md", mine), ("CLAUDE.md", "Be brief.\n")]);
+    let root = folder.path();
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let [told, claude, copilot] = ["AGENTS.md", "CLAUDE.md", ".github/workflows/copilot-setup-steps.yml"];
+    let first = added(root, &["--agents"]);
+    assert_eq!(first, [(told, Standing::Outdated), (claude, Standing::Outdated), (copilot, Standing::New)]);
+    let text = read(told);
+    assert!(
+        text.starts_with(&format!("{mine}\r\n\r\n<!-- loopgate: begin")) && text.ends_with("end -->\r\n"),
+        "{text}"
+    );
+    assert!(!text.replace("\r\n", "").contains('\n'), "one kind of line ending: {text:?}");
+    assert!(text.contains("loopgate feedback acme/widgets#NUMBER --wait"), "{text}");
+    assert_eq!(read(claude), "Be brief.\n\n<!-- loopgate: begin -->\n@AGENTS.md\n<!-- loopgate: end -->\n");
+    let again = added(root, &["--agents"]);
+    assert!(again.iter().all(|(_, standing)| *standing == Standing::Unchanged), "{again:?}");
+    // What people write around it, and a block of an older version.
+    let edited = format!("{}\r\n# More", text.replace("run `loopgate verify`, ", "verify, "));
+    std::fs::write(root.join(told), &edited).unwrap();
+    added(root, &["--agents"]);
+    assert_eq!(read(told), format!("{text}\r\n# More"));
+}
+
+#[test]
+fn nothing_is_told_twice_nor_written_over_what_is_not_ours() {
+    let steps = ".github/workflows/copilot-setup-steps.yml";
+    let folder = folder_of(&[("CLAUDE.md", "See @AGENTS.md\n"), (steps, "name: Ours\n")]);
+    assert_eq!(added(folder.path(), &["--agents"]), [("AGENTS.md", Standing::New)]);
+    let next = agents::next_steps(folder.path(), &arguments(&[]).action).join("\n");
+    assert!(next.contains("Copilot: a step of .github/workflows/copilot-setup-steps.yml"), "{next}");
+
+    let half = folder_of(&[("AGENTS.md", "<!-- loopgate: begin -->\n")]);
+    let files = super::files(&arguments(&["--agents"]), half.path(), None, &Detected::default());
+    assert!(files.is_err_and(|error| error.message.contains("without `<!-- loopgate: end -->`")));
+    #[cfg(unix)]
+    {
+        let outside = folder_of(&[("profile", "")]);
+        let folder = folder_of(&[]);
+        std::os::unix::fs::symlink(outside.path().join("profile"), folder.path().join("AGENTS.md")).unwrap();
+        let file = NewFile { path: "AGENTS.md", text: "x".to_owned() };
+        assert!(write(folder.path(), &file).is_err_and(|error| error.message.contains("a link out of the repository")));
+    }
+}
+
+#[test]
+fn the_line_that_installs_the_program_is_one_that_a_shell_reads() {
+    let folder = folder_of(&[]);
+    added(folder.path(), &["--agents", "--action", "acme/loopgate/action@v1"]);
+    let steps = std::fs::read_to_string(folder.path().join(".github/workflows/copilot-setup-steps.yml")).unwrap();
+    assert!(steps.contains("https://github.com/acme/loopgate/releases/download/v"), "{steps}");
+    let yaml: serde_yaml::Value = serde_yaml::from_str(&steps).unwrap();
+    let line = yaml["jobs"]["copilot-setup-steps"]["steps"][0]["run"].as_str().unwrap();
+    let parsed = std::process::Command::new("sh").args(["-n", "-c", line]).status().unwrap();
+    assert!(parsed.success(), "{line}");
+}
+
+#[test]
+fn the_loop_of_two_jobs_takes_the_fixer_of_the_configuration() {
+    let files = made(&MONOREPO, &["--loop", "--action", "acme/loopgate/action@v1"]);
+    let [(FIX, text)] = files.as_slice() else { panic!("{files:?}") };
+    let yaml: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
+    let (fix, push) = (&yaml["jobs"]["fix"], &yaml["jobs"]["push"]);
+    assert_eq!(serde_yaml::to_string(&fix["permissions"]).unwrap(), "contents: read\n");
+    assert_eq!(serde_yaml::to_string(&push["permissions"]).unwrap(), "{}\n");
+    let with = |job: &serde_yaml::Value| job["steps"].as_sequence().unwrap().last().unwrap()["with"].clone();
+    assert_eq!(serde_yaml::to_string(&with(fix)).unwrap(), "command: loop\n");
+    assert_eq!((with(push)["command"].as_str(), push["needs"].as_str()), (Some("push"), Some("fix")));
+    assert!(text.find("npm ci") < text.find("command: loop") && text.matches("npm ci").count() == 1, "{text}");
+    assert!(!text.contains("OWNER") && !text.contains("COMMIT"), "{text}");
 }

@@ -13,6 +13,27 @@ const SETUP_JAVA: &str = "actions/setup-java@c5195efecf7bdfc987ee8bae7a71cb8b115
 
 /// The workflow that runs the checks.
 pub fn verify(root: &Path, detected: &Detected, action: &str) -> String {
+    include_str!("templates/verify.yml").replace("@SETUP@\n", &setup(root, detected)).replace("@ACTION@", action)
+}
+
+/// The workflow in which a fixer works, the configuration's, and another job pushes what it committed.
+pub fn fix(root: &Path, detected: &Detected, action: &str) -> String {
+    let step = format!("      - uses: {action}\n");
+    documented(".github/workflows/fix.yml", action)
+        .replace("          fix-command: ./tools/fix\n          max-attempts: \"3\"\n", "")
+        .replacen(&step, &format!("{}{step}", setup(root, detected)), 1)
+}
+
+/// A workflow as action/README.md explains it: what is written is what is documented.
+fn documented(path: &str, action: &str) -> String {
+    let begin = format!("```yaml\n# {path}\n");
+    let rest = include_str!("../../../action/README.md").split_once(&begin);
+    let text = rest.and_then(|(_, rest)| rest.split_once("```")).map_or("", |(text, _)| text);
+    text.replace("OWNER/loopgate/action@COMMIT # v1", action)
+}
+
+/// The steps that bring what the checks need.
+fn setup(root: &Path, detected: &Detected) -> String {
     let mut steps = String::new();
     let mut tools = BTreeSet::new();
     for project in &detected.projects {
@@ -28,7 +49,7 @@ pub fn verify(root: &Path, detected: &Detected, action: &str) -> String {
             }
         }
     }
-    include_str!("templates/verify.yml").replace("@SETUP@\n", &steps).replace("@ACTION@", action)
+    steps
 }
 
 /// The workflow that decides and shows, where there is no App.
@@ -36,12 +57,12 @@ pub fn reconcile(action: &str, followed: &[&str]) -> String {
     // A name in double quotes, as JSON has it, is one in YAML.
     let named = |name: &str| serde_json::Value::from(name).to_string();
     let names = followed.iter().map(|name| named(name)).collect::<Vec<_>>().join(", ");
-    include_str!("templates/reconcile.yml").replace("@ACTION@", action).replace("@FOLLOWED@", &names)
+    documented(".github/workflows/loopgate.yml", action).replace("[CI, Loopgate relay]", &format!("[{names}]"))
 }
 
 /// The workflow that tells the other one of reviews.
 pub fn relay() -> String {
-    include_str!("templates/relay.yml").to_owned()
+    documented(".github/workflows/loopgate-relay.yml", "")
 }
 
 /// The step that brings an ecosystem's tools, and its inputs. Rust is on GitHub's runners.

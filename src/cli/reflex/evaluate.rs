@@ -177,6 +177,7 @@ impl Session<'_> {
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
             regression_proof: None,
             base_tests: Vec::new(),
+            burn_in: Vec::new(),
             extent: EvidenceExtent::Whole,
         };
         let shown = Shown { head, tree, base: self.state.base_sha };

@@ -11,8 +11,9 @@ mod owners;
 
 use super::{pointer::Pointer, problem::shorten, source::Source, suggest};
 use loopgate_core::{
+    Login,
     gate::online_facts::{Survey, recipients},
-    policy::{ConfigError, Fixer, Policy, Recipient},
+    policy::{ConfigError, Fixer, HearsApps, Policy, Recipient},
 };
 
 /// What asking GitHub brought to light, in the order of the files.
@@ -82,14 +83,30 @@ impl Check<'_> {
                 Recipient::GateApprovers(_) => {}
             }
         }
-        let fixers = [(&["fixer"][..], Some(&self.policy.fixer.fixer))];
-        let fixers =
-            fixers.into_iter().chain([(&["escalation", "senior"][..], self.policy.escalation.senior.as_ref())]);
+        let senior = (&["escalation", "senior"][..], self.policy.escalation.senior.as_ref());
+        let fixers = [(&["fixer"][..], Some(&self.policy.fixer.fixer)), senior];
         for (path, fixer) in fixers {
-            if let Some(Fixer::Mention(login)) = fixer {
+            if let Some(login) = fixer.and_then(Fixer::mentioned) {
                 self.account((path, Some(login.as_str())), login);
+                self.hears(path, login);
             }
         }
+    }
+
+    /// Whether the agent that is asked in a comment answers one of an App.
+    fn hears(&mut self, path: &[&str], login: &Login) {
+        let (message, hint) = match HearsApps::of(login) {
+            HearsApps::Never => (
+                "answers comments of people with write access only, and Loopgate's are an App's: it needs a person's token",
+                "`fixer: { kind: dispatch, workflow: … }`: a workflow that asks it with a person's token",
+            ),
+            HearsApps::WhereNamed => (
+                "answers a comment of an App only where its workflow names that App",
+                "write Loopgate's App into `allowed_bots` of anthropics/claude-code-action",
+            ),
+            HearsApps::Unknown => return,
+        };
+        self.warn((path, Some(login.as_str())), format!("`{login}` {message}"), hint);
     }
 }
 

@@ -367,6 +367,21 @@ fn who_is_called_must_be_there() {
 }
 
 #[test]
+fn an_agent_that_answers_no_app_is_told() {
+    let found = |agent: &str| {
+        let fixer = format!("fixer: {{ kind: mention, mention: {agent} }}\n");
+        told(&format!("{}{fixer}", gate("{ users: [alice, bob] }")), &survey())
+    };
+    for (agent, part) in [
+        ("Copilot", "`Copilot` answers comments of people with write access only"),
+        ("claude", "`claude` answers a comment of an App only where its workflow names that App"),
+    ] {
+        assert!(found(agent).iter().any(|line| line.starts_with('W') && line.contains(part)), "{:#?}", found(agent));
+    }
+    assert!(!found("alice").iter().any(|line| line.contains("an App")), "{:#?}", found("alice"));
+}
+
+#[test]
 fn the_organisations_words_are_pointed_at_in_its_own_file() {
     let organisation =
         Source::new("acme/.github/loopgate.yml", "gates:\n  deploy: { approvers: { users: [alcie, bob, alice] } }\n");

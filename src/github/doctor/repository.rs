@@ -6,13 +6,8 @@ use super::{
 };
 use loopgate_core::{
     observed::{CheckScope, OwnCheck},
-    policy::{ConfigError, Fixer},
+    policy::{ConfigError, Fixer, HearsApps},
 };
-
-/// Agents that answer to people with write access only: comments of Apps start no run of theirs
-/// (<https://docs.github.com/en/copilot/how-tos/use-copilot-agents/coding-agent/review-copilot-prs>).
-const DEAF_TO_APPS: [&str; 6] =
-    ["copilot", "copilot-swe-agent", "codex", "chatgpt-codex-connector", "amazon-q-developer", "amazon-q"];
 
 pub(super) fn reached(facts: &Facts) -> Vec<Finding> {
     let Some(repository) = &facts.repository else { return Vec::new() };
@@ -115,13 +110,7 @@ pub(super) fn agent(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     };
     let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
-    let deaf = fixers.filter_map(|fixer| match fixer {
-        Fixer::Mention(login) => Some(login),
-        _ => None,
-    });
-    let deaf = deaf.filter(|login| {
-        DEAF_TO_APPS.iter().any(|deaf| login.as_str().trim_end_matches("[bot]").eq_ignore_ascii_case(deaf))
-    });
+    let deaf = fixers.filter_map(Fixer::mentioned).filter(|login| HearsApps::of(login) == HearsApps::Never);
     let found = deaf.map(|login| {
         let message = format!("`{login}` is asked to fix by a comment, and answers no comment of an App");
         let remedy = "let a workflow start it (`fixer: { kind: dispatch, workflow: … }`), or let it work before the push \

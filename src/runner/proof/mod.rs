@@ -5,16 +5,21 @@
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
 
 mod base_tree;
+mod burn_in;
+#[cfg(all(test, unix))]
+mod burn_in_tests;
 mod single;
 
 use std::path::Path;
 
+pub use self::burn_in::burn_in;
 use self::{base_tree::BaseTree, single::Single};
 use super::interrupt::Interrupt;
 use loopgate_core::{
-    Sha,
+    CheckName, Sha,
     evidence::{BaseTestRun, ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
     observed::{ChangedFile, ChangedFiles, FileStatus},
+    policy::CommandCheck,
     source_files::is_test,
 };
 
@@ -30,8 +35,8 @@ pub struct Trial<'a> {
     pub root: &'a Path,
     pub base: Sha,
     pub files: &'a ChangedFiles,
-    /// The command lines of the test checks: how this project calls its test runner.
-    pub commands: Vec<String>,
+    /// The test checks: how this project calls its test runners.
+    pub checks: Vec<(&'a CheckName, &'a CommandCheck)>,
 }
 
 /// Runs the trial. Never fails: what could not be run is a verdict that says why.
@@ -165,11 +170,12 @@ mod tests {
     }
 
     async fn trial(root: &Path) -> RegressionTrial {
-        let commands = vec!["./pytest -q".to_owned()];
+        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
         sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm fix");
         let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
         let (_keep, interrupt) = Interrupter::new();
-        let trial = prove(&Trial { root, base: merge_base, files: &files, commands }, interrupt).await;
+        let trial =
+            prove(&Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] }, interrupt).await;
         let output = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1, "the worktree is gone");
         trial
@@ -206,8 +212,9 @@ mod tests {
         let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
         let head = crate::runner::Checkout::around(root).unwrap().head;
         let (_keep, interrupt) = Interrupter::new();
-        let commands = vec!["./pytest -q".to_owned()];
-        let runs = base_tests(&Trial { root, base: merge_base, files: &files, commands }, head, interrupt).await;
+        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
+        let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
+        let runs = base_tests(&trial, head, interrupt).await;
         let ends: Vec<_> = runs.iter().map(|run| (run.file.as_str(), run.on_head)).collect();
         let fails = |name| (name, ProofEnd::Failed);
         assert_eq!(ends, [fails("tests/test_a.py"), fails("tests/test_b.py"), fails("tests/test_gone.py")]);

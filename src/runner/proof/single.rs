@@ -22,7 +22,7 @@ pub struct Single {
     tool: Tool,
     pub shell: String,
     /// Relative to the top.
-    directory: PathBuf,
+    pub directory: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Single {
                 Some(Self { tool: Tool::Cargo, shell, directory: package })
             }
             SourceLanguage::Python => {
-                let pytest = trial.commands.iter().find_map(|command| up_to(command, "pytest"));
+                let pytest = trial.checks.iter().find_map(|(_, check)| up_to(&check.run, "pytest"));
                 let pytest = pytest.unwrap_or_else(|| "python -m pytest".to_owned());
                 Some(Self {
                     tool: Tool::Pytest,
@@ -150,7 +150,7 @@ fn above(root: &Path, folder: &str, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{Sha, observed::ChangedFiles};
+    use loopgate_core::{Sha, observed::ChangedFiles, policy::CommandCheck};
 
     #[test]
     fn each_ecosystem_runs_one_file() {
@@ -167,8 +167,8 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let files = ChangedFiles::Complete(Vec::new());
-        let trial =
-            Trial { root, base: Sha::from_bytes([1; 20]), files: &files, commands: vec!["uv run pytest -q".into()] };
+        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("uv run pytest -q"));
+        let trial = Trial { root, base: Sha::from_bytes([1; 20]), files: &files, checks: vec![(&name, &check)] };
         for (path, expected) in [
             ("tests/price.rs", Some(("cargo test --test price", ""))),
             ("crates/b/tests/api/cart.rs", Some(("cargo test --test api", "crates/b"))),

@@ -25,7 +25,7 @@ use crate::{
         Evaluation, FeedbackFact,
         blame::{self, CheckBlame},
         evaluate, feedback,
-        gather::{GatheredCheck, HeadEvidence},
+        gather::{self, GatheredCheck, HeadEvidence},
         review::ReviewStanding,
         tamper::{self, Tampering},
     },
@@ -137,6 +137,7 @@ impl Stages<'_> {
             evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
         };
         warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
+        warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
         let base = &snapshot.pull_request.base;
         warnings.extend(base.open_pattern.clone().map(|pattern| {

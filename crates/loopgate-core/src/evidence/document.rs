@@ -43,6 +43,9 @@ pub struct Evidence {
     /// What came of running tests that the change edits as they were before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub base_tests: Vec<BaseTestRun>,
+    /// What came of running the tests that the change adds several times more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub burn_in: Vec<RepeatedTest>,
     /// Left out where it is whole.
     #[serde(default, skip_serializing_if = "EvidenceExtent::is_whole")]
     pub extent: EvidenceExtent,
@@ -547,6 +550,40 @@ pub struct BaseTestRun {
     /// Tests that fail so, at most 20; none where the tool names none.
     #[serde(default)]
     pub failing: Vec<String>,
+}
+
+/// A test that the change adds, run alone several times on the head after the checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepeatedTest {
+    /// As it is declared.
+    pub test: String,
+    pub file: String,
+    /// What runs it alone; none where that is not known.
+    pub command: Option<String>,
+    /// How often it ran to its end, and how often it failed then.
+    pub runs: u32,
+    pub failed: u32,
+    /// Why it did not run as often as was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<RepetitionGap>,
+}
+
+impl RepeatedTest {
+    /// Whether it both passed and failed on the same code.
+    pub const fn is_flaky(&self) -> bool {
+        0 < self.failed && self.failed < self.runs
+    }
+}
+
+/// Why a test did not run as often as was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepetitionGap {
+    /// It is not known how to run it alone.
+    NotAlone,
+    /// Run alone it ended without a word on it.
+    Broken,
+    OutOfTime,
 }
 
 /// How a run of a test file ended.

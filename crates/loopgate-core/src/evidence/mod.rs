@@ -19,8 +19,8 @@ pub use self::{
     document::{
         BaseTestRun, ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType,
         Evidence, EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd,
-        ProofRun, ProofVerdict, RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation,
-        TestFramework, WorkflowOrigin, framework_of, tree_hash,
+        ProofRun, ProofVerdict, RegressionTrial, RepeatedTest, RepetitionGap, ReportFormat, ReportNote, ReportQuality,
+        RetryClass, SourceLocation, TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
     test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

@@ -120,10 +120,7 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
         names.recipient(recipient);
     }
     let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
-    names.logins.extend(fixers.filter_map(|fixer| match fixer {
-        Fixer::Mention(login) => Some(login.clone()),
-        _ => None,
-    }));
+    names.logins.extend(fixers.filter_map(Fixer::mentioned).cloned());
     for mention in codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text)) {
         match mention.owner {
             Some(Owner::User(login)) => drop(names.logins.insert(login)),

@@ -32,6 +32,43 @@ impl Fixer {
     pub const fn works_elsewhere(&self) -> bool {
         matches!(self, Self::Mention(_) | Self::Dispatch(_))
     }
+
+    /// The account that is asked in a comment.
+    pub const fn mentioned(&self) -> Option<&Login> {
+        match self {
+            Self::Mention(login) => Some(login),
+            Self::Author | Self::Command(_) | Self::Dispatch(_) => None,
+        }
+    }
+}
+
+/// Whether an agent answers a comment that an App has written, as Loopgate's are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HearsApps {
+    /// It answers people with write access only.
+    Never,
+    /// It answers those Apps that its workflow names.
+    WhereNamed,
+    Unknown,
+}
+
+impl HearsApps {
+    /// What is known of an agent by its login: of Copilot
+    /// (<https://docs.github.com/en/copilot/how-tos/use-copilot-agents/coding-agent/review-copilot-prs>), of Claude's Action by
+    /// its input `allowed_bots` (<https://github.com/anthropics/claude-code-action/blob/main/docs/usage.md>); Codex and Amazon
+    /// Q answer accounts that are connected with theirs.
+    pub fn of(agent: &Login) -> Self {
+        match agent.as_str().trim_end_matches("[bot]").to_ascii_lowercase().as_str() {
+            "copilot"
+            | "copilot-swe-agent"
+            | "codex"
+            | "chatgpt-codex-connector"
+            | "amazon-q-developer"
+            | "amazon-q" => Self::Never,
+            "claude" => Self::WhereNamed,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// A program that repairs; its edits become a commit.

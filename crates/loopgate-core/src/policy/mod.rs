@@ -27,7 +27,7 @@ pub use self::{
     error::ConfigError,
     escalation::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
-    fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy},
+    fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, HearsApps},
     gate::{
         ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
         GateTrigger, InvalidateOnPush, LineCondition, PathCondition, RequestTime,

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, TestId, TestState,
-        matrix_jobs,
+        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
+        TestState, matrix_jobs,
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
@@ -21,6 +21,9 @@ use crate::{
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
+
+/// Flaky new tests that are told.
+const MOST_FLAKY: usize = 10;
 
 /// What is known of every check of the policy on the head commit, in the policy's order.
 #[derive(Clone, Debug, PartialEq)]
@@ -240,6 +243,14 @@ pub fn gather(
         coverage_refused,
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
+}
+
+/// The tests that the change adds and that passed and failed on the head, each once however many jobs have run it.
+pub fn flaky_new_tests(snapshot: &Snapshot) -> Vec<&RepeatedTest> {
+    let flaky = accepted(snapshot).flat_map(|evidence| &evidence.burn_in).filter(|test| test.is_flaky());
+    let each: BTreeMap<(&str, &str), &RepeatedTest> =
+        flaky.map(|test| ((test.file.as_str(), test.test.as_str()), test)).collect();
+    each.into_values().take(MOST_FLAKY).collect()
 }
 
 /// Whether workflows of the repository bring a check's result.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     attempts::{Cause, rerun::NextRerun},
     escalation::{EscalationView, fix_request::FixTurn},
-    evidence::{ChangedCoverage, CheckKind, Compare},
+    evidence::{ChangedCoverage, CheckKind, Compare, RepeatedTest},
     failure::Blame,
     gate::{Considered, GateReport},
     ids::{CheckName, Login, PrNumber},
@@ -87,6 +87,8 @@ pub enum Warning {
     NoCheckOfKind(CheckKind),
     /// A test check that nobody configured passed without running a test.
     NoTests(CheckName),
+    /// A test that the change adds passed and failed on the same code (decisions.md, V17).
+    FlakyNewTest(RepeatedTest),
     NotObserved(ObservationProblem),
     /// The repository's file says something that the organisation has locked: it has no effect.
     Overruled(ConfigError),

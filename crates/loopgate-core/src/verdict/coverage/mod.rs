@@ -25,6 +25,7 @@ pub use claims::{ImpossibleCoverage, believe, combine, validate};
 pub use code_lines::coverable_lines;
 pub use measure::measure;
 pub use required::{MissingTests, TestStanding, standings};
+pub use test_names::{Declared, new_tests};
 
 /// Coverage may lose this many percentage points against the base and still match it (decisions.md, V4).
 pub const TOLERATED_LOSS: f64 = 0.1;

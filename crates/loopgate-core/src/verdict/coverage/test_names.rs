@@ -19,7 +19,7 @@ pub(super) fn added_tests(files: &ChangedFiles) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     for file in files.iter().filter(|file| file.status != FileStatus::Removed && file.additions > 0) {
         match file.added_lines() {
-            Some(lines) => names.extend(declared(file, &lines)),
+            Some(lines) => names.extend(declared(file, &lines).iter().map(|one| one.name)),
             None if is_test(&file.path) => return None,
             None => {}
         }
@@ -28,8 +28,36 @@ pub(super) fn added_tests(files: &ChangedFiles) -> Option<Vec<&str>> {
     Some(names)
 }
 
+/// What an added line declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared<'a> {
+    pub file: &'a str,
+    /// Without class and module.
+    pub name: &'a str,
+    /// At the head, from 1.
+    pub line: u32,
+    /// For certain: helpers are declared beside tests.
+    is_test: bool,
+}
+
+/// The tests that a change adds: declared in its added lines and in none that it takes away, and called a test by their
+/// name, by what stands above them, or by the function they are given to (decisions.md, V17).
+pub fn new_tests(files: &ChangedFiles) -> Vec<Declared<'_>> {
+    let added = |file: &ChangedFile| file.status != FileStatus::Removed && file.additions > 0;
+    let mut tests = Vec::new();
+    for file in files.known().iter().filter(|file| added(file)) {
+        let lines = file.added_lines().unwrap_or_default();
+        let patch = file.patch.as_deref().unwrap_or_default();
+        let taken: Vec<&str> = patch.lines().filter(|line| line.starts_with('-')).collect();
+        let is_new = |one: &Declared<'_>| one.is_test && !taken.iter().any(|line| line.contains(one.name));
+        tests.extend(declared(file, &lines).into_iter().filter(is_new));
+    }
+    tests.truncate(MOST_NAMES);
+    tests
+}
+
 /// In a test's file everything that is declared counts; elsewhere what an attribute above calls a test (Rust).
-fn declared<'a>(file: &ChangedFile, lines: &[(u32, &'a str)]) -> Vec<&'a str> {
+fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared<'a>> {
     static DECLARATIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         [
             r"^\s*(?:(?:pub|async|public|private|static|final|override)\s+)*(?:fn|def|func|fun|function|void)\s+(?:\([^)]*\)\s*)?(?<name>[\w$]+|`[^`]+`)",
@@ -41,18 +69,30 @@ fn declared<'a>(file: &ChangedFile, lines: &[(u32, &'a str)]) -> Vec<&'a str> {
     });
     let whole_file = is_test(&file.path);
     let (mut names, mut is_marked) = (Vec::new(), false);
-    for &(_, text) in lines.iter().filter(|(_, text)| text.len() <= LONGEST_LINE) {
+    for &(line, text) in lines.iter().filter(|(_, text)| text.len() <= LONGEST_LINE) {
         let trimmed = text.trim_start();
         if trimmed.starts_with("#[") {
-            is_marked |= trimmed.contains("test");
+            is_marked |= trimmed.contains("test") && !trimmed.contains("cfg(");
+            continue;
+        }
+        // `@Test`, `@ParameterizedTest`, `[Fact]`
+        if trimmed.starts_with("@") && trimmed.ends_with("Test") || ["[Fact]", "[Test]"].contains(&trimmed) {
+            is_marked = true;
             continue;
         }
         if whole_file || is_marked {
-            let found = DECLARATIONS.iter().find_map(|declaration| declaration.captures(text));
-            let name = found.and_then(|found| found.iter().skip(1).flatten().next());
-            names.extend(name.map(|name| name.as_str()));
+            let found = DECLARATIONS.iter().zip(0..).find_map(|(form, nth)| Some((form.captures(text)?, nth)));
+            names.extend(found.and_then(|(found, form)| {
+                let (call, name) = (found.get(0)?.as_str(), found.iter().skip(1).flatten().next()?.as_str());
+                let is_test = match form {
+                    0 => is_marked || !file.path.ends_with(".rs") && name.to_ascii_lowercase().starts_with("test"),
+                    1 => ["it", "test", "specify", "scenario"].iter().any(|word| call.starts_with(word)),
+                    _ => false,
+                };
+                Some(Declared { file: &file.path, name, line, is_test })
+            }));
         }
-        is_marked = false;
+        is_marked &= trimmed.starts_with('@');
     }
     names
 }
@@ -105,7 +145,33 @@ mod tests {
                 blob: None,
                 patch: None,
             };
-            assert_eq!(declared(&file, &lines), expected, "{path}");
+            let names: Vec<&str> = declared(&file, &lines).iter().map(|one| one.name).collect();
+            assert_eq!(names, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn tests_that_are_new_are_told_from_helpers_groups_and_edits() {
+        let table = [
+            ("src/a.rs", "+#[cfg(test)]\n+fn helps() {}\n+#[tokio::test]\n+async fn adds() {}", vec![("adds", 4)]),
+            ("tests/a.rs", "+fn test_helper() {}\n+#[test]\n+fn adds() {}", vec![("adds", 3)]),
+            (
+                "test_a.py",
+                "+def given():\n+    def test_b(self):\n-def test_c():\n+def test_c(tmp_path):",
+                vec![("test_b", 2)],
+            ),
+            ("a_test.go", "+func helper() {}\n+func TestA(t *testing.T) {", vec![("TestA", 2)]),
+            ("a.test.ts", "+describe('cart', () => {\n+  it.only('adds', () => {", vec![("adds", 2)]),
+            ("ATest.java", "+  @Test\n+  void adds() {\n+  void helps() {", vec![("adds", 2)]),
+            ("src/a.py", "+def test_data():", vec![]),
+        ];
+        for (path, patch, expected) in table {
+            let mut file = crate::fixtures::snapshot().files.known()[0].clone();
+            (file.path, file.additions) = (path.to_owned(), 1);
+            file.patch = Some(format!("@@ -1,1 +1,4 @@\n{patch}"));
+            let files = ChangedFiles::Complete(vec![file]);
+            let found: Vec<_> = new_tests(&files).iter().map(|test| (test.name, test.line)).collect();
+            assert_eq!(found, expected, "{path}");
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::{
     evidence::{ErrorType, Failure},
     failure::read::text,
     policy::REPORTS_VARIABLE,
+    source_files::SourceLanguage,
 };
 
 pub use self::{check::CheckContext, rerun::rerun, word::word as quoted_word};
@@ -32,14 +33,8 @@ pub use self::{check::CheckContext, rerun::rerun, word::word as quoted_word};
 /// The command that runs this one failure again, from the top of the repository, started as the check starts its tool;
 /// without a better one, the check's own.
 pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
-    let command = check.and_then(|check| check.command).map(without_reports);
-    let (within, command) = match &command {
-        Some(command) => own::placed(command),
-        None => (None, Cow::Borrowed("")),
-    };
-    let below = |path: &str| Some(path.trim_matches('/').to_owned()).filter(|path| !path.is_empty() && path != ".");
-    let directory = check.and_then(|check| check.directory).and_then(below);
-    let directory = directory.into_iter().chain(within.and_then(below)).collect::<Vec<_>>().join("/");
+    let command = check.and_then(|check| check.command).map(without_reports).unwrap_or_default();
+    let (directory, command) = placed(&command, check);
     let there = check.map(|check| CheckContext { command: check.command.map(|_| command.as_ref()), ..*check });
     let whole = || Some(text::one_line(&command, 300)).filter(|command| !command.is_empty());
     match failure.error_type {
@@ -48,6 +43,31 @@ pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<
         }
         _ => one(failure, there.as_ref(), &directory).or_else(|| at(&directory, whole()?)),
     }
+}
+
+/// The command that runs a test alone, or its file, where the check's tool is one for its language and takes such a
+/// choice; none otherwise, and never the whole check.
+pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
+    let command = check.command.map(without_reports)?;
+    let (directory, command) = placed(&command, Some(check));
+    let there = CheckContext { command: Some(command.as_ref()), ..*check };
+    let language = SourceLanguage::of(test.test_file.as_deref()?)?;
+    let tool = tool(test, Some(&there)).filter(|tool| tool.runs(language))?;
+    let command = one(test, Some(&there), &directory)?;
+    // These two do not run again what passed on the same sources, and Go says only then what ran.
+    Some(match tool {
+        Tool::Go => format!("{command} -count=1 -v"),
+        Tool::Gradle => format!("{command} --rerun-tasks"),
+        _ => command,
+    })
+}
+
+/// The directory in which a check's tool starts, and the command there.
+fn placed<'c>(command: &'c str, check: Option<&CheckContext<'_>>) -> (String, Cow<'c, str>) {
+    let (within, command) = own::placed(command);
+    let below = |path: &str| Some(path.trim_matches('/').to_owned()).filter(|path| !path.is_empty() && path != ".");
+    let directory = check.and_then(|check| check.directory).and_then(below);
+    (directory.into_iter().chain(within.and_then(below)).collect::<Vec<_>>().join("/"), command)
 }
 
 /// One test, or one file of tests, by its own tool, in the directory in which that ran it.

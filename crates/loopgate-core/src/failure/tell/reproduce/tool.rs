@@ -123,6 +123,24 @@ impl Tool {
         }
     }
 
+    /// Whether it runs tests of this language.
+    pub const fn runs(self, language: SourceLanguage) -> bool {
+        use SourceLanguage as L;
+        matches!(
+            (self, language),
+            (Self::Cargo, L::Rust)
+                | (Self::Pytest | Self::Django | Self::Unittest, L::Python)
+                | (Self::Vitest | Self::Jest | Self::Mocha | Self::NodeTest, L::JavaScript | L::TypeScript)
+                | (Self::Playwright, L::JavaScript | L::TypeScript)
+                | (Self::Go, L::Go)
+                | (Self::Maven | Self::Gradle, L::Java | L::Kotlin | L::Groovy | L::Scala)
+                | (Self::Dotnet, L::CSharp | L::FSharp | L::VisualBasic)
+                | (Self::Rspec, L::Ruby)
+                | (Self::Phpunit, L::Php)
+                | (Self::Swift, L::Swift)
+        )
+    }
+
     /// Whether a word of a command line is its program.
     pub fn is_program(self, word: &str) -> bool {
         let name = word.rsplit('/').next().unwrap_or(word);

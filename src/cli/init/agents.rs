@@ -1,0 +1,110 @@
+//! What coding agents are told, and where their environments install the program.
+//!
+//! Copilot (<https://docs.github.com/en/copilot/reference/custom-instructions-support>), Codex
+//! (<https://developers.openai.com/codex/guides/agents-md>) and Cursor (<https://cursor.com/docs/context/rules>) read `AGENTS.md`.
+//! Claude Code reads `CLAUDE.md`, which imports it (<https://code.claude.com/docs/en/memory>). These files are people's: ours
+//! is a block between two marks, and everything around it stays byte by byte.
+
+use std::{fs, path::Path};
+
+use loopgate_core::RepoName;
+
+use super::{ActionReference, CliError, NewFile};
+
+const TOLD: &str = "AGENTS.md";
+const CLAUDE: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
+const COPILOT: &str = ".github/workflows/copilot-setup-steps.yml";
+const COPILOT_STEPS: &str = include_str!("templates/copilot.yml");
+/// A file that has it is people's, but for what stands behind it.
+pub const BEGIN: &str = "<!-- loopgate: begin";
+const END: &str = "<!-- loopgate: end -->";
+
+/// The files that agents read.
+pub fn files(root: &Path, repository: Option<&RepoName>, action: &ActionReference) -> Result<Vec<NewFile>, CliError> {
+    let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
+    let told = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
+    let mut files = vec![block(root, TOLD, &told)?];
+    if !CLAUDE.iter().any(|path| imports(root, path)) {
+        files.push(block(root, CLAUDE[0], include_str!("templates/claude.md"))?);
+    }
+    if sets_up_copilot(root) {
+        let text = COPILOT_STEPS.replace("@INSTALL@", &install(action));
+        files.push(NewFile { path: COPILOT, text });
+    }
+    Ok(files)
+}
+
+/// What is left for a person to do, in each agent's own settings.
+pub fn next_steps(root: &Path, action: &ActionReference) -> Vec<String> {
+    let copilot = match sets_up_copilot(root) {
+        true => format!("Copilot: {COPILOT} has it"),
+        false => format!("Copilot: a step of {COPILOT}"),
+    };
+    // https://code.claude.com/docs/en/claude-code-on-the-web, https://developers.openai.com/codex/cloud/environments,
+    // https://docs.cursor.com/background-agents
+    vec![
+        format!(
+            "Let each agent's environment install the program:\n     {}\n   - {copilot}\n   - Claude Code on the web: the \
+             setup script of its environment\n   - Codex: the setup script of its environment\n   - Cursor: `install` in \
+             .cursor/environment.json",
+            install(action)
+        ),
+        "Commit the files to the default branch: agents begin from what is there.".to_owned(),
+    ]
+}
+
+/// One line of shell that puts the release's program, if it is the one of its checksums, on the path.
+fn install(action: &ActionReference) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let repository = action.repository();
+    format!(
+        "f=loopgate-{version}-$(uname -m)-unknown-linux-gnu.tar.gz && \
+         u=https://github.com/{repository}/releases/download/v{version} && curl -fsSL --remote-name-all \"$u/$f\" \
+         \"$u/SHA256SUMS\" && grep \"$f\\$\" SHA256SUMS | sha256sum -c && $(command -v sudo) tar -xzf \"$f\" -C \
+         /usr/local/bin loopgate && rm \"$f\" SHA256SUMS"
+    )
+}
+
+/// A file of somebody else's sets up more than us, and is theirs to edit.
+fn sets_up_copilot(root: &Path) -> bool {
+    let first = COPILOT_STEPS.lines().next().unwrap_or_default();
+    fs::read_to_string(root.join(COPILOT)).map_or(true, |there| there.starts_with(first))
+}
+
+/// Whether a file of Claude's imports `AGENTS.md`, or is that file.
+fn imports(root: &Path, path: &str) -> bool {
+    let is_import = |word: &str| word.starts_with('@') && word.ends_with(TOLD);
+    let same = || {
+        root.join(path).canonicalize().ok().filter(|real| root.join(TOLD).canonicalize().ok().as_ref() == Some(real))
+    };
+    let text = fs::read_to_string(root.join(path)).unwrap_or_default();
+    same().is_some() || text.split_whitespace().any(is_import) && !text.contains(BEGIN)
+}
+
+/// A file with our block in it: in place of the one that is there, else at the end.
+fn block(root: &Path, path: &'static str, ours: &str) -> Result<NewFile, CliError> {
+    let there = match fs::read(root.join(path)) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| CliError::bad_data(format!("{path} is not UTF-8")))?,
+        Err(_) => String::new(),
+    };
+    let text = with_block(&there, ours).ok_or_else(|| {
+        CliError::bad_data(format!("{path} has `{BEGIN}` without `{END}` behind it: put that back, or take both away"))
+    })?;
+    Ok(NewFile { path, text })
+}
+
+/// None where a block begins and does not end.
+fn with_block(there: &str, ours: &str) -> Option<String> {
+    let line = if there.contains("\r\n") { "\r\n" } else { "\n" };
+    let ours = ours.trim_end().replace('\n', line);
+    if let Some(begin) = there.find(BEGIN) {
+        let end = begin + there[begin..].find(END)? + END.len();
+        return Some(format!("{}{ours}{}", &there[..begin], &there[end..]));
+    }
+    let gap = match there {
+        "" => String::new(),
+        _ if there.ends_with('\n') => line.to_owned(),
+        _ => line.repeat(2),
+    };
+    Some(format!("{there}{gap}{ours}{line}"))
+}
