@@ -18,13 +18,16 @@ use crate::{
 /// anew, a number that is expected is not.
 const MAY_BE_MISSING: usize = 5;
 
+/// Most changes take nothing from their tests, and then nobody asks.
+type Lazily<'a, T> = LazyCell<T, Box<dyn FnOnce() -> T + 'a>>;
+
 pub(super) struct Kept<'a> {
     /// The lines that are added to tests, by their text, and how often.
-    lines: LazyCell<BTreeMap<&'a str, usize>, Box<dyn FnOnce() -> BTreeMap<&'a str, usize> + 'a>>,
+    lines: Lazily<'a, BTreeMap<&'a str, usize>>,
     /// The values of those lines.
-    values: LazyCell<BTreeSet<&'a str>, Box<dyn FnOnce() -> BTreeSet<&'a str> + 'a>>,
+    values: Lazily<'a, BTreeSet<&'a str>>,
     /// Files and functions of the program that the change takes away.
-    gone: LazyCell<BTreeSet<String>, Box<dyn FnOnce() -> BTreeSet<String> + 'a>>,
+    gone: Lazily<'a, BTreeSet<String>>,
 }
 
 impl<'a> Kept<'a> {
