@@ -1,4 +1,4 @@
-//! `loopgate dispute`: a failure is not whoever repairs' to mend. It is handed in where a person settles it: as a comment of
+//! `loopgate dispute` and `loopgate settle`: a failure is not whoever repairs' to mend, and who is right. It is handed in where a person settles it: as a comment of
 //! the pull request, in the loop here, or as the line of a commit's message.
 
 use clap::Args;
@@ -11,7 +11,7 @@ use super::{
     reflex, runtime,
 };
 use crate::{render, runner::FixerDispute};
-use loopgate_core::{FailureId, state::DisputeKind};
+use loopgate_core::{FailureId, commands::command, state::DisputeKind};
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nA comment is the word of whoever owns the token, so it takes a person's or an agent's own.\n\n\
@@ -31,6 +31,22 @@ pub struct Arguments {
     /// Why, in one sentence
     #[arg(long, value_name = "TEXT")]
     reason: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\nThe comment is the word of whoever owns the token: whoever was called or a maintainer, and none of the change's \
+    authors. In the loop here: loopgate loop resume --settle.\n\n\
+    Examples:\n  loopgate settle acme/widgets#12 code\n  loopgate settle acme/widgets#12 neither \"round half to even\"",
+    online::ENVIRONMENT))]
+pub struct SettleArguments {
+    #[arg(value_name = "OWNER/REPO#N")]
+    pull_request: PullRequest,
+    /// Who is right: `test`, `code`, or `neither` and what should happen instead
+    #[arg(value_name = "WORD", num_args = 1.., required = true)]
+    words: Vec<String>,
+    /// The failure's id, where several are disputed
+    #[arg(long, value_name = "FAILURE")]
+    failure: Option<FailureId>,
 }
 
 fn kind(word: &str) -> Result<DisputeKind, String> {
@@ -82,6 +98,32 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     Ok(exit::OK)
 }
 
+pub fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments, format: Format) -> CommandResult {
+    let words: Vec<String> = failure.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
+    let words = words.join(" ");
+    if command::read(&format!("settle {words}")).is_err() {
+        return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
+    }
+    let url = runtime()?.block_on(async {
+        say(&Reader::from_environment()?, pull_request, &format!("settle {words}"), "comment on the pull request").await
+    })?;
+    match format {
+        Format::Json => output::json(&HandedIn::Comment { url })?,
+        Format::Human => output::line(format_args!("Said: {}", render::plain_line(&url))),
+    }
+    Ok(exit::OK)
+}
+
+/// A command in a comment; its address.
+async fn say(reader: &Reader, of: &PullRequest, command: &str, otherwise: &str) -> Result<String, CliError> {
+    if reader.rights != Rights::Token {
+        let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");
+        return Err(CliError::bad_data(without));
+    }
+    let url = reader.of(of.clone()).await?.say(&format!("/loop {command}")).await;
+    url.map_err(|error| feedback::told(of, error))
+}
+
 /// As a comment by whoever owns the credentials, who may be anybody: the pull request's loop says whether they may.
 pub(super) async fn on_pull_request(
     reader: &Reader,
@@ -89,14 +131,9 @@ pub(super) async fn on_pull_request(
     dispute: &FixerDispute,
 ) -> Result<HandedIn, CliError> {
     let words = words(dispute)?;
-    if reader.rights != Rights::Token {
-        return Err(CliError::bad_data(format!(
-            "a comment takes a token of your own in GITHUB_TOKEN. Without one, push a commit whose message has the line \
-             Loopgate-Dispute: {words}"
-        )));
-    }
-    let url = reader.of(of.clone()).await?.say(&format!("/loop dispute {words}")).await;
-    Ok(HandedIn::Comment { url: url.map_err(|error| feedback::told(of, error))? })
+    let otherwise = format!("push a commit whose message has the line Loopgate-Dispute: {words}");
+    let url = say(reader, of, &format!("dispute {words}"), &otherwise).await?;
+    Ok(HandedIn::Comment { url })
 }
 
 /// In the loop that is active here, else nowhere yet.

@@ -124,6 +124,8 @@ enum Command {
     Feedback(feedback::Arguments),
     /// Say that a failure is not yours to mend, for a person to settle
     Dispute(dispute::Arguments),
+    /// Settle a dispute on a pull request: the test is right, the code is, or neither
+    Settle(dispute::SettleArguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
     Mcp(mcp::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
@@ -222,6 +224,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Feedback(arguments) => feedback::run(&arguments, cli.format),
         Command::Dispute(arguments) => dispute::run(&arguments, cli.format),
+        Command::Settle(arguments) => dispute::settle(&arguments, cli.format),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Metrics(arguments) => metrics::run(&arguments, cli.format),

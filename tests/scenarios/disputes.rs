@@ -105,7 +105,11 @@ pub async fn whoever_wrote_the_test_settles_what_an_agent_disputes(world: World)
     let status = world.look(&pr).status().to_owned();
     assert!(status.contains("for a maintainer or whoever was called to settle"), "{status}");
     assert!(world.look(&pr).has_label("loop:blocked"));
-    world.person("bob").says(&pr, "/loop settle code").await;
+    let said = world.runs(Some("bob"), &["settle", &of, "both"]).await;
+    assert!(said.code == Some(64) && said.err.contains("say `test`, `code`, or `neither`"), "{said:?}");
+    let said = world.runs(Some("bob"), &["settle", &of, "code"]).await;
+    assert!(said.code == Some(0) && said.out.contains("Said: http"), "{said:?}");
+    world.settle().await;
     goes_on(&world, &pr);
     let status = world.look(&pr).status().to_owned();
     assert!(status.contains("bob settled it: the code is right."), "{status}");
@@ -231,6 +235,11 @@ pub async fn what_is_said_is_read_within_a_poll(world: World) {
     let mut same: Value = serde_json::from_str(&anybody.out).expect("JSON");
     same["read_from"] = document["read_from"].clone();
     assert_eq!((anybody.code, &same), (Some(1), &document), "{}", anybody.err);
+    // So does a token that may not read check runs, from the comment.
+    let (read_only, mut alone) = (world.runs_without_checks(&repo, "bob", &wait).await, document.clone());
+    same = serde_json::from_str(&read_only.out).expect("JSON");
+    alone["read_from"] = "status_comment".into();
+    assert_eq!((read_only.code, &same), (Some(1), &alone), "{}", read_only.err);
     let text = world.runs(None, &["feedback", &of]).await;
     assert!(text.code == Some(1) && text.out.len() <= 16 * 1024, "{}", text.out.len());
     let requests = world.requests();

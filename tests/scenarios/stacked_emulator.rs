@@ -42,6 +42,8 @@ pub struct Stacks {
     token: String,
     secret: String,
     made: Arc<Mutex<Vec<Stack>>>,
+    /// Tokens that may not read check runs: the emulator's may read everything that their people may.
+    without_checks: Arc<Mutex<Vec<String>>>,
 }
 
 impl Stacks {
@@ -52,7 +54,7 @@ impl Stacks {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
         let text = |key: &str| here[key].as_str().expect("a text").to_owned();
         let (emulator, token, secret) = (text("url"), text("token"), text("webhook_secret"));
-        let stacks = Self { address, emulator, token, secret, made: Arc::default() };
+        let stacks = Self { address, emulator, token, secret, made: Arc::default(), without_checks: Arc::default() };
         let router = Router::new().fallback(passed_on).layer(DefaultBodyLimit::disable()).with_state(stacks.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         stacks
@@ -64,6 +66,16 @@ impl Stacks {
 
     pub fn dissolve(&self, repo: &str, layer: u64) {
         self.made.lock().expect("no panic").retain(|stack| stack.repo != repo || !stack.layers.contains(&layer));
+    }
+
+    pub fn keeps_checks_from(&self, token: &str) {
+        self.without_checks.lock().expect("no panic").push(format!("Bearer {token}"));
+    }
+
+    fn refuses(&self, request: &Parts) -> bool {
+        let known = self.without_checks.lock().expect("no panic");
+        let of = request.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        request.uri.path().contains("/check-runs") && of.is_some_and(|of| known.iter().any(|token| token == of))
     }
 
     /// The stack that a pull request is a layer of, and the number of that stack.
@@ -133,6 +145,11 @@ async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
 
 /// A request of the server, as the emulator answers it, and what it lacks.
 async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -> Response {
+    if stacks.refuses(&head) {
+        let refused = json!({ "message": "Resource not accessible by personal access token", "status": "403" });
+        let answer = Response::builder().status(StatusCode::FORBIDDEN).header(header::CONTENT_TYPE, "application/json");
+        return answer.body(Body::from(refused.to_string())).expect("an answer");
+    }
     let path = head.uri.path().to_owned();
     let parts: Vec<&str> = path.split('/').collect();
     let repo = parts.get(2..4).unwrap_or_default().join("/");
