@@ -3,6 +3,7 @@
 use std::{
     cell::LazyCell,
     collections::{BTreeMap, BTreeSet},
+    ops::Deref,
     sync::LazyLock,
 };
 
@@ -21,6 +22,10 @@ use crate::{
 
 /// Characters of a mark that are kept.
 const KEPT: usize = 60;
+/// Statements of tests whose values are known, and names that builds drop: hostile changes are large.
+const MOST_TESTED: usize = 1_000;
+const MOST_NAMED: usize = 100;
+const MOST_MARKS: usize = 10_000;
 /// Files that nobody writes by hand, by a part of their path.
 const NOT_WRITTEN: [&str; 11] = [
     "node_modules/",
@@ -43,7 +48,7 @@ pub(super) fn of(patches: &[Patch<'_>]) -> Vec<Tampering> {
     for patch in patches.iter().filter(|patch| !NOT_WRITTEN.iter().any(|part| patch.file.path.contains(part))) {
         let reader = Reader::of(patch, &tested);
         let marked = patch.added.iter().filter_map(|line| Some((patch, *line, reader.mark(*line)?)));
-        found.extend(marked);
+        found.extend(marked.take(MOST_MARKS.saturating_sub(found.len())));
     }
     if found.is_empty() {
         return Vec::new();
@@ -68,11 +73,11 @@ pub(super) fn of(patches: &[Patch<'_>]) -> Vec<Tampering> {
     found.into_iter().map(told).collect()
 }
 
-/// The values of each three lines of the tests that the change shows.
+/// The values of each three lines of the tests that the change shows, of the first ones.
 fn tested_values<'p>(patches: &'p [Patch<'p>]) -> Vec<BTreeSet<&'p str>> {
     let tests = patches.iter().filter(|patch| is_test(&patch.file.path));
     let of_three = |lines: &'p [Line<'p>]| lines.iter().flat_map(|line| values(line.text)).collect();
-    tests.flat_map(|patch| patch.new.windows(3).map(of_three)).collect()
+    tests.flat_map(|patch| patch.new.windows(3).map(of_three)).take(MOST_TESTED).collect()
 }
 
 /// Files of tests that a build no longer names, though they stay.
@@ -87,7 +92,8 @@ pub(super) fn left_out<'p>(patches: &'p [Patch<'p>]) -> impl Iterator<Item = Tam
     let builds = patches.iter().filter(|patch| BUILDS.is_match(&patch.file.path));
     builds.flat_map(move |patch| {
         let named = patch.removed.iter().flat_map(move |line| tokens(line.text).map(move |name| (line.number, name)));
-        named.filter(move |(_, name)| is_named_test(name) && stays(name)).map(|(line, name)| Tampering::Line {
+        let tests = named.filter(|(_, name)| is_named_test(name)).take(MOST_NAMED);
+        tests.filter(move |(_, name)| stays(name)).map(|(line, name)| Tampering::Line {
             way: Way::Skips,
             path: patch.file.path.clone(),
             line,
@@ -96,10 +102,13 @@ pub(super) fn left_out<'p>(patches: &'p [Patch<'p>]) -> impl Iterator<Item = Tam
     })
 }
 
+/// The values that stand together in tests; worked out when somebody asks.
+type Tested<'a, 'p> = &'a dyn Deref<Target = Vec<BTreeSet<&'p str>>>;
+
 /// What a file is, which tells what a line in it can mean.
 struct Reader<'a, 'p> {
     patch: &'a Patch<'p>,
-    tested: &'a dyn std::ops::Deref<Target = Vec<BTreeSet<&'p str>>>,
+    tested: Tested<'a, 'p>,
     language: Option<SourceLanguage>,
     syntax: Option<TestSyntax>,
     is_test: bool,
@@ -108,7 +117,7 @@ struct Reader<'a, 'p> {
 }
 
 impl<'a, 'p> Reader<'a, 'p> {
-    fn of(patch: &'a Patch<'p>, tested: &'a dyn std::ops::Deref<Target = Vec<BTreeSet<&'p str>>>) -> Self {
+    fn of(patch: &'a Patch<'p>, tested: Tested<'a, 'p>) -> Self {
         let path = &patch.file.path;
         let name = path.rsplit('/').next().unwrap_or(path);
         let language = SourceLanguage::of(path);
@@ -157,16 +166,10 @@ impl<'a, 'p> Reader<'a, 'p> {
 
     /// Whether a skip depends on where the tests run: on the platform, on a variable, on what is installed.
     fn skips_elsewhere(&self, line: Line<'p>) -> bool {
-        let fuzzes = || {
-            let mut above = self.patch.above(line);
-            above.find_map(|above| self.syntax?.function(above)).is_some_and(|name| name.starts_with("Fuzz"))
-        };
-        let conditional = CONDITIONAL.is_match(line.text).then_some(line.text);
-        if conditional.is_some_and(|condition| ELSEWHERE.is_match(condition)) {
-            return true;
-        }
+        let function = || self.patch.above(line).find_map(|above| self.syntax?.function(above));
         // An input out of the domain of a fuzz target is skipped, not its test.
-        if fuzzes() {
+        let fuzzes = || self.syntax == Some(TestSyntax::Go) && function().is_some_and(|name| name.starts_with("Fuzz"));
+        if CONDITIONAL.is_match(line.text) && ELSEWHERE.is_match(line.text) || fuzzes() {
             return true;
         }
         let mut above = self.patch.above(line);

@@ -5,6 +5,9 @@ use crate::{
     source_files::Comments,
 };
 
+/// Lines that are looked at above another: a hostile change must not make each ask all.
+const FAR: usize = 60;
+
 /// A line of a patch: its number in the new file (of a removed one: where it was), and its text.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
@@ -72,9 +75,9 @@ impl<'a> Patch<'a> {
         shown.map(|(known, _)| known.text).filter(|text| !text.trim().is_empty())
     }
 
-    /// The nearest lines of the new file above this one, from below to above.
+    /// The nearest lines of the new file above this one, from below to above: no farther than a function is long.
     pub(super) fn above(&self, line: Line<'a>) -> impl Iterator<Item = &'a str> {
         let end = self.new.partition_point(|known| known.number < line.number);
-        self.new[..end].iter().rev().map(|known| known.text).filter(|text| !text.trim().is_empty())
+        self.new[..end].iter().rev().take(FAR).map(|known| known.text).filter(|text| !text.trim().is_empty())
     }
 }
