@@ -157,11 +157,18 @@ impl<'a, 'p> Reader<'a, 'p> {
             .or_else(|| self.leaves_a_test(line).then(|| (Way::EndsEarly, shown(text))))
             .or_else(|| (of_language && self.is_followed_in_vain(line)).then(|| (Way::EndsEarly, shown(text))))
             .or_else(|| self.configures.then(|| mark(Way::IgnoresFailures, &IGNORES_FAILURES)).flatten())
+            .filter(|(_, marker)| !self.packs(marker))
     }
 
     /// A test may say that a call does not compile.
     fn expects_error(&self, marker: &str) -> bool {
         self.is_test && marker.ends_with("@ts-expect-error")
+    }
+
+    /// A manifest leaves tests out of the package, not out of the runs.
+    fn packs(&self, marker: &str) -> bool {
+        let manifests = ["pyproject.toml", "setup.cfg", "Cargo.toml", "package.json", "composer.json"];
+        marker.starts_with("exclude") && manifests.iter().any(|name| self.patch.file.path.ends_with(name))
     }
 
     /// Whether a skip depends on where the tests run: on the platform, on a variable, on what is installed.
@@ -420,7 +427,7 @@ static IGNORES_FAILURES: Words = LazyLock::new(|| {
         | -D?skipTests\b | <skipTests>true | (?:maven\.)?test\.?[fF]ailure\.?[iI]gnore\W+true | ignoreFailures\s*=\s*true | allow_failure:\s*true
         | (?:--deselect|--ignore(?:-glob)?)[=\s]\S*test | -[km]\s+\\?["']?not\s | testPathIgnorePatterns | collect_ignore | norecursedirs
         | \bexclude\W.*(?:tests?|specs?)\b | --exclude-group\b | <exclude>[^<]*[tT]est | \bexclude_tags\b | --exclude\s+\S*tag | --tag\s+~
-        | <Compile\s+Remove= | --reruns\b | \bignore_outcome\s*=\s*[Tt]rue | --skiponfailure | --nostatusrc | --soft-fail\b | catchError\b | exclude-tags | excludeSpecPattern | \b(?:run|open)Mode:\s*[1-9] | \binformational:\s*true | default_retry_count | verbose_retry | \bretries["']?\s*[:=]\s*[1-9] | \bretryTimes\b | :\s*\[?["']off["'] | ["']?:\s*0\s*,?\s*$ | \bEnabled:\s*false | \bdisable\s*=
+        | <Compile\s+Remove= | --reruns\b | \bignore_outcome\s*=\s*[Tt]rue | --skiponfailure | --nostatusrc | --soft-fail\b | catchError\b | exclude-tags | excludeSpecPattern | \b(?:run|open)Mode:\s*[1-9] | \binformational:\s*true | default_retry_count | verbose_retry | \bretries["']?\s*[:=]\s*[1-9] | \bretryTimes\b | :\s*\[?["']off["'] | ["'][@\w/]+-[\w/-]+["']:\s*0\s*,?\s*$ | \bEnabled:\s*false | \bdisable\s*=
         | \b(?:extend-)?(?:per-file-)?ignores?\s*=\s*\S | ignoreErrors: | =\s*["']allow["'] | ignore_errors\s*=\s*[Tt]rue | check_untyped_defs\s*=\s*[Ff]alse"#,
     )
 });
