@@ -136,7 +136,9 @@ impl<'a, 'p> Reader<'a, 'p> {
         let text = line.text;
         let of_language = self.language.is_some();
         let skip = || {
-            let marker = self.syntax?.skip(text).filter(|_| !self.skips_elsewhere(line))?;
+            // Elsewhere the words mean something else: Laravel picks fields with `->only(`, SwiftUI has `.disabled(`.
+            let tells = |syntax: &TestSyntax| self.is_test || matches!(syntax, TestSyntax::Rust | TestSyntax::Python);
+            let marker = self.syntax.filter(tells)?.skip(text).filter(|_| !self.skips_elsewhere(line))?;
             Some((Way::Skips, marker))
         };
         let mark = |way, word: &Regex| {

@@ -70,7 +70,10 @@ fn what_does_not_weaken_tests_is_left_alone() {
         // Renamed and moved within the file, and more asserted than before.
         ("tests/a.rs", "-#[test]\n-fn adds() {\n+#[test]\n+fn adds_numbers() {"),
         ("tests/a.rs", "-    assert!(a == 1);\n+    assert_eq!(a, 1);\n+    assert_eq!(b, 2);"),
-        // Iterators skip too.
+        // Iterators skip too, and fields are picked.
+        ("app/Http/AliasController.php", "+    return $alias->only(['id', 'email']);"),
+        ("Sources/App/SettingsView.swift", "+    .disabled(isLoading)"),
+        ("app/controllers/links_controller.rb", "+      pending = Link.pending"),
         ("src/a.rs", "+    items.iter().skip(1)"),
         // An unskipped test, and one that was skipped before.
         ("a.test.ts", "-it.skip('adds', f)\n+it('adds', f)"),
