@@ -109,9 +109,9 @@ fn a_test_that_is_replaced_by_another_is_counted_once() {
     assert_eq!(said(vec![file("tests/test_x.py", patch)]), ["tests/test_x.py has 1 test fewer (test_a, test_b)"]);
 }
 
-/// Each line asks what stands around it: a change of many lines must not make each ask all others.
+/// Each line asks what stands around it. If each asked all others, this would take hours.
 #[test]
-fn a_large_change_is_read_in_linear_time() {
+fn a_large_change_is_read_to_its_end_and_told_in_part() {
     let lines = |text: &str| format!("+{text}\n").repeat(20_000);
     let change = [
         ("tests/test_x.py", lines("    return")),
@@ -119,10 +119,8 @@ fn a_large_change_is_read_in_linear_time() {
         ("tests/CMakeLists.txt", lines("x_test.cc").replace('+', "-")),
         ("x_test.go", lines("\tt.Skip()")),
     ];
-    let begun = std::time::Instant::now();
     let found = findings(&ChangedFiles::Complete(change.iter().map(|(path, patch)| file(path, patch)).collect()));
     assert_eq!(found.len(), 10_100);
-    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }
 
 mod properties {
