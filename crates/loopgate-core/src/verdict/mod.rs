@@ -13,6 +13,7 @@ pub mod rejection;
 pub mod review;
 mod standing;
 pub mod tamper;
+mod test_syntax;
 
 pub use self::{
     evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},

@@ -7,6 +7,7 @@ use regex::Regex;
 use crate::{
     observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::is_test,
+    verdict::test_syntax::TestSyntax,
 };
 
 /// Names collected at most, and bytes of a line looked at.
@@ -56,45 +57,34 @@ pub fn new_tests(files: &ChangedFiles) -> Vec<Declared<'_>> {
     tests
 }
 
-/// In a test's file everything that is declared counts; elsewhere what an attribute above calls a test (Rust).
+/// In a test's file everything that is declared counts, groups and display names too; elsewhere what an attribute above
+/// calls a test (Rust).
 fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared<'a>> {
-    static DECLARATIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-        [
-            r"^\s*(?:(?:pub|async|public|private|static|final|override)\s+)*(?:fn|def|func|fun|function|void)\s+(?:\([^)]*\)\s*)?(?<name>[\w$]+|`[^`]+`)",
-            r#"\b(?:it|test|describe|context|specify|scenario)(?:\.\w+)*\s*(?:\(\s*)?(?:'(?<name>[^']+)'|"(?<double>[^"]+)"|`(?<tick>[^`]+)`)"#,
-            r#"@DisplayName\(\s*"(?<name>[^"]+)""#,
-        ]
-        .map(|text| Regex::new(text).expect("a constant expression"))
-        .into()
-    });
+    let Some(syntax) = TestSyntax::of(&file.path) else { return Vec::new() };
     let whole_file = is_test(&file.path);
     let (mut names, mut is_marked) = (Vec::new(), false);
     for &(line, text) in lines.iter().filter(|(_, text)| text.len() <= LONGEST_LINE) {
-        let trimmed = text.trim_start();
-        if trimmed.starts_with("#[") {
-            is_marked |= trimmed.contains("test") && !trimmed.contains("cfg(");
-            continue;
+        let test = syntax.test(text);
+        is_marked |= test == Some("");
+        let named = test.filter(|name| !name.is_empty() && whole_file).map(|name| (name, true));
+        let declared = || syntax.function(text).filter(|_| whole_file || is_marked).map(|name| (name, is_marked));
+        let titled = || title(text).filter(|_| whole_file).map(|name| (name, false));
+        if let Some((name, is_test)) = named.or_else(declared).or_else(titled) {
+            names.push(Declared { file: &file.path, name, line, is_test });
         }
-        // `@Test`, `@ParameterizedTest`, `[Fact]`
-        if trimmed.starts_with("@") && trimmed.ends_with("Test") || ["[Fact]", "[Test]"].contains(&trimmed) {
-            is_marked = true;
-            continue;
-        }
-        if whole_file || is_marked {
-            let found = DECLARATIONS.iter().zip(0..).find_map(|(form, nth)| Some((form.captures(text)?, nth)));
-            names.extend(found.and_then(|(found, form)| {
-                let (call, name) = (found.get(0)?.as_str(), found.iter().skip(1).flatten().next()?.as_str());
-                let is_test = match form {
-                    0 => is_marked || !file.path.ends_with(".rs") && name.to_ascii_lowercase().starts_with("test"),
-                    1 => ["it", "test", "specify", "scenario"].iter().any(|word| call.starts_with(word)),
-                    _ => false,
-                };
-                Some(Declared { file: &file.path, name, line, is_test })
-            }));
-        }
-        is_marked &= trimmed.starts_with('@');
+        // Attributes and annotations stand in lines of their own above what they mark.
+        is_marked &= text.trim_start().starts_with(['#', '@', '[']);
     }
     names
+}
+
+/// What a group of tests, or the test below, is called in reports.
+fn title(text: &str) -> Option<&str> {
+    static TITLE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#)
+            .expect("a constant expression")
+    });
+    Some(TITLE.captures(text)?.iter().skip(1).flatten().next()?.as_str())
 }
 
 #[cfg(test)]
@@ -131,7 +121,7 @@ mod tests {
                 &["cart", "refuses 0", "a"],
             ),
             ("ATest.java", &["  @DisplayName(\"adds tax\")", "  public void addsTax() {"], &["adds tax", "addsTax"]),
-            ("ATest.kt", &["  fun `adds tax`() {"], &["`adds tax`"]),
+            ("ATest.kt", &["  fun `adds tax`() {"], &["adds tax"]),
             ("src/a.py", &["def test_data():"], &[]),
         ];
         for (path, lines, expected) in table {

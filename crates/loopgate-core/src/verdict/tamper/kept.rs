@@ -8,10 +8,11 @@ use std::{
 
 use regex::Regex;
 
-use super::{patch::Patch, removed_tests, syntax::TestSyntax};
+use super::{patch::Patch, removed_tests};
 use crate::{
     observed::FileStatus,
     source_files::{is_test, stem},
+    verdict::test_syntax::TestSyntax,
 };
 
 /// Of the values that removed lines of tests name, this share may be missing in the added ones: a message is written
@@ -72,17 +73,19 @@ impl<'a> Kept<'a> {
 /// Names of files that are removed, and of functions that are removed and turn up nowhere else, in lower case.
 fn gone(patches: &[Patch<'_>]) -> BTreeSet<String> {
     let program = || patches.iter().filter(|patch| !is_test(&patch.file.path));
-    let functions = |patch: &Patch<'_>, text: &str| TestSyntax::of(&patch.file.path)?.function(text);
+    fn function<'a>(patch: &Patch<'_>, text: &'a str) -> Option<&'a str> {
+        TestSyntax::of(&patch.file.path)?.function(text)
+    }
     // Some languages keep tests beside what they test.
     let tests: BTreeSet<String> = program().flat_map(removed_tests).collect();
-    let removed = program().flat_map(|patch| patch.removed_code().filter_map(|text| functions(patch, text)));
-    let removed = removed.filter(|name| !tests.contains(name));
-    let added: BTreeSet<String> =
-        patches.iter().flat_map(|patch| patch.added_code().filter_map(|text| functions(patch, text))).collect();
+    let removed = program().flat_map(|patch| patch.removed_code().filter_map(|text| function(patch, text)));
+    let removed = removed.filter(|name| !tests.contains(*name));
+    let added: BTreeSet<&str> =
+        patches.iter().flat_map(|patch| patch.added_code().filter_map(|text| function(patch, text))).collect();
     let files = program().filter(|patch| patch.file.status == FileStatus::Removed).map(|patch| stem(&patch.file.path));
     let functions = removed.filter(|name| !added.contains(name));
     // A name of three letters stands in any text.
-    functions.chain(files.map(str::to_owned)).filter(|name| name.len() > 3).map(|name| name.to_lowercase()).collect()
+    functions.chain(files).filter(|name| name.len() > 3).map(|name| name.to_lowercase()).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -13,11 +13,11 @@ use super::{
     Tampering, Way,
     kept::values,
     patch::{Line, Patch},
-    syntax::TestSyntax,
 };
 use crate::{
     observed::FileStatus,
     source_files::{SourceLanguage, in_test_folder, is_named_test, is_test, subject},
+    verdict::test_syntax::TestSyntax,
 };
 
 /// Characters of a mark that are kept.

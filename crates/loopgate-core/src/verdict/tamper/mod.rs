@@ -1,13 +1,12 @@
 //! Tampering: a change that makes checks pass by weakening them (decisions.md, J22).
 //!
 //! Read from a diff alone: tests removed, skipped, left early or with fewer and looser assertions, findings silenced,
-//! programs that know that they are tested, snapshots rewritten wholesale, thresholds lowered. What is moved or renamed is not removed. Words of a language count in its own files only:
-//! `.skip(` skips a test in JavaScript and elements in Rust.
+//! programs that know that they are tested, snapshots rewritten wholesale, thresholds lowered. What is moved or renamed is
+//! not removed. Words of a language count in its own files only: `.skip(` skips a test in JavaScript and elements in Rust.
 
 mod kept;
 mod marks;
 mod patch;
-mod syntax;
 
 use std::{
     cell::LazyCell,
@@ -21,11 +20,11 @@ use regex::{Captures, Regex};
 use self::{
     kept::Kept,
     patch::{Line, Patch},
-    syntax::{TestSyntax, is_loose},
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::{is_named_test, is_test},
+    verdict::test_syntax::{TestSyntax, is_loose},
 };
 
 /// One way in which a change weakens what checks it.
@@ -233,15 +232,15 @@ fn tests_in<'a>(path: &str, lines: impl Iterator<Item = &'a str>) -> Vec<String>
             // An attribute stands above the name it belongs to.
             Some(name) if name.is_empty() => {
                 let below = lines.next_if(|next| language.function(next).is_some());
-                tests.push(below.and_then(|below| language.function(below)).unwrap_or_default());
+                tests.push(below.and_then(|below| language.function(below)).unwrap_or_default().to_owned());
             }
-            Some(name) => tests.push(name),
+            Some(name) => tests.push(name.to_owned()),
             None => without_attribute.extend(language.function(line)),
         }
     }
     // A diff takes the first test's name and the second one's attribute as readily as a whole test.
     for nameless in tests.iter_mut().filter(|name| name.is_empty()) {
-        *nameless = without_attribute.pop_front().unwrap_or_default();
+        *nameless = without_attribute.pop_front().unwrap_or_default().to_owned();
     }
     tests
 }

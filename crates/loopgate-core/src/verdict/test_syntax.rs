@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::source_files::SourceLanguage;
 
@@ -31,9 +31,9 @@ pub(super) enum TestSyntax {
 
 /// What is looked for in one line of a language.
 struct Words {
-    /// A test begins; group 1 is its name, where it stands in the same line.
+    /// A test begins; the first group that matched is its name, where it stands in the same line.
     test: Regex,
-    /// A function begins; group 1 is its name.
+    /// A function begins; the first group that matched is its name.
     function: Regex,
     /// Group 1 keeps tests from running.
     skip: Regex,
@@ -67,15 +67,12 @@ impl TestSyntax {
     }
 
     /// The name of the test that begins in this line; empty when it stands further down.
-    pub(super) fn test(self, line: &str) -> Option<String> {
-        let found = self.words().test.captures(line)?;
-        let name = found.iter().skip(1).flatten().next();
-        Some(name.map(|name| name.as_str().to_owned()).unwrap_or_default())
+    pub(super) fn test(self, line: &str) -> Option<&str> {
+        self.words().test.captures(line).map(|found| first_group(&found).unwrap_or_default())
     }
 
-    pub(super) fn function(self, line: &str) -> Option<String> {
-        let found = self.words().function.captures(line)?;
-        Some(found.get(1)?.as_str().to_owned())
+    pub(super) fn function(self, line: &str) -> Option<&str> {
+        self.words().function.captures(line).and_then(|found| first_group(&found))
     }
 
     /// What in this line keeps tests from running.
@@ -101,6 +98,10 @@ impl TestSyntax {
     }
 }
 
+fn first_group<'a>(found: &Captures<'a>) -> Option<&'a str> {
+    found.iter().skip(1).flatten().next().map(|group| group.as_str())
+}
+
 /// In the order of [`TestSyntax`]: test, function, skip, assertion.
 const ROWS: [[&str; 4]; 17] = [
     // Rust
@@ -119,22 +120,22 @@ const ROWS: [[&str; 4]; 17] = [
     ],
     // JavaScript and TypeScript
     [
-        r#"\b(?:it|test)(?:\.\w+)*\s*\(\s*['"`]([^'"`]*)"#,
+        r#"\b(?:it|test|specify)(?:\.\w+)*\s*\(\s*(?:'([^']*)|"([^"]*)|`([^`]*))"#,
         r"\bfunction\s+(\w+)",
         r"(\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|failing|skipIf|fixme)\b|\b(?:xit|xtest|xdescribe|xcontext|fit|fdescribe)\s*\(|\bthis\.skip\(\)|\{\s*(?:todo|skip)\s*(?::\s*(?:true|['\x22])|\}))",
         r"\bexpect\s*\(|\bassert\b",
     ],
     // Go
     [
-        r"^func\s+((?:Test|Fuzz|Example)\w*)\s*\(",
-        r"^func\s+(\w+)",
+        r"^func\s+(?:\([^)]*\)\s*)?((?:Test|Fuzz|Example)\w*)\s*\(",
+        r"^func\s+(?:\([^)]*\)\s*)?(\w+)",
         r"(\b[tb]\.(?:Skip|SkipNow|Skipf)\()",
         r"\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(",
     ],
     // Java, Kotlin, Scala
     [
         r#"^\s*@(?:Test|ParameterizedTest|RepeatedTest)\b|^\s*def\s+"([^"]*)"|^\s*(?:test|it|they)\s*\(\s*"([^"]*)|^\s*"([^"]*)"\s+(?:in|should|must|when)\b|\bit\s+should\s+"([^"]*)"#,
-        r"\b(?:void|fun)\s+`?(\w+)",
+        r"\b(?:void|fun)\s+(?:`([^`]+)|(\w+))",
         r"(@(?:Disabled|Ignore|PendingFeature)\w*|\b(?:assume|cancel|pending)\s*\(|\bignore\s*\(\s*\x22)",
         r"\bassert\w*\s*[({<]|\bverify\s*\(|\bshould\w*\b",
     ],
@@ -147,7 +148,7 @@ const ROWS: [[&str; 4]; 17] = [
     ],
     // Ruby
     [
-        r#"^\s*(?:it|specify|test)\s+['"]([^'"]*)|^\s*def\s+(?:test_\w+)"#,
+        r#"^\s*(?:it|specify|test|scenario)\s*\(?\s*(?:'([^']*)|"([^"]*))|^\s*def\s+(test_\w+)"#,
         r"\bdef\s+(\w+)",
         r#"(^\s*(?:xit|xdescribe|xcontext|skip|pending|fit|fdescribe)\b)"#,
         r"\bexpect\b|\bassert\w*\b|\bshould\b|\b(?:must|wont)_\w+",
@@ -251,7 +252,7 @@ fn is_of_itself(line: &str) -> bool {
         Regex::new(r"(?:assert(?:_eq!|Equals?|_equal|Same)?|AreEqual|Equal|EXPECT_EQ|ASSERT_EQ)\s*\(?\s*([\w.()]+)\s*(?:,|==)\s*([\w.()]+?)\s*\)?;?\s*$|expect\(\s*([\w.]+)\s*\)\.to(?:Be|Equal|StrictEqual)\(\s*([\w.]+)\s*\)")
             .expect("a constant expression")
     });
-    let same = |found: regex::Captures<'_>| {
+    let same = |found: Captures<'_>| {
         let side = |at: [usize; 2]| Some((found.get(at[0])?.as_str(), found.get(at[1])?.as_str()));
         side([1, 2]).or_else(|| side([3, 4])).is_some_and(|(one, other)| one == other)
     };
