@@ -4,8 +4,8 @@
 //! saving, between the blob, tree, commit and ref of a save, between saving and showing, and between two effects. In
 //! front of the N-th request everything is as after the one before it, so killing there covers both sides of each.
 //!
-//! `LOOPGATE_KILLS=all` kills at every request; `LOOPGATE_KILL=N` at one. Otherwise a few are picked, the others next
-//! time somebody looks.
+//! `LOOPGATE_KILLS=all` kills at every request, at every third where the state is in the comment, which differs in how
+//! a save is made alone; `LOOPGATE_KILL=N` kills at one. Otherwise a few are picked.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -42,6 +42,13 @@ impl Place {
         match self {
             Self::Ref => "",
             Self::Comment => "state: { backend: comment }\n",
+        }
+    }
+
+    const fn step(self) -> usize {
+        match self {
+            Self::Ref => 1,
+            Self::Comment => 3,
         }
     }
 
@@ -196,7 +203,7 @@ async fn killed_anywhere(place: Place) {
     let requests = u32::try_from(requests).unwrap();
     let chosen: Vec<u32> = match (number("LOOPGATE_KILL"), std::env::var("LOOPGATE_KILLS").as_deref()) {
         (Some(one), _) => vec![one],
-        (None, Ok("all")) => (1..=requests).collect(),
+        (None, Ok("all")) => (1..=requests).step_by(place.step()).collect(),
         (None, _) => (1..=3).map(|part| part * requests / 4).collect(),
     };
     let undisturbed = &undisturbed;
