@@ -47,7 +47,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { workers: 32, per_installation: 4, lane: 256 }
+        Self { workers: 32, per_installation: 12, lane: 256 }
     }
 }
 
