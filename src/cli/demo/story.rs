@@ -114,7 +114,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.reads_status("What is new in the status comment:")?;
 
     stage.narrator.act("A fix that breaks another test: a human is called");
-    stage.push(&lifetime("60 * 60", "nobody", "1"), "fix: an hour has 3600 seconds").await?;
+    stage.push(&lifetime("60 * 60", "None", "1"), "fix: an hour has 3600 seconds").await?;
     stage.ci(&tests(&[(RENEWAL, LOST_USER)])).await?;
     stage.expect("the label loop:blocked", |pull| pull.has_label("loop:blocked"))?;
     stage.expect("one escalation", |pull| escalations(pull) == 1)?;
@@ -125,7 +125,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.expect("the block is lifted", |pull| !pull.has_label("loop:blocked"))?;
 
     stage.narrator.act("The agent cheats: the failing test is gone");
-    let cheated = lifetime("60 * 60", "nobody", "1").replace(RENEWAL_TEST, "");
+    let cheated = lifetime("60 * 60", "None", "1").replace(RENEWAL_TEST, "");
     stage.push(&cheated, "fix: all tests pass").await?;
     stage.ci(&tests(&[]).into_iter().filter(|test| test.name != RENEWAL).collect::<Vec<_>>()).await?;
     stage.expect("the cheat is caught", |pull| pull.has_label("loop:blocked"))?;
@@ -289,7 +289,7 @@ const RENEWAL_TEST: &str = "
 ";
 
 /// The one source file of the widgets: an hour, whom a renewal keeps, what a test takes for left.
-fn lifetime(seconds: &str, user: &str, left: &str) -> String {
+fn lifetime(seconds: &str, kept: &str, left: &str) -> String {
     format!(
         "//! How long a widget lasts.
 
@@ -297,8 +297,8 @@ pub fn lifetime() -> u64 {{
     {seconds}
 }}
 
-pub fn renew({user}: Option<&str>) -> Option<&str> {{
-    {user}
+pub fn renew(user: Option<&str>) -> Option<&str> {{
+    {kept}
 }}
 
 #[cfg(test)]

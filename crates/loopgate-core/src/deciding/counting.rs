@@ -17,9 +17,13 @@ use crate::{
     stage::Stage,
     state::{
         AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, Dispute, FailureLog, FailureRecord, LastVerification,
-        LoopState,
+        LoopState, VerificationResult,
     },
-    verdict::{FailureView, feedback, gather::HeadEvidence},
+    verdict::{
+        FailureView, feedback,
+        gather::HeadEvidence,
+        tamper::{self, Tampering},
+    },
 };
 
 /// Failures of one attempt that the state remembers at most.
@@ -50,12 +54,18 @@ pub(super) struct Counting {
 /// Counts the head, judges the run of attempts, and remembers what failed.
 ///
 /// `reached` is how far the evidence carries the head.
-pub(super) fn count(given: &Given<'_>, next: &mut LoopState, verification: &Verification, reached: Stage) -> Counting {
+pub(super) fn count(
+    given: &Given<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    tampering: &[Tampering],
+    reached: Stage,
+) -> Counting {
     let head = next.head_sha;
     if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
         last.flaky.clone_from(&verification.flaky);
     }
-    let counted = given.is_open().then(|| attempt_of_head(given, next, verification)).flatten();
+    let counted = given.is_open().then(|| attempt_of_head(given, next, verification, tampering)).flatten();
     let judgement = retry::judge(&next.attempts, &next.resumes, &given.policy.retry);
     let Verification { evidence, blames, .. } = verification;
     let mut failures = feedback::failures(evidence, blames, &judgement.regressed, given.policy);
@@ -70,12 +80,21 @@ pub(super) fn count(given: &Given<'_>, next: &mut LoopState, verification: &Veri
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
 /// before.
-fn attempt_of_head(given: &Given<'_>, next: &mut LoopState, verification: &Verification) -> Option<Counted> {
+fn attempt_of_head(
+    given: &Given<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    tampering: &[Tampering],
+) -> Option<Counted> {
     let Verification { evidence, evaluation, blames, flaky, rejections, .. } = verification;
     let result = attempt::result(evidence, evaluation, blames)?;
     let mut digest =
         attempt::digest(given.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), given.now);
     digest.flaky.clone_from(flaky);
+    if digest.result == VerificationResult::Pass && tamper::not_accepted(tampering, &next.accepted_tampering).is_some()
+    {
+        digest.summary = "checks pass, but tests or thresholds were weakened".to_owned();
+    }
     digest.disputed = digest.rejections.is_empty() && is_disputed(given, next, verification, &digest);
     digest.tests = digest.tests.filter(|tests| tests.len() <= given.policy.state.most_tests());
     let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);

@@ -55,7 +55,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         review: &verification.review,
         lifecycle: &snapshot.pull_request.lifecycle,
     });
-    let counting = &count(given, &mut next, verification, walks.evidence.reached);
+    let counting = &count(given, &mut next, verification, tampering, walks.evidence.reached);
     let gates = gate_transitions::follow_up(assessment, snapshot, &next, &policy.gates, walks.evidence.reached, now);
     if given.is_open() {
         next.gates.extend(gates.states.iter().cloned());

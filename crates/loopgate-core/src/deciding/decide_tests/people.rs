@@ -105,6 +105,8 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let first =
         Tampering::TestsRemoved { path: "tests/round.rs".to_owned(), tests: vec!["rounds".to_owned()], fewer: 1 };
     assert_eq!(cause(decision), Cause::Tampering { first, more: 1 });
+    let weakened = "checks pass, but tests or thresholds were weakened";
+    assert_eq!(decision.next.attempts[0].summary, weakened);
 
     // A passing push does not lift it, nor a word without responsibility, nor the author's.
     assert_eq!(story.push(2, &[], &["parses"]).action, NextAction::WaitForHuman { cause: Trigger::Tampering });
@@ -114,6 +116,7 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let accepted = story.comment("bob", "/loop resume --accept tampering");
     assert_eq!(accepted.action, NextAction::WaitForMerge);
     assert_eq!(accepted.view.tampering.len(), 2, "it is still shown");
+    assert_eq!(accepted.next.attempts[1].summary, "all required checks pass");
     assert_eq!(story.push(3, &[], &["parses"]).action, NextAction::WaitForMerge, "accepted is accepted");
 
     // Something else that is weakened was not accepted.
