@@ -65,6 +65,10 @@ pub fn projects(root: &Path) -> Vec<Project> {
             if !ecosystem.signs().iter().any(|sign| root.join(&directory).join(sign).is_file()) {
                 continue;
             }
+            // Beside other tools a Makefile only calls them.
+            if ecosystem == Ecosystem::Make && !(directory.is_empty() && found.is_empty()) {
+                continue;
+            }
             let owner = found
                 .iter_mut()
                 .rev()
@@ -100,7 +104,9 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
         // Its tests are collected from the top down.
         Ecosystem::Python => true,
         // Each module is its own: `./...` ends where another begins.
-        Ecosystem::Go => false,
+        Ecosystem::Go | Ecosystem::Ruby | Ecosystem::Php => false,
+        // What its own lists do not take in is built by nobody.
+        Ecosystem::CMake | Ecosystem::Make => true,
         Ecosystem::Node => {
             // A package is told by its own scripts, unless those of the workspace take it in.
             let members = node_members(&top);
