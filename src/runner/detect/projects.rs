@@ -16,10 +16,9 @@ const DIRECTORIES: usize = 5_000;
 const PROJECTS: usize = 40;
 
 /// Directories that hold no project of this repository's own people: dependencies, what was built, what tests read,
-/// and what is shown to readers. Hidden ones are passed over too.
-const NOT_LOOKED_INTO: [&str; 24] = [
-    "__fixtures__",
-    "__pycache__",
+/// and what is shown to readers. Hidden ones are passed over too, and those that begin with `_`, as Go does
+/// (<https://pkg.go.dev/cmd/go#hdr-Package_lists_and_patterns>).
+const NOT_LOOKED_INTO: [&str; 22] = [
     "bower_components",
     "build",
     "dist",
@@ -173,7 +172,8 @@ fn inside(root: &Path, directory: &str) -> Vec<String> {
         let name = entry.file_name().into_string().ok()?;
         // A configuration could not name what has a drive's colon or a backslash in it.
         let named = !name.contains([':', '\\']) && !name.contains(char::is_control);
-        let looked_into = named && !name.starts_with('.') && NOT_LOOKED_INTO.binary_search(&name.as_str()).is_err();
+        let looked_into =
+            named && !name.starts_with(['.', '_']) && NOT_LOOKED_INTO.binary_search(&name.as_str()).is_err();
         (is_directory && looked_into).then_some(name)
     });
     names

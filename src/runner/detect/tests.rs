@@ -21,6 +21,7 @@ fn written(files: &[(&str, &str)]) -> String {
 fn nothing_is_detected_in_nothing() {
     assert_eq!(written(&[]), "");
     assert_eq!(written(&[("README.md", "")]), "");
+    assert_eq!(written(&[("_examples/rest/go.mod", ""), ("node_modules/x/package.json", "{}")]), "");
 }
 
 #[test]
