@@ -284,7 +284,7 @@ def a_hostile_pull_request(project: Project) -> None:
 RECONCILER = """\
 #!/bin/sh
 set -eu
-[ "$1" = reconcile ] || { echo 'loopgate 0.1.0 (a stand-in)'; exit 0; }
+[ "$1" = reconcile ] || { echo 'loopgate 1.0.0 (a stand-in)'; exit 0; }
 [ -n "$GITHUB_TOKEN" ] && [ -n "$GITHUB_WORKFLOW_REF" ]
 if grep -q changed "$(dirname "$0")/what-happened"; then
   mkdir -p "$LOOPGATE_STATE_FOLDER"

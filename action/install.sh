@@ -33,7 +33,7 @@ version=${version#v}
 if [ -z "$version" ]; then
     version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$GITHUB_ACTION_PATH/../Cargo.toml" | head -n 1)
 fi
-[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || die "the input version is not a release such as 0.1.0"
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || die "the input version is not a release such as 1.0.0"
 [[ ${LOOPGATE_REPOSITORY:-} =~ ^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$ ]] ||
     die "an action of the checked-out repository has no release to download: give the input binary"
 

@@ -42,3 +42,9 @@ pub mod refs;
 pub mod render;
 pub mod runner;
 pub mod server;
+
+/// Where Loopgate is published, as OWNER/REPO: `repository` of `Cargo.toml`, the one place that says so.
+pub fn published() -> &'static str {
+    let address = env!("CARGO_PKG_REPOSITORY");
+    address.strip_prefix("https://github.com/").unwrap_or(address)
+}

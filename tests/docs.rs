@@ -230,3 +230,67 @@ fn comments_cite_documents_of_the_repository() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// The value of the first line `key = "…"` of a manifest.
+fn value_of(manifest: &str, key: &str) -> String {
+    let begin = format!("{key} = \"");
+    let line = manifest.lines().find_map(|line| line.strip_prefix(begin.as_str())).expect("a line with the key");
+    line.trim_end_matches('"').to_owned()
+}
+
+/// What a text names of the published Loopgate otherwise than Cargo.toml does: place, or tag of the major version.
+fn published_otherwise(text: &str, place: &str, tag: &str) -> Vec<String> {
+    let word = |c: char| c.is_ascii_alphanumeric() || "._-/@".contains(c);
+    let mut wrong = Vec::new();
+    for (at, _) in text.match_indices("/loopgate") {
+        let begin = text[..at].rfind(|c| !word(c)).map_or(0, |before| before + 1);
+        let named = text[begin..].split(|c| !word(c)).next().unwrap_or_default();
+        let hosts = ["/", "raw.githubusercontent.com/", "github.com/"];
+        let named = hosts.iter().fold(named, |named, host| named.trim_start_matches(host));
+        let Some((owner, rest)) = named.split_once("/loopgate") else { continue };
+        let is_publication = rest.starts_with("/action@") || rest.starts_with("/v") || rest.starts_with("/releases");
+        let after = text[begin..].lines().next().unwrap_or_default();
+        let right = rest != "/action@COMMIT" || after.ends_with(&format!(" # {tag}"));
+        let tagged = !rest.starts_with("/action@v") || rest == format!("/action@{tag}");
+        let versioned = !rest.starts_with("/v") || rest.starts_with(&format!("/{tag}/"));
+        if is_publication && !(format!("{owner}/loopgate") == place && right && tagged && versioned) {
+            wrong.push(after.to_owned());
+        }
+    }
+    wrong
+}
+
+#[test]
+fn what_is_published_is_named_as_the_manifest_does() {
+    let manifest = text_of("Cargo.toml");
+    let (address, version) = (value_of(&manifest, "repository"), value_of(&manifest, "version"));
+    let place = address.strip_prefix("https://github.com/").expect("a repository on GitHub");
+    let tag = format!("v{}", version.split('.').next().expect("a major version"));
+    let others = ["config/loopgate.example.yml", "Dockerfile", ".github/workflows/release.yml"];
+    for document in DOCUMENTS.into_iter().chain(others) {
+        assert_eq!(published_otherwise(&text_of(document), place, &tag), Vec::<String>::new(), "{document}");
+    }
+    assert_eq!(text_of("action/README.md").matches(&format!("`@{tag}` works too")).count(), 1);
+    for wrong in [
+        "uses: x/loopgate/action@COMMIT # v1",
+        "uses: a/loopgate/action@v2",
+        "=https://h.com/a/loopgate/v0/x",
+        "a/loopgate/action@COMMIT",
+    ] {
+        assert_eq!(published_otherwise(wrong, "a/loopgate", "v1").len(), 1, "{wrong}");
+    }
+}
+
+#[test]
+fn one_compiler_builds_everything() {
+    let wanted = value_of(&text_of("Cargo.toml"), "rust-version");
+    assert!(text_of("Dockerfile").contains(&format!("FROM rust:{wanted}-")));
+    assert!(text_of("README.md").contains(&format!("You need Rust {wanted},")));
+    for workflow in [".github/workflows/ci.yml", ".github/workflows/release.yml"] {
+        let text = text_of(workflow);
+        let named =
+            text.lines().flat_map(|line| ["toolchain install ", "rustup default "].map(|word| line.split_once(word)));
+        let named: Vec<&str> = named.flatten().map(|(_, rest)| rest.split(' ').next().unwrap_or_default()).collect();
+        assert!(!named.is_empty() && named.iter().all(|one| *one == format!("{wanted}.0")), "{workflow}: {named:?}");
+    }
+}

@@ -44,7 +44,7 @@ use clap_complete::Shell;
 
 use output::{ColourChoice, Format, Loudness};
 
-/// `0.1.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
+/// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("LOOPGATE_BUILT_FROM"), ", ", env!("LOOPGATE_TARGET"), ")");
 

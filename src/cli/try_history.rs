@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{
     config,
-    github::{Error, ListedPast, Observer},
+    github::{Error, ErrorKind, ListedPast, Observer},
     render::{self, Trial, Tried},
 };
 use loopgate_core::{RepoName, observed::ExternalCheck, policy::Policy};
 
 /// Changes with what is kept, so that nothing of another version is read.
-const FORM: &str = "1";
+const FORM: &str = "2";
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\
@@ -71,8 +71,9 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(error) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(
-            "only {read} of {} pull requests were read: {error}; run it again to go on from there",
-            arguments.last
+            "only {read} of {} pull requests were read: {}. Run it again to go on from there",
+            arguments.last,
+            with_remedy(&error)
         )));
     }
     Ok(exit::OK)
@@ -88,8 +89,8 @@ async fn read(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed =
-        observer.last_ended(&client, repository, arguments.last.into()).await.map_err(CliError::unavailable)?;
+    let listed = observer.last_ended(&client, repository, arguments.last.into()).await;
+    let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     let bar = ProgressBar::new(listed.len() as u64).with_style(
         ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -117,6 +118,26 @@ async fn read(
     }
     bar.finish_and_clear();
     Ok((tried, None))
+}
+
+/// An error of GitHub's, and what to do about it.
+fn with_remedy(error: &Error) -> String {
+    let remedy = match (error, error.kind()) {
+        (Error::Unauthorized { .. }, _) => {
+            "GITHUB_TOKEN is wrong or has expired: set another, or none for a public repository"
+        }
+        (_, ErrorKind::Wait { .. } | ErrorKind::Paced { .. }) => {
+            "without a token 60 requests an hour are allowed, with one 5,000: set GITHUB_TOKEN, or run `gh auth login`"
+        }
+        (_, ErrorKind::Outage { .. }) => {
+            "see whether this machine reaches GitHub (a proxy, LOOPGATE_GITHUB_API_URL), and githubstatus.com"
+        }
+        (_, ErrorKind::Refusal | ErrorKind::Fault) => {
+            "see whether the name is right; what is private needs a token that may read it, in GITHUB_TOKEN or by \
+             `gh auth login`"
+        }
+    };
+    format!("{error}; {remedy}")
 }
 
 /// What earlier runs made of pull requests, in a folder of the user's cache; nowhere without one.

@@ -1,9 +1,10 @@
 //! What Loopgate would have done on pull requests that ended without it: for a terminal, and as a page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use loopgate_core::{
     PrNumber,
+    gate::{GateReport, MatchReason},
     observed::Lifecycle,
     replay::{Judged, PastPullRequest, Waited},
     state::{AttemptDigest, AuthorKind, VerificationResult},
@@ -38,6 +39,8 @@ pub struct Tried {
     /// Heads in a row that failed with the same error, beyond the first.
     pub same_error: usize,
     pub gates: Vec<TriedGate>,
+    /// Gates of every pull request, whatever it changes: nothing is to be said of them one by one.
+    pub gates_of_all: Vec<String>,
     pub calls: Vec<TriedCall>,
     pub waited: Waited,
     /// What history does not show.
@@ -96,16 +99,25 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
             .collect(),
         same_error: attempts.iter().zip(attempts.iter().skip(1)).filter(same).count(),
         gates: judged.last().map(gates).unwrap_or_default(),
+        gates_of_all: judged.last().map(gates_of_all).unwrap_or_default(),
         calls: calls(judged),
         waited: past.waited(),
         unknown: past.last.problems.iter().map(|it| line(&format!("{}: {}", it.what, it.reason))).collect(),
     }
 }
 
+fn is_of_all(report: &&GateReport) -> bool {
+    report.matches.iter().any(|found| found.reason == MatchReason::Always)
+}
+
+fn gates_of_all(last: &Judged) -> Vec<String> {
+    last.decision.view.gates.iter().filter(is_of_all).map(|report| report.name.to_string()).collect()
+}
+
 fn gates(last: &Judged) -> Vec<TriedGate> {
     let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
     let links = Links::of(&last.snapshot);
-    let applies = last.decision.view.gates.iter().filter(|gate| !gate.matches.is_empty());
+    let applies = last.decision.view.gates.iter().filter(|gate| !gate.matches.is_empty() && !is_of_all(gate));
     let told = applies.map(|report| {
         let card = GateCard::new(report, &subject, &links);
         let few = |all: Vec<String>| all.into_iter().take(MOST_REASONS).collect();
@@ -139,6 +151,7 @@ pub struct Trial {
     pub repository: String,
     pub pull_requests: Vec<Tried>,
     pub gates: BTreeMap<String, usize>,
+    pub gates_of_all: BTreeSet<String>,
     pub would_have_waited: usize,
     pub called: usize,
     pub repeated: usize,
@@ -161,6 +174,7 @@ impl Trial {
             schema: "loopgate.try/v1",
             repository,
             gates,
+            gates_of_all: pull_requests.iter().flat_map(|one| one.gates_of_all.iter().cloned()).collect(),
             waited,
             would_have_waited: count(|one| one.merged && one.gates.iter().any(|gate| gate.closed)),
             called: count(|one| !one.calls.is_empty()),
@@ -178,6 +192,10 @@ impl Trial {
             [] => "No gate would have opened.".to_owned(),
             opened => format!("Gates that would have opened: {}.", opened.join(", ")),
         }];
+        if !self.gates_of_all.is_empty() {
+            let names: Vec<String> = self.gates_of_all.iter().cloned().collect();
+            said.push(format!("Every pull request needs {} too; that is not told of each.", words::and(&names)));
+        }
         if self.would_have_waited > 0 {
             said.push(format!(
                 "{} of {all} were merged without an approval that a gate asks for.",

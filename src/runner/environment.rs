@@ -51,6 +51,9 @@ async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<St
         }
         Ecosystem::Go => "go version",
         Ecosystem::Maven | Ecosystem::Gradle => "java -version",
+        Ecosystem::Ruby => "ruby --version",
+        Ecosystem::Php => "php --version",
+        Ecosystem::CMake | Ecosystem::Make => "cc -dumpfullversion",
     };
     let line = CommandLine::new(shell, directory.as_ref(), PATIENCE);
     let (_nobody, interrupt) = Interrupter::new();
@@ -72,6 +75,9 @@ fn said(ecosystem: Ecosystem, output: &str) -> Option<String> {
         Ecosystem::Python => "Python",
         Ecosystem::Go => "go",
         Ecosystem::Maven | Ecosystem::Gradle => "java",
+        Ecosystem::Ruby => "ruby",
+        Ecosystem::Php => "php",
+        Ecosystem::CMake | Ecosystem::Make => "cc",
     };
     Some(format!("{name} {number}"))
 }

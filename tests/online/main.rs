@@ -11,6 +11,7 @@ mod json_schema;
 #[cfg(unix)]
 mod mcp;
 mod metrics;
+mod real_history;
 mod setup;
 mod try_history;
 

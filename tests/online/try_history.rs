@@ -58,10 +58,7 @@ async fn history_tells_what_would_have_been_done() {
     let all: Vec<_> = told["pull_requests"].as_array().unwrap().iter().map(facts).collect();
     assert_eq!(
         json!(all),
-        json!([
-            [2, true, ["architecture", "deploy"], [], 0],
-            [1, true, ["deploy", "security"], [false, false, true], 1]
-        ])
+        json!([[2, true, ["architecture"], [], 0], [1, true, ["security"], [false, false, true], 1]])
     );
     let page = std::fs::read_to_string(page).unwrap();
     for said in ["feat: sign in", "The gate <strong>security</strong> would have opened", "The same error came back"] {
@@ -99,6 +96,16 @@ async fn what_could_not_be_read_is_told_and_gone_on_from() {
     let said = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
     assert_eq!(said.code, Some(69), "{}{}", said.out, said.err);
     assert!(said.err.contains("only 1 of") && said.out.contains("#2"), "{}{}", said.out, said.err);
+    assert!(said.err.contains("githubstatus.com. Run it again"), "{}", said.err);
     github.heal();
     assert_eq!(run(&github, &As::App, here.path(), &["try", "acme/widgets"]).code, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_not_shown_is_told_with_what_to_do() {
+    let (github, _) = world().await;
+    let here = tempfile::tempdir().unwrap();
+    let said = run(&github, &As::Nobody, here.path(), &["try", "acme/wigdets"]);
+    assert_eq!(said.code, Some(69), "{}{}", said.out, said.err);
+    assert!(said.err.contains("see whether the name is right"), "{}", said.err);
 }

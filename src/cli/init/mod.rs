@@ -18,6 +18,9 @@ use crate::{
 };
 use loopgate_core::RepoName;
 
+/// The Action as it is published: the tag of the major version moves with its releases.
+const PUBLISHED: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/action@v", env!("CARGO_PKG_VERSION_MAJOR"));
+
 /// Where the files go, relative to the top of the repository.
 const CONFIGURATION: &str = ".github/loopgate.yml";
 const VERIFY: &str = ".github/workflows/loopgate-verify.yml";
@@ -55,7 +58,7 @@ pub struct Arguments {
     #[arg(long = "loop")]
     fixes: bool,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
-    #[arg(long, default_value = "OWNER/loopgate/action@v1", value_name = "ACTION")]
+    #[arg(long, default_value = PUBLISHED, value_name = "ACTION")]
     action: ActionReference,
     /// Show what would be written, and write nothing
     #[arg(long)]
@@ -65,7 +68,7 @@ pub struct Arguments {
     force: bool,
 }
 
-/// `OWNER/REPO/path@REF`, as a step names it.
+/// `OWNER/REPO/path@REF`, as a step names it; read from an address on GitHub too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ActionReference(String);
 
@@ -76,6 +79,7 @@ impl FromStr for ActionReference {
             !part.is_empty()
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c) || more.contains(&c))
         };
+        let text = text.strip_prefix("https://github.com/").unwrap_or(text);
         match text.split_once('@') {
             Some((path, reference))
                 if path.split('/').count() >= 2

@@ -36,11 +36,13 @@ fn the_files_for_a_monorepo() {
 
 #[test]
 fn every_project_gives_files_that_are_valid() {
-    let projects: [&[(&str, &str)]; 7] = [
+    let projects: [&[(&str, &str)]; 9] = [
         &[],
         &[("pom.xml", "")],
         &[("build.gradle", "")],
         &[("go.mod", "")],
+        &[("Gemfile", ""), (".rspec", ""), (".ruby-version", "3.4.1")],
+        &[("composer.json", r#"{ "require-dev": { "phpunit/phpunit": "^9" } }"#), ("CMakeLists.txt", "")],
         &[("manage.py", ""), ("requirements.txt", "pytest")],
         &[("a'b #c/package.json", r#"{ "scripts": { "test": "jest", "build": "tsc" } }"#)],
         &MONOREPO,
@@ -178,6 +180,20 @@ fn what_tests_need_is_installed_as_the_project_says() {
     );
     let extras = "[project]\nname = \"a\"\n[project.optional-dependencies]\ntests = [\"pytest\"]\n";
     assert_eq!(installs(extras), "python -m pip install pytest -e '.[tests]'");
+}
+
+#[test]
+fn a_tool_that_a_check_calls_is_installed_though_nothing_names_it() {
+    let installs = |files: &[(&str, &str)]| {
+        let text = made(files, &[]).pop().unwrap().1;
+        text.lines().find_map(|line| line.trim().strip_prefix("- run: ").map(str::to_owned)).unwrap_or_default()
+    };
+    let manifest = ("pyproject.toml", "[project]\nname = \"a\"\n");
+    let test = ("tests/test_a.py", "def test_a(): pass\n");
+    assert_eq!(installs(&[manifest, test, (".flake8", "")]), "python -m pip install pytest flake8 -e .");
+    let uv = "pipx install uv && uv sync --all-groups";
+    assert_eq!(installs(&[manifest, test, ("uv.lock", "")]), format!("{uv} && uv pip install pytest"));
+    assert_eq!(installs(&[manifest, test, ("uv.lock", "name = \"pytest\"\n")]), uv);
 }
 
 /// What `init` would leave in this folder, and what it left.

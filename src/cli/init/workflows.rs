@@ -5,10 +5,12 @@
 use std::{collections::BTreeSet, path::Path};
 
 use crate::runner::{Detected, Ecosystem, Project};
+use loopgate_core::policy::{CheckSource, CommandCheck};
 
 const SETUP_NODE: &str = "actions/setup-node@49933ea5288caeca8642d1e84afbd3f7d6820020 # v4.4.0";
 const SETUP_PYTHON: &str = "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0";
 const SETUP_GO: &str = "actions/setup-go@d35c59abb061a4a6fb18e82ac0862c26744d6ab5 # v5.5.0";
+const SETUP_RUBY: &str = "ruby/setup-ruby@0dafeac902942906541bc140009cdbf32665b601 # v1.315.0";
 const SETUP_JAVA: &str = "actions/setup-java@c5195efecf7bdfc987ee8bae7a71cb8b11521c00 # v4.7.1";
 
 /// The workflow that runs the checks.
@@ -29,7 +31,8 @@ fn documented(path: &str, action: &str) -> String {
     let begin = format!("```yaml\n# {path}\n");
     let rest = include_str!("../../../action/README.md").split_once(&begin);
     let text = rest.and_then(|(_, rest)| rest.split_once("```")).map_or("", |(text, _)| text);
-    text.replace("OWNER/loopgate/action@COMMIT # v1", action)
+    let published = concat!("/action@COMMIT # v", env!("CARGO_PKG_VERSION_MAJOR"));
+    text.replace(&format!("{}{published}", crate::published()), action)
 }
 
 /// The steps that bring what the checks need.
@@ -37,13 +40,13 @@ fn setup(root: &Path, detected: &Detected) -> String {
     let mut steps = String::new();
     let mut tools = BTreeSet::new();
     for project in &detected.projects {
-        if let Some(tool) = tool(project).filter(|tool| tools.insert(*tool)) {
+        if let Some(tool) = tool(root, project).filter(|tool| tools.insert(*tool)) {
             steps.push_str(&format!("      - uses: {}\n        with:\n{}", tool.0, tool.1));
         }
     }
     let mut installed = BTreeSet::new();
     for project in &detected.projects {
-        for (command, directory) in install(root, project) {
+        for (command, directory) in install(root, project, detected) {
             if installed.insert((command.clone(), directory.clone())) {
                 steps.push_str(&run(&command, &directory));
             }
@@ -65,21 +68,39 @@ pub fn relay() -> String {
     documented(".github/workflows/loopgate-relay.yml", "")
 }
 
-/// The step that brings an ecosystem's tools, and its inputs. Rust is on GitHub's runners.
-fn tool(project: &Project) -> Option<(&'static str, &'static str)> {
+/// The step that brings an ecosystem's tools, and its inputs. Those of Rust, PHP and C are on GitHub's runners.
+fn tool(root: &Path, project: &Project) -> Option<(&'static str, &'static str)> {
     match project.ecosystem {
-        Ecosystem::Rust => None,
+        Ecosystem::Rust | Ecosystem::Php | Ecosystem::CMake | Ecosystem::Make => None,
         Ecosystem::Node => Some((SETUP_NODE, "          node-version: lts/*\n")),
         Ecosystem::Python => Some((SETUP_PYTHON, "          python-version: \"3.x\"\n")),
         Ecosystem::Go => Some((SETUP_GO, "          go-version: stable\n")),
         Ecosystem::Maven | Ecosystem::Gradle => {
             Some((SETUP_JAVA, "          distribution: temurin\n          java-version: \"21\"\n"))
         }
+        // Where the project names its Ruby, Bundler refuses another.
+        Ecosystem::Ruby if root.join(".ruby-version").is_file() => {
+            Some((SETUP_RUBY, "          ruby-version: .ruby-version\n"))
+        }
+        Ecosystem::Ruby => Some((SETUP_RUBY, "          ruby-version: ruby\n")),
     }
 }
 
+/// The Python tools that the checks of a project call.
+fn python_tools(project: &Project, detected: &Detected) -> Vec<&'static str> {
+    let commands = detected.checks.values().filter_map(|check| match &check.source {
+        CheckSource::Command(command) => Some(command),
+        CheckSource::External(_) => None,
+    });
+    let here = |command: &&CommandCheck| command.working_directory.as_deref().unwrap_or_default() == project.directory;
+    let called: String = commands.filter(here).map(|command| format!("{} ", command.run)).collect();
+    let calls = |tool: &&str| called.contains(&format!(" -m {tool} "));
+    ["pytest", "ruff", "mypy", "flake8"].into_iter().filter(calls).collect()
+}
+
 /// Commands that install what the checks of a project need, each with its directory.
-fn install(root: &Path, project: &Project) -> Vec<(String, String)> {
+fn install(root: &Path, project: &Project, detected: &Detected) -> Vec<(String, String)> {
+    let tools = python_tools(project, detected);
     let directory = root.join(&project.directory);
     let within: Vec<&Path> = directory.ancestors().take_while(|above| above.starts_with(root)).collect();
     // A lock file stands at the top of its workspace, and is installed from there.
@@ -99,23 +120,21 @@ fn install(root: &Path, project: &Project) -> Vec<(String, String)> {
             vec![(command.to_owned(), at)]
         }
         Ecosystem::Python => {
-            let locks: [(&[&str], &str); 4] = [
-                (&["uv.lock"], "pipx install uv && uv sync --all-groups"),
-                (&["poetry.lock"], "pipx install poetry && poetry install"),
-                (&["pdm.lock"], "pipx install pdm && pdm sync --dev"),
-                (&["Pipfile.lock"], "pipx install pipenv && pipenv sync --dev"),
+            // Each with what installs a tool that the lock file does not have.
+            let locks = [
+                ("uv.lock", "pipx install uv && uv sync --all-groups", "uv pip install"),
+                ("poetry.lock", "pipx install poetry && poetry install", "poetry run python -m pip install"),
+                ("pdm.lock", "pipx install pdm && pdm sync --dev", "pdm run python -m pip install"),
+                ("Pipfile.lock", "pipx install pipenv && pipenv sync --dev", "pipenv run python -m pip install"),
             ];
-            if let Some((command, at)) =
-                locks.iter().find_map(|(names, command)| Some((*command, place(locked(names)?))))
-            {
-                return vec![(command.to_owned(), at)];
+            for (lock, command, adds) in locks {
+                let Some(above) = locked(&[lock]) else { continue };
+                let text = std::fs::read_to_string(above.join(lock)).unwrap_or_default();
+                let missing = tools.iter().filter(|tool| !text.contains(&format!("\"{tool}\"")));
+                let added: String = missing.map(|tool| format!(" && {adds} {tool}")).collect();
+                return vec![(format!("{command}{added}"), place(above))];
             }
-            let mut wanted = vec!["pytest", "ruff", "mypy", "flake8"];
-            let described = ["pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "requirements.txt"]
-                .map(|file| std::fs::read_to_string(directory.join(file)).unwrap_or_default())
-                .concat();
-            wanted.retain(|tool| described.contains(*tool));
-            let mut words: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+            let mut words: Vec<String> = tools.iter().map(|tool| (*tool).to_owned()).collect();
             for file in ["requirements.txt", "requirements-dev.txt", "requirements-test.txt"] {
                 if directory.join(file).is_file() {
                     words.push(format!("-r {file}"));
@@ -131,7 +150,7 @@ fn install(root: &Path, project: &Project) -> Vec<(String, String)> {
             };
             let group = for_tests(manifest.get("dependency-groups"));
             words.extend(group.map(|group| format!("--group {group}")));
-            let is_package = described.contains("[project]") || directory.join("setup.py").is_file();
+            let is_package = manifest.contains_key("project") || directory.join("setup.py").is_file();
             if is_package {
                 let project = manifest.get("project");
                 let extra = for_tests(project.and_then(|project| project.get("optional-dependencies")));
@@ -145,7 +164,9 @@ fn install(root: &Path, project: &Project) -> Vec<(String, String)> {
                 vec![(format!("{newer}python -m pip install {}", words.join(" ")), here())]
             }
         }
-        Ecosystem::Rust | Ecosystem::Go | Ecosystem::Maven | Ecosystem::Gradle => Vec::new(),
+        Ecosystem::Ruby if directory.join("Gemfile").is_file() => vec![("bundle install".to_owned(), here())],
+        Ecosystem::Php => vec![("composer install --no-interaction --no-progress".to_owned(), here())],
+        _ => Vec::new(),
     }
 }
 

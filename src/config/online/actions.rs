@@ -81,7 +81,7 @@ impl Check<'_> {
                 .warn(
                     spot,
                     format!("{repository} runs selected actions only, and no pattern names Loopgate's"),
-                    "add `OWNER/loopgate/action@*` under Settings, Actions, General",
+                    format!("add `{}/action@*` under Settings, Actions, General", crate::published()),
                 ),
             AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) => {
                 self.warn(

@@ -7,9 +7,12 @@
 mod go;
 mod java;
 mod manifest;
+mod native;
 mod node;
+mod php;
 mod projects;
 mod python;
+mod ruby;
 mod rust;
 mod usual;
 mod workflows;
@@ -38,6 +41,10 @@ loopgate_core::words! {
         Go = "go",
         Maven = "maven",
         Gradle = "gradle",
+        Ruby = "ruby",
+        Php = "php",
+        CMake = "cmake",
+        Make = "make",
     }
 }
 
@@ -72,6 +79,10 @@ impl Ecosystem {
             Self::Go => "Go",
             Self::Maven => "Maven",
             Self::Gradle => "Gradle",
+            Self::Ruby => "Ruby",
+            Self::Php => "PHP",
+            Self::CMake => "CMake",
+            Self::Make => "Make",
         }
     }
 
@@ -84,6 +95,10 @@ impl Ecosystem {
             Self::Go => &["go.mod"],
             Self::Maven => &["pom.xml"],
             Self::Gradle => &["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
+            Self::Ruby => &["Gemfile", "Rakefile"],
+            Self::Php => &["composer.json"],
+            Self::CMake => &["CMakeLists.txt"],
+            Self::Make => &["GNUmakefile", "makefile", "Makefile"],
         }
     }
 }
@@ -135,6 +150,10 @@ fn usual(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {
         Ecosystem::Go => go::checks(),
         Ecosystem::Maven => java::maven(site),
         Ecosystem::Gradle => java::gradle(site),
+        Ecosystem::Ruby => ruby::checks(site),
+        Ecosystem::Php => php::checks(site),
+        Ecosystem::CMake => native::cmake(site),
+        Ecosystem::Make => native::make(site),
     }
 }
 

@@ -16,10 +16,9 @@ const DIRECTORIES: usize = 5_000;
 const PROJECTS: usize = 40;
 
 /// Directories that hold no project of this repository's own people: dependencies, what was built, what tests read,
-/// and what is shown to readers. Hidden ones are passed over too.
-const NOT_LOOKED_INTO: [&str; 24] = [
-    "__fixtures__",
-    "__pycache__",
+/// and what is shown to readers. Hidden ones are passed over too, and those that begin with `_`, as Go does
+/// (<https://pkg.go.dev/cmd/go#hdr-Package_lists_and_patterns>).
+const NOT_LOOKED_INTO: [&str; 22] = [
     "bower_components",
     "build",
     "dist",
@@ -65,6 +64,10 @@ pub fn projects(root: &Path) -> Vec<Project> {
             if !ecosystem.signs().iter().any(|sign| root.join(&directory).join(sign).is_file()) {
                 continue;
             }
+            // Beside other tools a Makefile only calls them.
+            if ecosystem == Ecosystem::Make && !(directory.is_empty() && found.is_empty()) {
+                continue;
+            }
             let owner = found
                 .iter_mut()
                 .rev()
@@ -100,7 +103,9 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
         // Its tests are collected from the top down.
         Ecosystem::Python => true,
         // Each module is its own: `./...` ends where another begins.
-        Ecosystem::Go => false,
+        Ecosystem::Go | Ecosystem::Ruby | Ecosystem::Php => false,
+        // What its own lists do not take in is built by nobody.
+        Ecosystem::CMake | Ecosystem::Make => true,
         Ecosystem::Node => {
             // A package is told by its own scripts, unless those of the workspace take it in.
             let members = node_members(&top);
@@ -167,7 +172,8 @@ fn inside(root: &Path, directory: &str) -> Vec<String> {
         let name = entry.file_name().into_string().ok()?;
         // A configuration could not name what has a drive's colon or a backslash in it.
         let named = !name.contains([':', '\\']) && !name.contains(char::is_control);
-        let looked_into = named && !name.starts_with('.') && NOT_LOOKED_INTO.binary_search(&name.as_str()).is_err();
+        let looked_into =
+            named && !name.starts_with(['.', '_']) && NOT_LOOKED_INTO.binary_search(&name.as_str()).is_err();
         (is_directory && looked_into).then_some(name)
     });
     names

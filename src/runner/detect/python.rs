@@ -33,16 +33,32 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     };
     checks.extend(test.map(|run| Usual::new("test", K::Test, run).needing(&["build"])));
     if described.names("ruff") || site.has("ruff.toml") || site.has(".ruff.toml") {
-        let run = format!("{python} -m ruff check --output-format=concise");
+        let run = format!("{python} -m ruff check --output-format=concise{}", own_paths(site, "ruff check "));
         checks.push(Usual::new("lint", K::Lint, run).reading(LINT));
     } else if described.names("flake8") || site.has(".flake8") {
-        checks.push(Usual::new("lint", K::Lint, format!("{python} -m flake8")).reading(LINT));
+        let run = format!("{python} -m flake8{}", own_paths(site, "flake8 "));
+        checks.push(Usual::new("lint", K::Lint, run).reading(LINT));
     }
     if let Some(files) = mypy(site, &described) {
         let run = format!("{python} -m mypy{files}");
         checks.push(Usual::new("types", K::Types, run).reading(MYPY));
     }
     checks
+}
+
+/// What the project's own people have a linter look at, by the first file that calls it: the rest may be no code of
+/// theirs. Empty where they have it look at everything.
+fn own_paths(site: &Site<'_>, call: &str) -> String {
+    let workflows =
+        entries(&site.root.join(".github/workflows"), |name| name.ends_with(".yml") || name.ends_with(".yaml"));
+    let files = ["tox.ini", "Makefile", "noxfile.py", "justfile"].map(|file| site.directory.join(file));
+    let texts = files.into_iter().chain(workflows).map(|file| super::manifest::text(&file));
+    let called =
+        texts.into_iter().find_map(|text| text.lines().find_map(|line| Some(line.split_once(call)?.1.to_owned())));
+    let called = called.unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let words = called.split_whitespace().filter(|word| !word.starts_with('-') && word.chars().all(plain));
+    words.filter(|word| site.directory.join(word).exists()).map(|word| format!(" {word}")).collect()
 }
 
 /// What is to be checked, where mypy is configured: the configuration's own `files`, else everything.

@@ -21,6 +21,7 @@ fn written(files: &[(&str, &str)]) -> String {
 fn nothing_is_detected_in_nothing() {
     assert_eq!(written(&[]), "");
     assert_eq!(written(&[("README.md", "")]), "");
+    assert_eq!(written(&[("_examples/rest/go.mod", ""), ("node_modules/x/package.json", "{}")]), "");
 }
 
 #[test]
@@ -210,6 +211,55 @@ fn several_projects_keep_their_checks_apart() {
 }
 
 #[test]
+fn a_linter_looks_at_what_the_projects_own_people_have_it_look_at() {
+    let project = ("pyproject.toml", "[tool.ruff]\n");
+    let linted = |makefile: &str| written(&[project, ("shop/cart.py", ""), ("Makefile", makefile)]);
+    assert_eq!(
+        linted("check:\n\tuv run ruff check --fix shop/ $(MORE)\n"),
+        "lint: python -m ruff check --output-format=concise shop/"
+    );
+    assert_eq!(linted("check:\n\truff check gone; id\n"), "lint: python -m ruff check --output-format=concise");
+}
+
+#[test]
+fn ruby_by_what_its_tests_are_written_with() {
+    insta::assert_snapshot!(written(&[("Gemfile", "gem 'rubocop'"), (".rspec", "")]), @r#"
+    test: bundle exec rspec --format progress --format json --out "$LOOPGATE_REPORTS/rspec.json"
+    lint: bundle exec rubocop --format emacs
+    "#);
+    assert_eq!(written(&[("Rakefile", "Rake::TestTask.new do |t|\nend")]), "test: rake test");
+    assert_eq!(written(&[("Gemfile", ""), ("bin/rails", ""), ("test/a.rb", "")]), "test: bin/rails test");
+    assert_eq!(written(&[("Gemfile", "gem 'jekyll'")]), "");
+}
+
+#[test]
+fn php_by_what_composer_installs() {
+    let composer = |rest: &str| format!("{{ \"require-dev\": {{ {rest} }} }}");
+    let unit = composer(r#""phpunit/phpunit": "^9""#);
+    insta::assert_snapshot!(written(&[("composer.json", &unit), ("test/ATest.php", ""), ("phpstan.neon", "")]), @r#"
+    test: vendor/bin/phpunit --log-junit "$LOOPGATE_REPORTS/phpunit.xml" test
+    types: vendor/bin/phpstan analyse --no-progress --error-format=checkstyle > "$LOOPGATE_REPORTS/phpstan.xml"
+    "#);
+    insta::assert_snapshot!(written(&[("composer.json", &unit), ("phpunit.xml.dist", ""), ("tests/ATest.php", "")]), @r#"test: vendor/bin/phpunit --log-junit "$LOOPGATE_REPORTS/phpunit.xml""#);
+    insta::assert_snapshot!(written(&[("composer.json", &composer(r#""pestphp/pest": "^3""#))]), @r#"test: vendor/bin/pest --log-junit "$LOOPGATE_REPORTS/phpunit.xml""#);
+    assert_eq!(written(&[("composer.json", r#"{ "scripts": { "test": "behat" } }"#)]), "test: composer run test");
+}
+
+#[test]
+fn c_by_cmake_and_whatever_has_a_makefile_with_tests() {
+    let lists = "project(shop C)\nenable_testing()\n";
+    insta::assert_snapshot!(written(&[("CMakeLists.txt", lists), ("lib/CMakeLists.txt", ""), ("Makefile", "test:\n")]), @r#"
+    build: cmake -S . -B build && cmake --build build --parallel 4
+    test: ctest --test-dir build --output-on-failure --output-junit "$LOOPGATE_REPORTS/ctest.xml" <- build
+    "#);
+    assert_eq!(written(&[("Makefile", "CHECK := yes\nall:\n\tcc a.c\ncheck : all\n\t./a\n")]), "test: make check");
+    assert_eq!(written(&[("Makefile", "test := 1\nall:\n")]), "");
+    // What another tool makes, its own commands check.
+    assert!(!written(&[("Makefile", "test:\n"), ("go.mod", "")]).contains("make"));
+    assert_eq!(written(&[("tools/Makefile", "test:\n")]), "");
+}
+
+#[test]
 fn every_expression_is_one_that_reports_are_read_with() {
     let files = [
         ("Cargo.toml", ""),
@@ -219,6 +269,8 @@ fn every_expression_is_one_that_reports_are_read_with() {
         ("go.mod", ""),
         ("pom.xml", ""),
         ("build.gradle", ""),
+        ("Gemfile", "rubocop"),
+        ("CMakeLists.txt", ""),
     ];
     let folder = folder_of(&files);
     let detected = detect(folder.path(), Purpose::WriteDown);
@@ -230,7 +282,7 @@ fn every_expression_is_one_that_reports_are_read_with() {
             CheckSource::External(_) => None,
         })
         .collect();
-    assert!(patterns.len() >= 9, "{}", patterns.len());
+    assert!(patterns.len() >= 11, "{}", patterns.len());
     for pattern in patterns {
         assert!(loopgate_reports::Pattern::new(pattern.as_str()).is_ok(), "{}", pattern.as_str());
     }
