@@ -1,6 +1,6 @@
-//! The page for whoever runs the server, and its one form.
+//! The page for whoever runs the server, the doctor's, and their forms.
 //!
-//! A form of another page cannot know the token, which is made anew with each start and shown on this page alone.
+//! A form of another page cannot know the token, which is made anew with each start and shown on these pages alone.
 
 use std::sync::Arc;
 
@@ -18,7 +18,9 @@ use super::{
 };
 use crate::{
     github::WorkClass,
-    render::{Budget, CheckVerdict, DeadLetterRow, Notice, Operations, Queue, age, moment, plain_line, work_class},
+    render::{
+        Budget, CheckVerdict, DeadLetterRow, Diagnosis, Notice, Operations, Queue, age, moment, plain_line, work_class,
+    },
     server::{
         pages::Admin,
         storage::{Change, Key},
@@ -79,19 +81,39 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
     })
 }
 
-/// Tries the dead letter again that the form names; all of them where its `id` is empty.
-pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
-    let field = |name: &str| {
-        let found = url::form_urlencoded::parse(form.as_bytes()).find(|(field, _)| field == name);
-        found.map(|(_, value)| value.into_owned())
-    };
-    let (Some(token), Some(id)) = (field("token"), field("id")) else {
-        return reply.with(StatusCode::BAD_REQUEST, &Notice::foreign_form());
-    };
-    // Compared by their digests, so that time tells nothing of the token.
-    if Sha256::digest(&token) != Sha256::digest(&admin.form_token) {
+fn field(form: &str, name: &str) -> Option<String> {
+    let found = url::form_urlencoded::parse(form.as_bytes()).find(|(field, _)| field == name);
+    found.map(|(_, value)| value.into_owned())
+}
+
+/// Whether a form is of a page of this process. Compared by digests, so that time tells nothing of the token.
+fn is_ours(admin: &Admin, form: &str) -> bool {
+    field(form, "token").is_some_and(|token| Sha256::digest(&token) == Sha256::digest(&admin.form_token))
+}
+
+pub(super) async fn doctor(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
+    let found = admin.doctor.as_ref().map(|doctor| doctor.diagnosis());
+    let token = (reply.format == Format::Html).then(|| admin.form_token.clone());
+    let found = found.ok_or_else(|| Refused::NotNow("this server asks GitHub nothing by itself".to_owned()));
+    told(&reply, found.map(|found| Diagnosis { token, ..found }))
+}
+
+/// Examines again.
+pub(super) async fn examine(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+    if !is_ours(&admin, &form) {
         return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
     }
+    if let Some(doctor) = &admin.doctor {
+        doctor.ask();
+    }
+    Redirect::to("/doctor").into_response()
+}
+
+/// Tries the dead letter again that the form names; all of them where its `id` is empty.
+pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+    let Some(id) = field(&form, "id").filter(|_| is_ours(&admin, &form)) else {
+        return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+    };
     let replayed = async {
         let keys: Vec<Key> = if id.is_empty() {
             admin.store.dead_letters().await?.into_iter().map(|letter| letter.key).collect()

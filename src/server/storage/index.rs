@@ -1,13 +1,51 @@
 //! The index of open loops: a cache for the pages, filled by looks. What goes wrong with it costs a line of a page,
 //! never a look or a delivery.
 
+use std::collections::BTreeSet;
+
 use super::{write::Batch, *};
 use crate::{render::OpenLoop, server::reconciler::Standing};
 use loopgate_core::{PrNumber, deciding::Part};
 
+/// The repositories whose loops are shown, counted and named. Without a word about it: none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) enum Sees {
+    Everything,
+    These(Arc<BTreeSet<RepoName>>),
+}
+
+impl Default for Sees {
+    fn default() -> Self {
+        Self::These(Arc::default())
+    }
+}
+
+/// No repository has this name.
+const ALL: &str = r#"["*"]"#;
+
+impl Sees {
+    pub fn has(&self, repository: &RepoName) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::These(repositories) => repositories.contains(repository),
+        }
+    }
+
+    fn listed(&self) -> String {
+        match self {
+            Self::Everything => ALL.to_owned(),
+            Self::These(repositories) => {
+                let names: Vec<_> = repositories.iter().map(ToString::to_string).collect();
+                serde_json::Value::from(names).to_string()
+            }
+        }
+    }
+}
+
 /// What the rows of a page have in common. Names are compared in lower case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::server) struct IndexFilter {
+    pub sees: Sees,
     pub repository: Option<RepoName>,
     /// It waits for this person or team, or is theirs.
     pub person: Option<String>,
@@ -29,32 +67,43 @@ pub(in crate::server) type IndexCounts = Vec<(Part, u64, Timestamp)>;
 
 const WHERE: &str =
     "($1 = '' OR repository = $1) AND ($2 = '' OR author = $2 OR replace(who, ' ' || $2 || ' ', '') <> who)
-    AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)";
+    AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)
+    AND ($5 = '[\"*\"]' OR repository IN ({listed}))";
 
-static COUNTS: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"));
+static COUNTS: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"))
+});
 
-static LOOPS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT installation, repository, what, loop FROM open_loop WHERE part = $5 AND {WHERE}
-         ORDER BY since, repository, what LIMIT $6 OFFSET $7"
-    )
+static LOOPS: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!(
+        "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {WHERE}
+         ORDER BY since, repository, what LIMIT $7 OFFSET $8"
+    ))
+});
+
+/// How many loops each repository has; those with most of them first, 500 at most.
+static REPOSITORIES: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!(
+        "SELECT repository, COUNT(*) FROM open_loop WHERE {WHERE} GROUP BY repository
+         ORDER BY COUNT(*) DESC, repository LIMIT 500"
+    ))
 });
 
 impl IndexFilter {
-    fn bound(&self, sql: &'static str) -> Query {
+    fn bound(&self, sql: &'static PerDatabase, database: &Database) -> Query {
         let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
-        Query::new(sql)
+        Query::new(sql.written(database.is_shared()))
             .bind(self.repository.as_ref().map(ToString::to_string).unwrap_or_default())
             .bind(lower(&self.person))
             .bind(lower(&self.waits_for))
             .bind(lower(&self.agent))
+            .bind(self.sees.listed())
     }
 }
 
 impl Store {
     pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
-        let rows = self.database.read(filter.bound(&COUNTS)).await?;
+        let rows = self.database.read(filter.bound(&COUNTS, &self.database)).await?;
         let mut counts = Vec::with_capacity(rows.len());
         for row in &rows {
             let written: &str = row.get(0)?;
@@ -73,7 +122,8 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<IndexedLoop>, StoreError> {
-        let query = filter.bound(&LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
+        let query =
+            filter.bound(&LOOPS, &self.database).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
         let mut loops = Vec::new();
         for row in &self.database.read(query).await? {
             // A row of another version may be one that this cannot read.
@@ -87,10 +137,9 @@ impl Store {
     }
 
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
-    pub async fn repositories(&self) -> Result<Vec<(RepoName, u64)>, StoreError> {
-        let sql = "SELECT repository, COUNT(*) FROM open_loop GROUP BY repository ORDER BY COUNT(*) DESC, repository
-                   LIMIT 500";
-        let rows = self.database.read(Query::new(sql)).await?;
+    pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
+        let filter = IndexFilter { sees, ..IndexFilter::default() };
+        let rows = self.database.read(filter.bound(&REPOSITORIES, &self.database)).await?;
         let read = |row: &Row| Ok((row.get::<&str>(0)?.parse().ok(), row.get::<i64>(1)?.cast_unsigned()));
         let read: Result<Vec<(Option<RepoName>, u64)>, StoreError> = rows.iter().map(read).collect();
         Ok(read?.into_iter().filter_map(|(repository, loops)| Some((repository?, loops))).collect())

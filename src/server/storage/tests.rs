@@ -360,7 +360,7 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
         }
         titles.join(" ")
     };
-    let all = IndexFilter::default;
+    let all = || IndexFilter { sees: Sees::Everything, ..IndexFilter::default() };
     assert_eq!(listed(&kept, all()).await, "two one three four");
     let counts = kept.store.count_loops(&all()).await.unwrap();
     assert_eq!(counts[0], (Part::Approver, 2, at(3)));
@@ -377,7 +377,14 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
     assert_eq!(listed(&kept, repository("acme/other")).await, "");
     let second = kept.store.loops((&all(), Part::Approver), 1, 1).await.unwrap();
     assert_eq!((second.len(), second[0].number.get()), (1, 1));
-    assert_eq!(kept.store.repositories().await.unwrap(), [("acme/widgets".parse().unwrap(), 4)]);
+    let these = |names: &[&str]| Sees::These(Arc::new(names.iter().map(|name| name.parse().unwrap()).collect()));
+    let seen = async |sees: Sees| kept.store.repositories(sees).await.unwrap();
+    assert_eq!(seen(Sees::Everything).await, [("acme/widgets".parse().unwrap(), 4)]);
+    assert_eq!(seen(these(&["acme/other", "ACME/Widgets"])).await.len(), 1);
+    for sees in [Sees::default(), these(&["acme/other"])] {
+        assert_eq!(seen(sees.clone()).await, []);
+        assert_eq!(listed(&kept, IndexFilter { sees, ..all() }).await, "", "what is not seen is not counted");
+    }
 
     looked(&mut kept, 1, Standing::NotSaid).await;
     looked(&mut kept, 2, Standing::Over).await;
