@@ -20,6 +20,8 @@ pub struct Operations {
     pub waiting: u64,
     pub dead: u64,
     pub budgets: Vec<Budget>,
+    /// What is wrong with configurations, as looks at open pull requests found it: a hundred at most, the oldest first.
+    pub configuration: Vec<ConfigurationRow>,
     /// The newest first, a hundred at most.
     pub dead_letters: Vec<DeadLetterRow>,
     /// What the forms of this page prove that they are of this page with.
@@ -53,6 +55,15 @@ pub struct Budget {
     pub limit: u64,
     pub remaining: u64,
     pub reset: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigurationRow {
+    pub repository: String,
+    /// What, with file, line and column.
+    pub problem: String,
+    /// For how long it is known.
+    pub known: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -19,7 +19,8 @@ use super::{
 use crate::{
     github::WorkClass,
     render::{
-        Budget, CheckVerdict, DeadLetterRow, Diagnosis, Notice, Operations, Queue, age, moment, plain_line, work_class,
+        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, Diagnosis, Notice, Operations, Queue, age, moment,
+        plain_line, work_class,
     },
     server::{
         pages::Admin,
@@ -40,7 +41,8 @@ pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Respo
 
 async fn read(admin: &Admin) -> Result<Operations, Refused> {
     let now = admin.clock.now();
-    let (counts, letters) = futures::try_join!(admin.store.counts(), admin.store.dead_letters())?;
+    let (counts, letters, problems) =
+        futures::try_join!(admin.store.counts(), admin.store.dead_letters(), admin.store.problems())?;
     let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
     let spending = github.map(|github| github.spending()).unwrap_or_default();
     let queue = WorkClass::ALL.into_iter().map(|class| Queue {
@@ -60,6 +62,10 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
         ok: answer.is_ok(),
         said: answer.err().map_or_else(|| "ok".to_owned(), |wrong| plain_line(&wrong)),
     });
+    let configuration = problems.into_iter().map(|(repository, problem, since)| {
+        let known = age(since, now);
+        ConfigurationRow { repository, problem, known }
+    });
     Ok(Operations {
         schema: "loopgate.operations/v1",
         checks: verdicts.collect(),
@@ -67,6 +73,7 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
         waiting: counts.waiting,
         dead: counts.dead,
         budgets: github.map(|github| github.quotas().into_iter().map(budget).collect()).unwrap_or_default(),
+        configuration: configuration.collect(),
         dead_letters: letters
             .iter()
             .take(MOST)

@@ -136,6 +136,14 @@ impl Store {
         Ok(loops)
     }
 
+    /// What is wrong with the configuration of which repository, and since when: a hundred at most, the oldest first.
+    pub async fn problems(&self) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
+        let sql = "SELECT repository, problem, MIN(problem_since) FROM open_loop WHERE problem <> ''
+                   GROUP BY repository, problem ORDER BY MIN(problem_since), repository LIMIT 100";
+        let rows = self.database.read(Query::new(sql)).await?;
+        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?, time(row.get(2)?).unwrap_or_default()))).collect()
+    }
+
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
     pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
         let filter = IndexFilter { sees, ..IndexFilter::default() };
@@ -182,11 +190,14 @@ impl Batch<'_> {
 fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
     let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
     Query::by_key(
-        "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop, problem,
+             problem_since)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
          ON CONFLICT (installation, repository, what) DO UPDATE SET part = excluded.part, who = excluded.who,
              author = excluded.author, agent = excluded.agent, since = excluded.since, looked_at = excluded.looked_at,
-             loop = excluded.loop",
+             loop = excluded.loop, problem = excluded.problem, problem_since = CASE
+                 WHEN open_loop.problem = excluded.problem THEN open_loop.problem_since
+                 ELSE excluded.problem_since END",
         key,
     )
     .bind(open.part.as_str())
@@ -196,6 +207,7 @@ fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
     .bind(open.since.timestamp_millis())
     .bind(now.timestamp_millis())
     .bind(serde_json::to_string(open).unwrap_or_default())
+    .bind(open.problem.as_deref().unwrap_or_default())
 }
 
 #[cfg(test)]
