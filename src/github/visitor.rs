@@ -4,7 +4,10 @@
 //! Signing in costs two requests. Whenever rights are asked for, that is one, and one for each hundred repositories of
 //! each installation. A person's token is used for nothing else.
 
-use std::{collections::BTreeSet, sync::OnceLock};
+use std::{
+    collections::BTreeSet,
+    sync::{OnceLock, PoisonError, RwLock},
+};
 
 use bytes::Bytes;
 use chrono::TimeDelta;
@@ -35,7 +38,7 @@ pub struct SignIn {
     web_url: ApiUrl,
     /// Where GitHub sends the browser back to.
     callback: String,
-    secret: Secret,
+    secret: RwLock<Secret>,
     client_id: OnceLock<String>,
 }
 
@@ -95,7 +98,13 @@ impl SignIn {
     pub fn new(github: Github, (api, web): (&Url, &Url), callback: String, secret: Secret) -> Result<Self, Error> {
         let (api, web_url) = (ApiUrl::parse(api.as_str())?, ApiUrl::parse(web.as_str())?);
         let (api, web) = (Transport::new(api)?, Transport::new(web_url.clone())?);
+        let secret = RwLock::new(secret);
         Ok(Self { github, api, web, web_url, callback, secret, client_id: OnceLock::new() })
+    }
+
+    /// Goes by this secret from now on.
+    pub fn replace_secret(&self, secret: Secret) {
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = secret;
     }
 
     /// Asked once.
@@ -124,8 +133,10 @@ impl SignIn {
     /// # Errors
     /// When GitHub does not answer.
     pub async fn visitor(&self, code: &str, verifier: &str) -> Result<Option<Visitor>, Error> {
+        let client_id = self.client_id().await?;
+        let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = serde_json::json!({
-            "client_id": self.client_id().await?, "client_secret": self.secret.expose(), "code": code,
+            "client_id": client_id, "client_secret": secret.expose(), "code": code,
             "redirect_uri": self.callback, "code_verifier": verifier,
         });
         let request = Outgoing {

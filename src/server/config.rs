@@ -96,6 +96,7 @@ impl ServerConfig {
         self.private_key == other.private_key
             && self.webhook_secret == other.webhook_secret
             && self.webhook_secret_previous == other.webhook_secret_previous
+            && self.client_secret == other.client_secret
     }
 
     /// Reads the variables through `lookup`, which decides where they come from (file, then environment, then flags;

@@ -194,7 +194,8 @@ impl Server {
             form_token: Uuid::new_v4().simple().to_string(),
         };
         let admin_pages = Arc::new(admin_pages);
-        let published = visitors.map(|visitors| dashboard::published(admin_pages.clone(), &Arc::new(visitors)));
+        let visitors = visitors.map(Arc::new);
+        let published = visitors.as_ref().map(|visitors| dashboard::published(admin_pages.clone(), visitors));
         let app = pages::public(receiver, readiness.clone(), self.setup, published);
         listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
         let app = pages::admin(admin_pages);
@@ -206,6 +207,7 @@ impl Server {
             readiness,
             own,
             signatures,
+            visitors,
             clock: self.clock,
             ask,
             recovery,
@@ -275,6 +277,7 @@ pub struct Running {
     readiness: Arc<Readiness>,
     own: Arc<RwLock<OwnApp>>,
     signatures: Signatures,
+    visitors: Option<Arc<Visitors>>,
     clock: Arc<dyn Clock>,
     ask: mpsc::Sender<(Rest, oneshot::Sender<()>)>,
     recovery: Option<RecoveryHandle>,
@@ -316,6 +319,13 @@ impl Running {
     /// Believes webhooks signed with one of these secrets from now on, and no others.
     pub fn replace_secrets(&self, secrets: &[Secret]) {
         self.signatures.replace(secrets);
+    }
+
+    /// Asks GitHub for people's tokens with this secret from now on; without one nothing changes.
+    pub fn replace_client_secret(&self, secret: Option<&Secret>) {
+        if let (Some(visitors), Some(secret)) = (&self.visitors, secret) {
+            visitors.replace_secret(secret.clone());
+        }
     }
 
     /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.

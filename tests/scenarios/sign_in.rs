@@ -34,7 +34,7 @@ async fn total(browser: &Browser<'_>) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_visitor_who_signed_in_sees_what_github_shows_them_and_no_more() {
-    let world = World::published(ADDRESS).await;
+    let world = World::published(ADDRESS, None).await;
     let shared = loop_in(&world, "acme/shared", "feat: gliders").await;
     let secret = loop_in(&world, "acme/skunkworks", "feat: zeppelins").await;
     world.simulator().admin().add_collaborator(&shared, "dave", Role::Read).expect("a repository");
@@ -112,7 +112,7 @@ async fn a_visitor_who_signed_in_sees_what_github_shows_them_and_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
-    let world = World::published(ADDRESS).await;
+    let world = World::published(ADDRESS, None).await;
     let shared = loop_in(&world, "acme/shared", "feat: gliders").await;
     for path in ["/index.json", "/acme/shared/pull/1", "/acme/nowhere/pull/1"] {
         assert_eq!(Browser::of(&world, "alice").visits(path).await.status, 401, "{path}");
@@ -141,7 +141,7 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
     alice.cookies.replace(session.clone());
     assert_eq!(total(&alice).await, 1);
     let (name, word) = session.iter().next().expect("a session");
-    mallory.cookies.borrow_mut().insert(name.clone(), format!("{}0", &word[..word.len() - 1]));
+    mallory.cookies.borrow_mut().insert(name.clone(), format!("{}x", &word[..word.len() - 1]));
     assert_eq!(mallory.visits("/index.json").await.status, 401, "a forged session");
 
     // Rights that cannot be asked for are not believed any longer than they may be.
@@ -190,7 +190,7 @@ async fn diagnosis(world: &World) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_doctor_examines_by_itself_and_when_asked_and_every_page_says_what_is_wrong() {
-    let world = World::published(ADDRESS).await;
+    let world = World::published(ADDRESS, None).await;
     let found = diagnosis(&world).await;
     let lines = found["lines"].as_array().expect("lines");
     let address = lines.iter().find(|line| line["check"] == "webhook-address").expect("a line");

@@ -89,6 +89,10 @@ impl Visitors {
         Self { sign_in, clock, origin, key, sessions: Mutex::default(), spent: Mutex::default() }
     }
 
+    pub fn replace_secret(&self, secret: Secret) {
+        self.sign_in.replace_secret(secret);
+    }
+
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,7 +158,7 @@ impl Visitors {
     }
 
     /// The word for the cookie of a new session.
-    async fn begin(&self, headers: &HeaderMap, back: &Back) -> Result<String, &'static str> {
+    async fn finish(&self, headers: &HeaderMap, back: &Back) -> Result<String, &'static str> {
         const FOREIGN: &str = "This sign-in was not begun in this browser, or took too long. Begin again.";
         const SILENT: &str = "GitHub does not answer as it should now. Try again in a minute.";
         let state = back.state.as_deref().ok_or(FOREIGN)?;
@@ -272,7 +276,7 @@ async fn finish(
     headers: HeaderMap,
     Query(back): Query<Back>,
 ) -> Response {
-    let answer = match visitors.begin(&headers, &back).await {
+    let answer = match visitors.finish(&headers, &back).await {
         Ok(word) => visitors.set(Redirect::to("/").into_response(), Cookie::Session, &word, TimeDelta::hours(8)),
         Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::not_signed_in(reason)),
     };

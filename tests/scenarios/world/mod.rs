@@ -70,8 +70,8 @@ impl World {
     }
 
     /// The same, and people sign in to the dashboard at this address.
-    pub async fn published(address: &str) -> Self {
-        Self::paced(TimeDelta::seconds(20), None, address).await
+    pub async fn published(address: &str, resync: Option<&'static str>) -> Self {
+        Self::paced(TimeDelta::seconds(20), resync, address).await
     }
 
     async fn paced(pace: TimeDelta, resync: Option<&'static str>, address: &str) -> Self {
