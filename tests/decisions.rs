@@ -41,7 +41,7 @@ type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
 const OF_SECTIONS: [(char, Letters); 10] = [
-    ('U', &[("", &["src/github/registration", "src/server", "tests/online"])]),
+    ('U', &[("", &["src/github/registration", "src/server", "tests/online", "tests/scenarios"])]),
     ('D', &[("", &["crates/loopgate-core/src/memory", "src/refs/memory", "src/render", "tests/scenarios"])]),
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
     (

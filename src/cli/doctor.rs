@@ -1,7 +1,6 @@
 //! `loopgate doctor`: what keeps Loopgate from working, and what to do about it.
 
 use clap::Args;
-use serde_json::json;
 
 use super::{
     CommandResult, exit, online,
@@ -10,7 +9,7 @@ use super::{
 };
 use crate::{
     github::doctor::{Arrives, Examination, Expected, Line, Outcome, examine},
-    render::defused,
+    render::{Diagnosis, defused},
 };
 use loopgate_core::RepoName;
 
@@ -40,11 +39,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         Ok(examine(&github, &expected(), arguments.repository.as_ref()).await)
     })?;
     match format {
-        Format::Json => output::json(&json!({
-            "schema": "loopgate.doctor/v1",
-            "healthy": !examination.found_a_fault(),
-            "lines": &examination.lines,
-        }))?,
+        Format::Json => output::json(&Diagnosis::new(Some(chrono::Utc::now()), &examination.lines))?,
         Format::Human => show(&examination),
     }
     Ok(if examination.found_a_fault() { exit::BAD_DATA } else { exit::OK })

@@ -32,6 +32,7 @@ The environment:
   LOOPGATE_APP_ID                   the App's number or client id                         required
   LOOPGATE_PRIVATE_KEY              the App's private key, PEM                            required
   LOOPGATE_WEBHOOK_SECRET           the secret of the App's webhook                       required
+  LOOPGATE_CLIENT_SECRET            with LOOPGATE_PUBLIC_URL: people sign in with GitHub, and see the dashboard there
   LOOPGATE_PUBLIC_URL               where GitHub and people reach this server
   LOOPGATE_WEBHOOK_PROXY            a channel (smee.io or the like) that webhooks are read from
   LOOPGATE_POLL                     off              on: webhooks are read from GitHub's log, every minute
@@ -128,7 +129,10 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     let setup_pages = setup::pages_of(&config);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
-    let server = server.recovering(github.clone()).showing(LoopReader::new(github.clone(), seal.clone()));
+    let server = server
+        .recovering(github.clone())
+        .examining(github.clone())
+        .showing(LoopReader::new(github.clone(), seal.clone()));
     let server = match setup_pages {
         Some(pages) => server.setup(pages),
         None => server,
@@ -154,6 +158,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
             };
             if credentials.replace(&new.private_key).is_ok() {
                 running.replace_secrets(&new.webhook_secrets());
+                running.replace_client_secret(new.client_secret.as_ref());
                 if let (Some(seal), Some(new)) = (&seal, new.state_seal()) {
                     seal.replace(&new);
                 }

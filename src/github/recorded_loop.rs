@@ -49,6 +49,10 @@ impl LoopReader {
         Self { reconcile: Reconcile::new(github.clone()).sealing(seal.clone()), github, seal }
     }
 
+    pub const fn github(&self) -> &Github {
+        &self.github
+    }
+
     /// The installation that may see a repository; none where there is none.
     ///
     /// # Errors

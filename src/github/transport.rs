@@ -19,6 +19,8 @@ const API_VERSION: &str = "2022-11-28";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Accept {
     Json,
+    /// What the pages outside the API call JSON.
+    Plain,
     /// The bytes of a file or archive themselves.
     Raw,
 }
@@ -27,6 +29,7 @@ impl Accept {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Json => "application/vnd.github+json",
+            Self::Plain => "application/json",
             Self::Raw => "application/vnd.github.raw+json",
         }
     }

@@ -84,9 +84,9 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use dashboard::{
-    Budget, DeadLetterRow, Filter, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations,
-    Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState, Verdict as CheckVerdict, age, shortened,
-    work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Filter, Frame, ListedLoop, LoopPage,
+    MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue, RecordedLoop, Repositories, STYLE,
+    SavedState, Verdict as CheckVerdict, age, shortened, work_class,
 };
 pub use explain::Explanation;
 pub use export::executable_feedback;

@@ -27,6 +27,8 @@ pub struct ServerConfig {
     pub webhook_secret: Secret,
     /// Accepted too, while the secret is being rotated.
     pub webhook_secret_previous: Option<Secret>,
+    /// With it, and an address, people sign in with GitHub.
+    pub client_secret: Option<Secret>,
     pub github_api_url: Url,
     pub github_web_url: Url,
     /// Where webhooks are received.
@@ -94,6 +96,7 @@ impl ServerConfig {
         self.private_key == other.private_key
             && self.webhook_secret == other.webhook_secret
             && self.webhook_secret_previous == other.webhook_secret_previous
+            && self.client_secret == other.client_secret
     }
 
     /// Reads the variables through `lookup`, which decides where they come from (file, then environment, then flags;
@@ -112,6 +115,7 @@ impl ServerConfig {
         let webhook_secret =
             reader.secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page");
         let webhook_secret_previous = reader.optional_secret("LOOPGATE_WEBHOOK_SECRET_PREVIOUS");
+        let client_secret = reader.optional_secret("LOOPGATE_CLIENT_SECRET");
         let github_api_url = reader.or("LOOPGATE_GITHUB_API_URL", "https://api.github.com", parse_url);
         let github_web_url = reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url);
         let listen = reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address);
@@ -146,6 +150,7 @@ impl ServerConfig {
                 private_key: private_key?,
                 webhook_secret: webhook_secret?,
                 webhook_secret_previous,
+                client_secret,
                 github_api_url: github_api_url?,
                 github_web_url: github_web_url?,
                 listen: listen?,

@@ -16,6 +16,7 @@ mod clock;
 mod config;
 mod dashboard;
 mod dirty;
+mod examining;
 mod github_reconciler;
 mod groups;
 mod inbox;

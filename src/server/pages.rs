@@ -27,6 +27,7 @@ use tokio::{sync::Mutex, time::timeout};
 use super::{
     clock::Clock,
     dashboard,
+    examining::Doctor,
     inbox::Inbox,
     listener::secured,
     metrics::Metrics,
@@ -102,6 +103,7 @@ pub(super) struct Admin {
     pub recovery: Option<RecoveryHandle>,
     /// Reads loops for the dashboard's pages.
     pub loops: Option<LoopReader>,
+    pub doctor: Option<Arc<Doctor>>,
     /// What forms of the dashboard are known by.
     pub form_token: String,
 }
@@ -118,14 +120,20 @@ impl Admin {
     }
 }
 
-/// `POST /webhook`, `GET /`, `/setup` where there is a token for it, `/healthz`, and `/readyz` in one word: probes cannot reach the admin's listener.
-pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>, setup: Option<Arc<SetupPages>>) -> Router {
+/// `POST /webhook`, `GET /` or the dashboard for whoever signed in, `/setup` where there is a token for it, `/healthz`, and
+/// `/readyz` in one word: probes cannot reach the admin's listener.
+pub(super) fn public(
+    receiver: Arc<Receiver>,
+    readiness: Arc<Readiness>,
+    setup: Option<Arc<SetupPages>>,
+    dashboard: Option<Router>,
+) -> Router {
     Router::new()
         .route("/webhook", post(webhook))
         .with_state(receiver)
         .route("/readyz", get(is_ready))
         .with_state(readiness)
-        .route("/", get(|| async { Html(HOME) }))
+        .merge(dashboard.unwrap_or_else(|| Router::new().route("/", get(|| async { Html(HOME) }))))
         .route("/healthz", get(healthy))
         .merge(setup.map(setup::routes).unwrap_or_default())
         .layer(map_response(secured))
@@ -137,7 +145,7 @@ pub(super) fn admin(admin: Arc<Admin>) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .merge(operating::routes())
-        .merge(dashboard::routes())
+        .merge(dashboard::routes(admin.clone()))
         .with_state(admin)
         .route("/healthz", get(healthy))
         .layer(map_response(secured))

@@ -18,7 +18,9 @@ use super::{
     channel,
     clock::Clock,
     config::{Polling, ServerConfig},
+    dashboard::{self, Visitors},
     dirty::{DirtySet, Limits},
+    examining::Doctor,
     inbox::{self, Inbox},
     listener,
     metrics::Metrics,
@@ -31,7 +33,12 @@ use super::{
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Rest, Shared, Worker},
 };
-use crate::github::{Github, LoopReader, Secret, SystemClock, webhook::OwnApp};
+use crate::github::{
+    self, Github, LoopReader, Secret, SignIn, SystemClock,
+    doctor::{Arrives, Expected},
+    registration::callback,
+    webhook::OwnApp,
+};
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
@@ -51,6 +58,7 @@ pub struct Server {
     recovery: Option<Github>,
     setup: Option<Arc<SetupPages>>,
     loops: Option<LoopReader>,
+    examined: Option<Github>,
 }
 
 /// Why a server did not start.
@@ -60,6 +68,8 @@ pub enum StartError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    SignIn(#[from] github::Error),
 }
 
 impl Server {
@@ -75,6 +85,7 @@ impl Server {
             recovery: None,
             setup: None,
             loops: None,
+            examined: None,
         }
     }
 
@@ -105,6 +116,11 @@ impl Server {
     /// Asks this GitHub for what no webhook has told: at start, and regularly then.
     pub fn recovering(self, github: Github) -> Self {
         Self { recovery: Some(github), ..self }
+    }
+
+    /// Examines this GitHub for what keeps Loopgate from working, at start and regularly, and shows it to operators.
+    pub fn examining(self, github: Github) -> Self {
+        Self { examined: Some(github), ..self }
     }
 
     /// Shows these pages to whoever has their token.
@@ -155,8 +171,6 @@ impl Server {
         let (stop_listeners, listeners_stop) = watch::channel(false);
         let mut listeners = JoinSet::new();
         let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
-        let app = pages::public(receiver, readiness.clone(), self.setup);
-        listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
         let (ask_recovery, requests) = mpsc::channel(1);
         let recovery = self.recovery.map(|github| {
             let (store, inbox, clock) = (store.clone(), inbox.clone(), self.clock.clone());
@@ -165,6 +179,8 @@ impl Server {
             (RecoveryHandle { github, ask: ask_recovery }, task)
         });
         let (recovery, recovery_task) = recovery.unzip();
+        let doctor = self.examined.map(|github| Arc::new(Doctor::new(github, expected(config), self.clock.clone())));
+        let visitors = visitors(config, self.loops.as_ref(), self.clock.clone())?;
         let admin_pages = Admin {
             store: store.clone(),
             inbox: inbox.clone(),
@@ -174,9 +190,15 @@ impl Server {
             checks: self.checks,
             recovery: recovery.clone(),
             loops: self.loops,
+            doctor: doctor.clone(),
             form_token: Uuid::new_v4().simple().to_string(),
         };
-        let app = pages::admin(Arc::new(admin_pages));
+        let admin_pages = Arc::new(admin_pages);
+        let visitors = visitors.map(Arc::new);
+        let published = visitors.as_ref().map(|visitors| dashboard::published(admin_pages.clone(), visitors));
+        let app = pages::public(receiver, readiness.clone(), self.setup, published);
+        listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
+        let app = pages::admin(admin_pages);
         listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));
         Ok(Running {
             addresses,
@@ -185,11 +207,13 @@ impl Server {
             readiness,
             own,
             signatures,
+            visitors,
             clock: self.clock,
             ask,
             recovery,
             recovery_task,
             channel,
+            _doctor: doctor.map(|doctor| Task(tokio::spawn(doctor.run()))),
             stop_worker,
             stop_listeners,
             listeners,
@@ -197,6 +221,33 @@ impl Server {
             writer: Task(tokio::spawn(write)),
         })
     }
+}
+
+/// How webhooks are meant to come.
+fn expected(config: &ServerConfig) -> Expected {
+    let arrives = match config.polling {
+        Polling::On => Arrives::ReadFromLog,
+        Polling::Off => Arrives::Answered,
+    };
+    Expected::new(config.public_url.clone(), config.webhook_proxy.clone(), arrives)
+}
+
+/// Those who sign in with GitHub, where that is configured.
+fn visitors(
+    config: &ServerConfig,
+    loops: Option<&LoopReader>,
+    clock: Arc<dyn Clock>,
+) -> Result<Option<Visitors>, StartError> {
+    let (Some(loops), Some(address), Some(secret)) = (loops, &config.public_url, &config.client_secret) else {
+        return Ok(None);
+    };
+    if address.path() != "/" {
+        tracing::warn!("the dashboard is not published: LOOPGATE_PUBLIC_URL has a path");
+        return Ok(None);
+    }
+    let github = (&config.github_api_url, &config.github_web_url);
+    let sign_in = SignIn::new(loops.github().clone(), github, callback(address), secret.clone())?;
+    Ok(Some(Visitors::new(sign_in, address.origin().ascii_serialization(), clock)))
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -226,12 +277,15 @@ pub struct Running {
     readiness: Arc<Readiness>,
     own: Arc<RwLock<OwnApp>>,
     signatures: Signatures,
+    visitors: Option<Arc<Visitors>>,
     clock: Arc<dyn Clock>,
     ask: mpsc::Sender<(Rest, oneshot::Sender<()>)>,
     recovery: Option<RecoveryHandle>,
     recovery_task: Option<Task<()>>,
     /// Ends with the server.
     channel: Option<Task<()>>,
+    /// Ends with the server, too.
+    _doctor: Option<Task<()>>,
     stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
     stop_listeners: watch::Sender<bool>,
     listeners: JoinSet<()>,
@@ -265,6 +319,13 @@ impl Running {
     /// Believes webhooks signed with one of these secrets from now on, and no others.
     pub fn replace_secrets(&self, secrets: &[Secret]) {
         self.signatures.replace(secrets);
+    }
+
+    /// Asks GitHub for people's tokens with this secret from now on; without one nothing changes.
+    pub fn replace_client_secret(&self, secret: Option<&Secret>) {
+        if let (Some(visitors), Some(secret)) = (&self.visitors, secret) {
+            visitors.replace_secret(secret.clone());
+        }
     }
 
     /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.

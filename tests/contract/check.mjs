@@ -18,7 +18,7 @@ const read = (name) => JSON.parse(readFileSync(require.resolve(name), "utf8"));
 
 // Where the descriptions themselves are known to be wrong or silent.
 const EXCUSED = [
-  [/GET \/app\/installations 200 .*\/account/, "described as a user and an enterprise at once"],
+  [/GET \/(app|user)\/installations 200 .*\/account/, "described as a user and an enterprise at once"],
   [/ 200 .*\/labels\/N\/description must be string/, "null for labels without one"],
   [/ 30[14] status$/, "redirects of renamed repositories and conditional requests work everywhere"],
   [/ (401|403|404|422|502) status$/, "refusals and injected faults are described for few endpoints"],

@@ -7,6 +7,7 @@ use loopgate_simulator::Pr;
 use serde_json::Value;
 
 use crate::world::{
+    ADDRESS,
     Report::{Fails, Passes},
     World,
 };
@@ -53,7 +54,7 @@ fn named(part: &str, pr: &Pr) -> (String, u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_shows_what_the_pull_requests_show() {
-    let world = World::quick(Some("6")).await;
+    let world = World::published(ADDRESS, Some("6")).await;
     let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", CONFIGURATION)]).await;
     let login =
@@ -115,6 +116,7 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
         "/?part=approver".to_owned(),
         "/repositories".to_owned(),
         "/operations".to_owned(),
+        "/doctor".to_owned(),
         address,
         before,
         format!("/{repo}/pull/{}", count.number),

@@ -19,6 +19,7 @@ mod memory;
 mod people;
 mod places;
 mod recovery;
+mod sign_in;
 mod simulator_only;
 mod stacked_emulator;
 mod stacks;

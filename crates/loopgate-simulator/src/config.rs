@@ -128,6 +128,7 @@ impl Config {
             installations: Default::default(),
             tokens: Default::default(),
             registrations: Default::default(),
+            sign_ins: Default::default(),
             networks: Vec::new(),
             repos: Default::default(),
             outbox: Outbox::default(),

@@ -60,6 +60,7 @@ impl World {
             installations: self.installations.clone(),
             tokens: self.tokens.clone(),
             registrations: self.registrations.clone(),
+            sign_ins: self.sign_ins.clone(),
             networks: self.networks.clone(),
             repos: self.repos.clone(),
             outbox: Outbox::default(),

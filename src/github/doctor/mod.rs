@@ -9,15 +9,14 @@ mod facts;
 mod repository;
 mod webhook;
 
-use serde::Serialize;
-
 use super::Github;
+pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
 use facts::Facts;
 pub use facts::{Arrives, Expected};
 use loopgate_core::RepoName;
 
 /// What came of an examination.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
     /// In the order of the checks; those that cannot be made after others failed are left out.
     pub lines: Vec<Line>,
@@ -28,31 +27,6 @@ impl Examination {
     pub fn found_a_fault(&self) -> bool {
         self.lines.iter().any(|line| line.outcome == Outcome::Fault)
     }
-}
-
-/// One check, or one thing that it found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
-    pub check: &'static str,
-    pub outcome: Outcome,
-    /// What is so. It may quote what others wrote.
-    pub message: String,
-    /// What to do about it; none where nothing is to be done.
-    pub remedy: Option<String>,
-    /// Where that is done.
-    pub link: Option<String>,
-}
-
-/// What a check comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Healthy,
-    /// GitHub does not say, or there is nothing to tell by yet.
-    Unknown,
-    /// It may be meant.
-    Warning,
-    Fault,
 }
 
 /// What a check found.

@@ -114,7 +114,13 @@ impl AppWish {
             Arrival::Public(url) => url,
             Arrival::Proxy(_) | Arrival::Poll => &self.web_url,
         };
+        // People sign in with GitHub where they reach the server.
+        let callbacks: Vec<_> = match &self.arrival {
+            Arrival::Public(url) => vec![super::callback(url)],
+            Arrival::Proxy(_) | Arrival::Poll => Vec::new(),
+        };
         json!({
+            "callback_urls": callbacks,
             "name": self.name, "url": home, "redirect_url": redirect, "public": false,
             "description": "Closes the loop on pull requests: proceed, retry with feedback, or escalate to a human.",
             "hook_attributes": { "url": self.arrival.hook(), "active": true },

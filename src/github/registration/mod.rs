@@ -208,6 +208,11 @@ impl Pending {
     }
 }
 
+/// Where GitHub sends the browser back to once somebody signed in at the server of this address.
+pub fn callback(public_url: &url::Url) -> String {
+    format!("{}/login/callback", public_url.as_str().trim_end_matches('/'))
+}
+
 /// Compares two secrets in a time that does not tell how much was right.
 pub fn is_same(secret: &str, given: &str) -> bool {
     let differing = secret.bytes().zip(given.bytes()).fold(0, |all, (a, b)| all | (a ^ b));

@@ -11,7 +11,7 @@ mod timeline;
 use std::sync::LazyLock;
 
 use minijinja::{
-    AutoEscape, Environment, UndefinedBehavior,
+    AutoEscape, Environment, UndefinedBehavior, context,
     value::{Serde, Value},
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -21,12 +21,27 @@ use super::templates::EMBEDDED;
 
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 pub use open_loop::OpenLoop;
-pub use operations::{Budget, DeadLetterRow, Operations, Queue, Verdict, work_class};
+pub use operations::{
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Operations, Queue, Verdict,
+    work_class,
+};
 pub use overview::{Filter, ListedLoop, Overview, Repositories, age, shortened};
 pub use repository::{MemoryPage, MetricsPage};
 
 /// The one style sheet of all pages.
 pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.css");
+
+/// Who reads a page, as what stands around it shows.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "reader", rename_all = "snake_case")]
+pub enum Frame {
+    /// Whoever reaches the admin's listener; the doctor found so many faults.
+    Operator { faults: usize },
+    /// Somebody who signed in; forms prove by the token that they are of this page.
+    Visitor { login: String, token: String },
+    /// Nobody knows who.
+    Stranger,
+}
 
 /// A page of the dashboard.
 pub trait Page: Serialize + JsonSchema {
@@ -34,10 +49,11 @@ pub trait Page: Serialize + JsonSchema {
     const TEMPLATE: &'static str;
 
     /// As HTML.
-    fn html(&self) -> String {
+    fn html(&self, frame: &Frame) -> String {
         let template = PAGES.get_template(Self::TEMPLATE);
+        let said = context! { frame => Serde(frame), ..Serde(self) };
         // The tests render every page, so this is a defect; the text says so instead of the server falling over.
-        template.and_then(|template| template.render(Serde(self))).unwrap_or_else(|error| {
+        template.and_then(|template| template.render(said)).unwrap_or_else(|error| {
             format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string()))
         })
     }
@@ -109,6 +125,20 @@ impl Notice {
                      owns another name could read them in your browser."
                 .to_owned();
         Self { schema: "loopgate.notice/v1", title: "Not by this name", error }
+    }
+
+    /// The pages are shown to whoever signed in.
+    pub fn sign_in() -> Self {
+        let error =
+            "This is a Loopgate server. Who signs in with GitHub sees the pull requests of the repositories they \
+                     were given access to."
+                .to_owned();
+        Self { schema: "loopgate.notice/v1", title: "Loopgate", error }
+    }
+
+    /// GitHub told who it is, and that they may see nothing here; or it told nothing.
+    pub fn not_signed_in(error: &str) -> Self {
+        Self { schema: "loopgate.notice/v1", title: "Not signed in", error: error.to_owned() }
     }
 
     /// A form was sent from elsewhere, or from a page of before this server began.

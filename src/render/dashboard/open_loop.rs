@@ -11,6 +11,7 @@ use crate::render::{
 use loopgate_core::{
     Score, Timestamp,
     deciding::{Part, WhoActs, who_acts},
+    policy::PolicyOrigin,
     stage::Stage,
     state::AuthorKind,
 };
@@ -48,6 +49,9 @@ pub struct OpenLoop {
     pub max_attempts: u32,
     #[schemars(with = "f64")]
     pub score: Score,
+    /// What is wrong with the configuration on its base branch, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// Since when they could.
     #[schemars(with = "String")]
     pub since: Timestamp,
@@ -74,6 +78,7 @@ impl OpenLoop {
             author_kind: state.author.unwrap_or(AuthorKind::Person),
             agent: state.agent.as_ref().map(|agent| short(&agent.name)),
             private: true,
+            problem: problem(&subject.decision.view.origin),
             part: who.part,
             who: names.take(MOST_NAMES).collect(),
             icon: stands.icon.to_owned(),
@@ -90,6 +95,13 @@ impl OpenLoop {
                 .unwrap_or_else(|| seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))),
         }
     }
+}
+
+/// What is wrong with the file, and in which line.
+fn problem(origin: &PolicyOrigin) -> Option<String> {
+    let error = origin.error()?;
+    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Some(short(&format!("{}:{}:{}: {}{hint}", error.file, error.line, error.column, error.message)))
 }
 
 /// One line, cut with a sign that it is.

@@ -4,6 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Page;
+use crate::render::{
+    sanitize::{address, line},
+    words,
+};
+use loopgate_core::Timestamp;
 
 /// How the server does.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -15,6 +20,8 @@ pub struct Operations {
     pub waiting: u64,
     pub dead: u64,
     pub budgets: Vec<Budget>,
+    /// What is wrong with configurations, as looks at open pull requests found it: a hundred at most, the oldest first.
+    pub configuration: Vec<ConfigurationRow>,
     /// The newest first, a hundred at most.
     pub dead_letters: Vec<DeadLetterRow>,
     /// What the forms of this page prove that they are of this page with.
@@ -51,6 +58,15 @@ pub struct Budget {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigurationRow {
+    pub repository: String,
+    /// What, with file, line and column.
+    pub problem: String,
+    /// For how long it is known.
+    pub known: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DeadLetterRow {
     pub id: String,
     pub failures: u32,
@@ -70,4 +86,67 @@ pub const fn work_class(class: usize) -> &'static str {
 
 impl Page for Operations {
     const TEMPLATE: &'static str = "dashboard/operations.html";
+}
+
+/// What keeps Loopgate from working, as the doctor found it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Diagnosis {
+    pub schema: &'static str,
+    /// No line is a fault.
+    pub healthy: bool,
+    /// In the order of the checks; those that cannot be made after others failed are left out.
+    pub lines: Vec<DoctorLine>,
+    /// When; none where nothing was examined yet.
+    pub examined: Option<String>,
+    pub under_way: bool,
+    /// What the form of its page proves that it is of this page with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+/// One check, or one thing that it found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DoctorLine {
+    pub check: &'static str,
+    pub outcome: DoctorOutcome,
+    /// What is so. It may quote what others wrote.
+    pub message: String,
+    /// What to do about it; none where nothing is to be done.
+    pub remedy: Option<String>,
+    /// Where that is done.
+    pub link: Option<String>,
+}
+
+/// What a check comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DoctorOutcome {
+    Healthy,
+    /// GitHub does not say, or there is nothing to tell by yet.
+    Unknown,
+    /// It may be meant.
+    Warning,
+    Fault,
+}
+
+impl Diagnosis {
+    pub fn new(examined: Option<Timestamp>, lines: &[DoctorLine]) -> Self {
+        let plain = |it: &DoctorLine| DoctorLine {
+            message: line(&it.message),
+            link: it.link.as_deref().and_then(address),
+            ..it.clone()
+        };
+        Self {
+            schema: "loopgate.doctor/v1",
+            healthy: lines.iter().all(|line| line.outcome != DoctorOutcome::Fault),
+            lines: lines.iter().map(plain).collect(),
+            examined: examined.map(words::moment),
+            under_way: false,
+            token: None,
+        }
+    }
+}
+
+impl Page for Diagnosis {
+    const TEMPLATE: &'static str = "dashboard/doctor.html";
 }

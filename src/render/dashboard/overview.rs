@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{OpenLoop, Page};
+use super::{Frame, OpenLoop, Page};
 use crate::render::{
     fit::{Shorten, Shortened, fit},
     words,
@@ -130,9 +130,9 @@ impl Shorten for Overview {
 }
 
 /// The list, shortened until its page has at most `limit` bytes.
-pub fn shortened(mut overview: Overview, limit: usize) -> Overview {
+pub fn shortened(mut overview: Overview, limit: usize, frame: &Frame) -> Overview {
     // Without a loop it is far below any limit.
-    let _ = fit(&mut overview, limit, Page::html);
+    let _ = fit(&mut overview, limit, |page| page.html(frame));
     overview
 }
 

@@ -8,6 +8,8 @@ use loopgate_core::{
     observed::Snapshot,
 };
 
+const OPERATOR: Frame = Frame::Operator { faults: 1 };
+
 fn now() -> Timestamp {
     fixtures::at(600)
 }
@@ -71,13 +73,20 @@ fn every_page_is_written_and_escapes_what_it_prints() {
         let page = loop_page((&decision, &snapshot, &fixtures::policy()), Some(&recorded), now());
         let then = LoopPage::then(&recorded, page.number, &page.repository);
         assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
-        pages.extend([page.html(), then.html()]);
+        pages.extend([page.html(&OPERATOR), then.html(&OPERATOR)]);
     }
     let groups = vec![(Part::Author, 1, now(), vec![listed(HOSTILE)])];
     let filter = Filter { person: Some(HOSTILE.to_owned()), ..Filter::default() };
-    pages.push(Overview::new(filter, groups, 0, now()).html());
-    pages.push(Notice::not_now(HOSTILE).html());
-    pages.push(Repositories::new(vec![("acme/widgets".parse().unwrap(), 3)]).html());
+    pages.push(Overview::new(filter, groups, 0, now()).html(&OPERATOR));
+    let visitor = Frame::Visitor { login: HOSTILE.to_owned(), token: "a token".to_owned() };
+    pages.push(Notice::not_now(HOSTILE).html(&visitor));
+    pages.push(Notice::sign_in().html(&Frame::Stranger));
+    let (message, remedy) = (HOSTILE.to_owned(), Some(HOSTILE.to_owned()));
+    let (outcome, link) = (DoctorOutcome::Warning, Some("javascript:alert(1)".to_owned()));
+    let found = Diagnosis::new(Some(now()), &[DoctorLine { check: "clock", outcome, message, remedy, link }]);
+    assert_eq!((found.healthy, &found.lines[0].link), (true, &None));
+    pages.push(found.html(&OPERATOR));
+    pages.push(Repositories::new(vec![("acme/widgets".parse().unwrap(), 3)]).html(&OPERATOR));
     for page in pages {
         assert!(page.starts_with("<!doctype html>") && page.contains("</html>"), "{page}");
         assert!(!page.contains("<script") && !page.contains("could not write"), "{page}");
@@ -88,9 +97,9 @@ fn every_page_is_written_and_escapes_what_it_prints() {
 fn a_list_that_is_too_long_shows_less_and_says_where_it_goes_on() {
     let loops = (0..50).map(|_| listed(&"ж".repeat(140))).collect();
     let filter = Filter { agent: Some("a b".to_owned()), part: Some(Part::Author), ..Filter::default() };
-    let page = shortened(Overview::new(filter, vec![(Part::Author, 200, now(), loops)], 100, now()), 30_000);
+    let page = shortened(Overview::new(filter, vec![(Part::Author, 200, now(), loops)], 100, now()), 30_000, &OPERATOR);
     let (group, shown) = (&page.groups[0], page.groups[0].loops.len());
-    assert!(page.html().len() <= 30_000 && (5..50).contains(&shown), "{shown}");
+    assert!(page.html(&OPERATOR).len() <= 30_000 && (5..50).contains(&shown), "{shown}");
     assert_eq!(group.more.as_deref(), Some(&*format!("/?part=author&from={}&agent=a+b", 100 + shown)));
 }
 
@@ -102,6 +111,7 @@ fn the_schema_of_each_page_is_the_one_that_is_shipped() {
         ("loop", LoopPage::schema()),
         ("repositories", Repositories::schema()),
         ("operations", Operations::schema()),
+        ("doctor", Diagnosis::schema()),
         ("metrics-page", MetricsPage::schema()),
         ("memory-page", MemoryPage::schema()),
         ("notice", Notice::schema()),

@@ -1,24 +1,29 @@
-//! The dashboard, on the admin's listener: who acts next, one loop, one repository, and how the server does.
+//! The dashboard: who acts next, one loop, one repository; and for whoever runs the server, how that does. The admin's
+//! listener shows all of it. The public one shows to whoever signed in with GitHub what is of the repositories that they
+//! were given access to, where sign-in is configured.
 //!
 //! A page is a document of [`render`](crate::render): it is sent as HTML, or as JSON to whoever asks for that, with an
 //! ETag of what is sent. Lists come from the index of open loops, everything else is read from GitHub for whoever looks.
 
 mod operations;
 mod reply;
+mod visitors;
 
 use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Path, Query, State},
+    extract::{Path, Query, Request, State},
     http::{StatusCode, header::CONTENT_TYPE},
+    middleware::{Next, from_fn_with_state},
     response::Response,
     routing::{get, post},
 };
 use chrono::{DurationRound as _, TimeDelta};
 use serde::Deserialize;
 
-use self::reply::{Reply, without_suffix};
+use self::reply::{Reader, Reply, without_suffix};
+pub(super) use self::visitors::Visitors;
 use super::{
     pages::Admin,
     storage::{IndexFilter, StoreError},
@@ -48,7 +53,35 @@ const OF_ONE: u32 = 50;
 /// How far back metrics look, and the time before is compared with.
 const METRICS_OF: TimeDelta = TimeDelta::days(30);
 
-pub(super) fn routes() -> Router<Arc<Admin>> {
+/// All of it, for whoever reaches the admin's listener.
+pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
+    pages()
+        .route("/operations", get(operations::page))
+        .route("/operations.json", get(operations::page))
+        .route("/operations/replay", post(operations::replay))
+        .route("/doctor", get(operations::doctor).post(operations::examine))
+        .route("/doctor.json", get(operations::doctor))
+        .route_layer(from_fn_with_state(admin, as_operator))
+        .merge(style())
+}
+
+async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next: Next) -> Response {
+    let faults = admin.doctor.as_ref().map_or(0, |doctor| doctor.faults());
+    request.extensions_mut().insert(Reader::Operator { faults });
+    next.run(request).await
+}
+
+/// What is of repositories, for whoever signed in and may see them.
+pub(super) fn published(admin: Arc<Admin>, visitors: &Arc<Visitors>) -> Router {
+    let pages = pages().with_state(admin).route_layer(from_fn_with_state(visitors.clone(), visitors::admit));
+    pages.merge(visitors::routes(visitors.clone())).merge(style())
+}
+
+fn style<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
+}
+
+fn pages() -> Router<Arc<Admin>> {
     Router::new()
         .route("/", get(overview))
         .route("/index.json", get(overview))
@@ -56,12 +89,8 @@ pub(super) fn routes() -> Router<Arc<Admin>> {
         .route("/me.json", get(mine))
         .route("/repositories", get(repositories))
         .route("/repositories.json", get(repositories))
-        .route("/operations", get(operations::page))
-        .route("/operations.json", get(operations::page))
-        .route("/operations/replay", post(operations::replay))
         .route("/{owner}/{repository}/pull/{number}", get(one_loop))
         .route("/{owner}/{repository}/{page}", get(of_repository))
-        .route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
 }
 
 /// Why a page is not shown.
@@ -86,6 +115,11 @@ impl Refused {
     fn told(self, reply: &Reply) -> Response {
         match self {
             Self::Absent(what) => reply.with(StatusCode::NOT_FOUND, &Notice::absent(what)),
+            // The reason may name what only operators know.
+            Self::NotNow(reason) if !matches!(reply.reader, Reader::Operator { .. }) => {
+                tracing::warn!(reason, "a page was not shown");
+                reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now("Load the page again in a minute."))
+            }
             Self::NotNow(reason) => reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now(&reason)),
         }
     }
@@ -111,7 +145,7 @@ struct Asked {
 }
 
 async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<Asked>) -> Response {
-    told(&reply, listed(&admin, asked).await)
+    told(&reply, listed(&admin, &reply.reader, asked).await)
 }
 
 #[derive(Deserialize)]
@@ -121,17 +155,22 @@ struct Me {
 
 /// What waits for a person.
 async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me>) -> Response {
-    let me = me.login.map(|login| login.to_string()).unwrap_or_default();
-    told(&reply, listed(&admin, Asked { me, ..Asked::default() }).await)
+    let login = me.login.or_else(|| match &reply.reader {
+        Reader::Visitor { login, .. } => Some(login.clone()),
+        Reader::Operator { .. } | Reader::Stranger => None,
+    });
+    let me = login.map(|login| login.to_string()).unwrap_or_default();
+    told(&reply, listed(&admin, &reply.reader, Asked { me, ..Asked::default() }).await)
 }
 
-async fn listed(admin: &Admin, asked: Asked) -> Result<Overview, Refused> {
+async fn listed(admin: &Admin, reader: &Reader, asked: Asked) -> Result<Overview, Refused> {
     let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let repository = match given(&asked.repository) {
-        Some(name) => Some(name.parse::<RepoName>().map_err(|_| Refused::Absent("repository of that name"))?),
+        Some(name) => Some(seen(reader, &name)?),
         None => None,
     };
     let filter = IndexFilter {
+        sees: reader.sees(),
         repository,
         person: given(&asked.person),
         waits_for: given(&asked.me),
@@ -153,11 +192,11 @@ async fn listed(admin: &Admin, asked: Asked) -> Result<Overview, Refused> {
         agent: filter.agent,
         part: asked.part,
     };
-    Ok(shortened(Overview::new(shown, groups, from, now), MOST_BYTES))
+    Ok(shortened(Overview::new(shown, groups, from, now), MOST_BYTES, &reader.frame()))
 }
 
 async fn repositories(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let rows = admin.store.repositories().await.map_err(Refused::from);
+    let rows = admin.store.repositories(reply.reader.sees()).await.map_err(Refused::from);
     told(&reply, rows.map(Repositories::new))
 }
 
@@ -173,7 +212,7 @@ async fn one_loop(
     Query(At { at }): Query<At>,
 ) -> Response {
     let read = async {
-        let repository = named(&owner, &name)?;
+        let repository = seen(&reply.reader, &format!("{owner}/{name}"))?;
         let number = without_suffix(&number).parse().map_err(|_| Refused::Absent("pull request of that number"))?;
         let (loops, installation) = whose(&admin, &repository).await?;
         let target = (&repository, PrNumber::new(number));
@@ -220,7 +259,7 @@ async fn of_repository(
 ) -> Response {
     let page = without_suffix(&page);
     let read = async {
-        let repository = named(&owner, &name)?;
+        let repository = seen(&reply.reader, &format!("{owner}/{name}"))?;
         if !["metrics", "memory"].contains(&page) {
             return Err(Refused::Absent("page of that name"));
         }
@@ -247,8 +286,10 @@ async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
     Box::pin(serving(Served { class: WorkClass::Author, behind: 0 }, read)).await
 }
 
-fn named(owner: &str, name: &str) -> Result<RepoName, Refused> {
-    format!("{owner}/{name}").parse().map_err(|_| Refused::Absent("repository of that name"))
+/// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is asked.
+fn seen(reader: &Reader, name: &str) -> Result<RepoName, Refused> {
+    let named = name.parse().ok().filter(|repository| reader.may_see(repository));
+    named.ok_or(Refused::Absent("repository of that name"))
 }
 
 /// Who reads of a repository, if Loopgate is installed there.

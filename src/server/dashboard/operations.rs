@@ -1,6 +1,6 @@
-//! The page for whoever runs the server, and its one form.
+//! The page for whoever runs the server, the doctor's, and their forms.
 //!
-//! A form of another page cannot know the token, which is made anew with each start and shown on this page alone.
+//! A form of another page cannot know the token, which is made anew with each start and shown on these pages alone.
 
 use std::sync::Arc;
 
@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     github::WorkClass,
-    render::{Budget, CheckVerdict, DeadLetterRow, Notice, Operations, Queue, age, moment, plain_line, work_class},
+    render::{
+        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, Diagnosis, Notice, Operations, Queue, age, moment,
+        plain_line, work_class,
+    },
     server::{
         pages::Admin,
         storage::{Change, Key},
@@ -38,7 +41,8 @@ pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Respo
 
 async fn read(admin: &Admin) -> Result<Operations, Refused> {
     let now = admin.clock.now();
-    let (counts, letters) = futures::try_join!(admin.store.counts(), admin.store.dead_letters())?;
+    let (counts, letters, problems) =
+        futures::try_join!(admin.store.counts(), admin.store.dead_letters(), admin.store.problems())?;
     let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
     let spending = github.map(|github| github.spending()).unwrap_or_default();
     let queue = WorkClass::ALL.into_iter().map(|class| Queue {
@@ -58,6 +62,10 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
         ok: answer.is_ok(),
         said: answer.err().map_or_else(|| "ok".to_owned(), |wrong| plain_line(&wrong)),
     });
+    let configuration = problems.into_iter().map(|(repository, problem, since)| {
+        let known = age(since, now);
+        ConfigurationRow { repository, problem, known }
+    });
     Ok(Operations {
         schema: "loopgate.operations/v1",
         checks: verdicts.collect(),
@@ -65,6 +73,7 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
         waiting: counts.waiting,
         dead: counts.dead,
         budgets: github.map(|github| github.quotas().into_iter().map(budget).collect()).unwrap_or_default(),
+        configuration: configuration.collect(),
         dead_letters: letters
             .iter()
             .take(MOST)
@@ -79,19 +88,39 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
     })
 }
 
-/// Tries the dead letter again that the form names; all of them where its `id` is empty.
-pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
-    let field = |name: &str| {
-        let found = url::form_urlencoded::parse(form.as_bytes()).find(|(field, _)| field == name);
-        found.map(|(_, value)| value.into_owned())
-    };
-    let (Some(token), Some(id)) = (field("token"), field("id")) else {
-        return reply.with(StatusCode::BAD_REQUEST, &Notice::foreign_form());
-    };
-    // Compared by their digests, so that time tells nothing of the token.
-    if Sha256::digest(&token) != Sha256::digest(&admin.form_token) {
+fn field(form: &str, name: &str) -> Option<String> {
+    let found = url::form_urlencoded::parse(form.as_bytes()).find(|(field, _)| field == name);
+    found.map(|(_, value)| value.into_owned())
+}
+
+/// Whether a form is of a page of this process. Compared by digests, so that time tells nothing of the token.
+fn is_ours(admin: &Admin, form: &str) -> bool {
+    field(form, "token").is_some_and(|token| Sha256::digest(&token) == Sha256::digest(&admin.form_token))
+}
+
+pub(super) async fn doctor(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
+    let found = admin.doctor.as_ref().map(|doctor| doctor.diagnosis());
+    let token = (reply.format == Format::Html).then(|| admin.form_token.clone());
+    let found = found.ok_or_else(|| Refused::NotNow("this server asks GitHub nothing by itself".to_owned()));
+    told(&reply, found.map(|found| Diagnosis { token, ..found }))
+}
+
+/// Examines again.
+pub(super) async fn examine(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+    if !is_ours(&admin, &form) {
         return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
     }
+    if let Some(doctor) = &admin.doctor {
+        doctor.ask();
+    }
+    Redirect::to("/doctor").into_response()
+}
+
+/// Tries the dead letter again that the form names; all of them where its `id` is empty.
+pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+    let Some(id) = field(&form, "id").filter(|_| is_ours(&admin, &form)) else {
+        return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+    };
     let replayed = async {
         let keys: Vec<Key> = if id.is_empty() {
             admin.store.dead_letters().await?.into_iter().map(|letter| letter.key).collect()

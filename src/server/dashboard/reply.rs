@@ -1,7 +1,8 @@
 //! A page as whoever asks wants it: HTML or JSON, and only if it has changed.
 //!
-//! Whoever reaches this listener sees everything. A page of somebody else's that an operator has open could reach it, too,
-//! if the name it came from began to lead here; so a name that anybody can register is not answered to.
+//! Whoever reaches the admin's listener sees everything. A page of somebody else's that an operator has open could reach
+//! it, too, if the name it came from began to lead here; so a name that anybody can register is not answered to. On the
+//! public listener whoever signed in sees what GitHub shows them, and everybody else nothing.
 
 use std::net::IpAddr;
 
@@ -9,14 +10,21 @@ use axum::{
     extract::FromRequestParts,
     http::{
         HeaderValue, StatusCode,
-        header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY},
+        header::{
+            ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, REFERRER_POLICY,
+            VARY,
+        },
         request::Parts,
     },
     response::{IntoResponse, Response},
 };
 use sha2::{Digest, Sha256};
 
-use crate::render::{Notice, Page};
+use crate::{
+    render::{Frame, Notice, Page},
+    server::storage::Sees,
+};
+use loopgate_core::{Login, RepoName};
 
 /// The pages load one style sheet, run nothing, send their forms here, and are framed by nobody.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -29,9 +37,48 @@ pub(super) enum Format {
     Json,
 }
 
+/// Who reads, as the listener found out and left it with the request; nobody where it left nothing.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Reader {
+    /// The doctor found so many faults.
+    Operator { faults: usize },
+    Visitor {
+        login: Login,
+        /// What their forms are known by.
+        token: String,
+        sees: Sees,
+    },
+    #[default]
+    Stranger,
+}
+
+impl Reader {
+    pub fn sees(&self) -> Sees {
+        match self {
+            Self::Operator { .. } => Sees::Everything,
+            Self::Visitor { sees, .. } => sees.clone(),
+            Self::Stranger => Sees::default(),
+        }
+    }
+
+    /// A repository that is not theirs to see is answered for like one that there is not.
+    pub fn may_see(&self, repository: &RepoName) -> bool {
+        self.sees().has(repository)
+    }
+
+    pub fn frame(&self) -> Frame {
+        match self {
+            Self::Operator { faults } => Frame::Operator { faults: *faults },
+            Self::Visitor { login, token, .. } => Frame::Visitor { login: login.to_string(), token: token.clone() },
+            Self::Stranger => Frame::Stranger,
+        }
+    }
+}
+
 /// How a request wants to be answered.
 pub(super) struct Reply {
     pub format: Format,
+    pub reader: Reader,
     /// The ETags of what it has.
     known: String,
 }
@@ -44,8 +91,9 @@ impl<S: Sync> FromRequestParts<S> for Reply {
         let accept = text(&ACCEPT);
         let asks = accept.contains("application/json") && !accept.contains("text/html");
         let format = if asks || parts.uri.path().ends_with(".json") { Format::Json } else { Format::Html };
-        let reply = Self { format, known: text(&IF_NONE_MATCH).to_owned() };
-        if is_ours_alone(text(&HOST)) {
+        let reader = parts.extensions.get().cloned().unwrap_or_default();
+        let reply = Self { format, reader, known: text(&IF_NONE_MATCH).to_owned() };
+        if !matches!(reply.reader, Reader::Operator { .. }) || is_ours_alone(text(&HOST)) {
             Ok(reply)
         } else {
             Err(reply.with(StatusCode::MISDIRECTED_REQUEST, &Notice::foreign_name()))
@@ -64,7 +112,7 @@ fn is_ours_alone(host: &str) -> bool {
 impl Reply {
     pub fn with(&self, status: StatusCode, page: &impl Page) -> Response {
         let (kind, body) = match self.format {
-            Format::Html => ("text/html; charset=utf-8", page.html()),
+            Format::Html => ("text/html; charset=utf-8", page.html(&self.reader.frame())),
             Format::Json => ("application/json", page.json()),
         };
         let tag = format!("\"{}\"", &hex::encode(Sha256::digest(&body))[..32]);
@@ -74,7 +122,10 @@ impl Reply {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        headers.insert(VARY, HeaderValue::from_static("accept"));
+        headers.insert(VARY, HeaderValue::from_static("accept, cookie"));
+        // With `no-referrer` browsers do not tell where a form comes from
+        // (<https://fetch.spec.whatwg.org/#append-a-request-origin-header>).
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
         headers.insert(CONTENT_SECURITY_POLICY, POLICY);
         headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (ETAG, tag)));
         response

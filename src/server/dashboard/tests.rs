@@ -79,8 +79,8 @@ impl Pages {
         let readiness = Arc::new(Readiness::new(inbox.clone(), clock.clone()));
         let token = "a-token".to_owned();
         let form_token = token.clone();
-        let (checks, recovery, loops) = (Vec::new(), None, None);
-        let pages = Admin { store, inbox, clock, metrics, readiness, checks, recovery, loops, form_token };
+        let (checks, recovery, loops, doctor) = (Vec::new(), None, None, None);
+        let pages = Admin { store, inbox, clock, metrics, readiness, checks, recovery, loops, doctor, form_token };
         Self { app: admin(Arc::new(pages)), token, _data: data }
     }
 
@@ -172,7 +172,7 @@ async fn a_dead_letter_is_replayed_from_the_page_and_from_no_other() {
     assert!(twin.contains("\"dead\":1") && !twin.contains(&pages.token), "{twin}");
     let id = "3%2Facme%2Fwidgets-3%2Fpr%3A4";
     assert_eq!(pages.posts(format!("token=other&id={id}")).await, StatusCode::FORBIDDEN);
-    assert_eq!(pages.posts(format!("id={id}")).await, StatusCode::BAD_REQUEST);
+    assert_eq!(pages.posts(format!("id={id}")).await, StatusCode::FORBIDDEN);
     assert!(pages.get("/operations.json").await.2.contains("\"dead\":1"), "nothing was done");
     assert_eq!(pages.posts("token=a-token&id=nonsense".to_owned()).await, StatusCode::NOT_FOUND);
     assert_eq!(pages.posts(format!("token=a-token&id={id}")).await, StatusCode::SEE_OTHER);

@@ -1,13 +1,51 @@
 //! The index of open loops: a cache for the pages, filled by looks. What goes wrong with it costs a line of a page,
 //! never a look or a delivery.
 
+use std::collections::BTreeSet;
+
 use super::{write::Batch, *};
 use crate::{render::OpenLoop, server::reconciler::Standing};
 use loopgate_core::{PrNumber, deciding::Part};
 
+/// The repositories whose loops are shown, counted and named. Without a word about it: none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) enum Sees {
+    Everything,
+    These(Arc<BTreeSet<RepoName>>),
+}
+
+impl Default for Sees {
+    fn default() -> Self {
+        Self::These(Arc::default())
+    }
+}
+
+/// No repository has this name.
+const ALL: &str = r#"["*"]"#;
+
+impl Sees {
+    pub fn has(&self, repository: &RepoName) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::These(repositories) => repositories.contains(repository),
+        }
+    }
+
+    fn listed(&self) -> String {
+        match self {
+            Self::Everything => ALL.to_owned(),
+            Self::These(repositories) => {
+                let names: Vec<_> = repositories.iter().map(ToString::to_string).collect();
+                serde_json::Value::from(names).to_string()
+            }
+        }
+    }
+}
+
 /// What the rows of a page have in common. Names are compared in lower case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::server) struct IndexFilter {
+    pub sees: Sees,
     pub repository: Option<RepoName>,
     /// It waits for this person or team, or is theirs.
     pub person: Option<String>,
@@ -29,32 +67,43 @@ pub(in crate::server) type IndexCounts = Vec<(Part, u64, Timestamp)>;
 
 const WHERE: &str =
     "($1 = '' OR repository = $1) AND ($2 = '' OR author = $2 OR replace(who, ' ' || $2 || ' ', '') <> who)
-    AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)";
+    AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)
+    AND ($5 = '[\"*\"]' OR repository IN ({listed}))";
 
-static COUNTS: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"));
+static COUNTS: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"))
+});
 
-static LOOPS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT installation, repository, what, loop FROM open_loop WHERE part = $5 AND {WHERE}
-         ORDER BY since, repository, what LIMIT $6 OFFSET $7"
-    )
+static LOOPS: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!(
+        "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {WHERE}
+         ORDER BY since, repository, what LIMIT $7 OFFSET $8"
+    ))
+});
+
+/// How many loops each repository has; those with most of them first, 500 at most.
+static REPOSITORIES: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!(
+        "SELECT repository, COUNT(*) FROM open_loop WHERE {WHERE} GROUP BY repository
+         ORDER BY COUNT(*) DESC, repository LIMIT 500"
+    ))
 });
 
 impl IndexFilter {
-    fn bound(&self, sql: &'static str) -> Query {
+    fn bound(&self, sql: &'static PerDatabase, database: &Database) -> Query {
         let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
-        Query::new(sql)
+        Query::new(sql.written(database.is_shared()))
             .bind(self.repository.as_ref().map(ToString::to_string).unwrap_or_default())
             .bind(lower(&self.person))
             .bind(lower(&self.waits_for))
             .bind(lower(&self.agent))
+            .bind(self.sees.listed())
     }
 }
 
 impl Store {
     pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
-        let rows = self.database.read(filter.bound(&COUNTS)).await?;
+        let rows = self.database.read(filter.bound(&COUNTS, &self.database)).await?;
         let mut counts = Vec::with_capacity(rows.len());
         for row in &rows {
             let written: &str = row.get(0)?;
@@ -73,7 +122,8 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<IndexedLoop>, StoreError> {
-        let query = filter.bound(&LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
+        let query =
+            filter.bound(&LOOPS, &self.database).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
         let mut loops = Vec::new();
         for row in &self.database.read(query).await? {
             // A row of another version may be one that this cannot read.
@@ -86,11 +136,18 @@ impl Store {
         Ok(loops)
     }
 
-    /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
-    pub async fn repositories(&self) -> Result<Vec<(RepoName, u64)>, StoreError> {
-        let sql = "SELECT repository, COUNT(*) FROM open_loop GROUP BY repository ORDER BY COUNT(*) DESC, repository
-                   LIMIT 500";
+    /// What is wrong with the configuration of which repository, and since when: a hundred at most, the oldest first.
+    pub async fn problems(&self) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
+        let sql = "SELECT repository, problem, MIN(problem_since) FROM open_loop WHERE problem <> ''
+                   GROUP BY repository, problem ORDER BY MIN(problem_since), repository LIMIT 100";
         let rows = self.database.read(Query::new(sql)).await?;
+        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?, time(row.get(2)?).unwrap_or_default()))).collect()
+    }
+
+    /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
+    pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
+        let filter = IndexFilter { sees, ..IndexFilter::default() };
+        let rows = self.database.read(filter.bound(&REPOSITORIES, &self.database)).await?;
         let read = |row: &Row| Ok((row.get::<&str>(0)?.parse().ok(), row.get::<i64>(1)?.cast_unsigned()));
         let read: Result<Vec<(Option<RepoName>, u64)>, StoreError> = rows.iter().map(read).collect();
         Ok(read?.into_iter().filter_map(|(repository, loops)| Some((repository?, loops))).collect())
@@ -133,11 +190,14 @@ impl Batch<'_> {
 fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
     let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
     Query::by_key(
-        "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop, problem,
+             problem_since)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
          ON CONFLICT (installation, repository, what) DO UPDATE SET part = excluded.part, who = excluded.who,
              author = excluded.author, agent = excluded.agent, since = excluded.since, looked_at = excluded.looked_at,
-             loop = excluded.loop",
+             loop = excluded.loop, problem = excluded.problem, problem_since = CASE
+                 WHEN open_loop.problem = excluded.problem THEN open_loop.problem_since
+                 ELSE excluded.problem_since END",
         key,
     )
     .bind(open.part.as_str())
@@ -147,6 +207,7 @@ fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
     .bind(open.since.timestamp_millis())
     .bind(now.timestamp_millis())
     .bind(serde_json::to_string(open).unwrap_or_default())
+    .bind(open.problem.as_deref().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -33,7 +33,11 @@ use tokio::task::JoinSet;
 
 #[cfg(test)]
 pub(super) use self::index::sample;
-pub(super) use self::{index::IndexFilter, read::Store, write::Writer};
+pub(super) use self::{
+    index::{IndexFilter, Sees},
+    read::Store,
+    write::Writer,
+};
 use self::{
     postgres::{POLL, PostgresFence, PostgresServer},
     sql::{Connection, On, PerDatabase, Query, Row},

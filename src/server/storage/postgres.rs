@@ -37,6 +37,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("inbox", include_str!("../../../migrations/postgres/0001_inbox.sql")),
     ("classes", include_str!("../../../migrations/postgres/0002_classes.sql")),
     ("open loops", include_str!("../../../migrations/postgres/0003_open_loops.sql")),
+    ("problems", include_str!("../../../migrations/postgres/0004_problems.sql")),
 ];
 
 /// How often a process says that it lives.

@@ -95,15 +95,17 @@ pub(super) struct PerDatabase {
 impl PerDatabase {
     /// `{is_alone}`: no other process can be there. `{is_gone}`: the process that holds the row is dead, or was not heard
     /// of for too long. `{lock}` takes the rows of a selection; `{lock_or_skip}` leaves out what somebody else has taken.
+    /// `{listed}` selects the texts of the JSON list that is the fifth parameter.
     pub fn new(sql: &str) -> Self {
-        let written = |words: [&str; 6]| {
-            let [is_alone, is_gone, lock, lock_or_skip, lease, numbers] = words;
+        let written = |words: [&str; 7]| {
+            let [is_alone, is_gone, lock, lock_or_skip, lease, numbers, listed] = words;
             sql.replace("{is_alone}", is_alone)
                 .replace("{is_gone}", is_gone)
                 .replace("{lock}", lock)
                 .replace("{lock_or_skip}", lock_or_skip)
                 .replace("{lease}", lease)
                 .replace("{numbers}", numbers)
+                .replace("{listed}", listed)
         };
         Self {
             sqlite: written([
@@ -114,6 +116,7 @@ impl PerDatabase {
                 "9223372036854775807",
                 "SELECT 1 + MAX(COALESCE((SELECT MAX(MAX(newest, fence)) FROM work), 0),
                      COALESCE((SELECT MAX(seq) FROM seen), 0))",
+                "SELECT value FROM json_each($5)",
             ]),
             postgres: written([
                 "FALSE",
@@ -122,6 +125,7 @@ impl PerDatabase {
                 "FOR UPDATE SKIP LOCKED",
                 "clock_millis() + 20000",
                 "SELECT nextval('numbers')",
+                "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))",
             ]),
         }
     }

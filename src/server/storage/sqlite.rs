@@ -37,6 +37,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("claims", include_str!("../../../migrations/sqlite/0004_claims.sql")),
     ("classes", include_str!("../../../migrations/sqlite/0005_classes.sql")),
     ("open loops", include_str!("../../../migrations/sqlite/0006_open_loops.sql")),
+    ("problems", include_str!("../../../migrations/sqlite/0007_problems.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";

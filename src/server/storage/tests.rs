@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{sqlite::FILE, write::ordered, *};
-use crate::server::reconciler::Standing;
+use crate::{render::OpenLoop, server::reconciler::Standing};
 use loopgate_core::{CheckRunId, PrNumber, Sha, deciding::Part};
 
 #[path = "../../../tests/fixtures/postgres.rs"]
@@ -360,7 +360,7 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
         }
         titles.join(" ")
     };
-    let all = IndexFilter::default;
+    let all = || IndexFilter { sees: Sees::Everything, ..IndexFilter::default() };
     assert_eq!(listed(&kept, all()).await, "two one three four");
     let counts = kept.store.count_loops(&all()).await.unwrap();
     assert_eq!(counts[0], (Part::Approver, 2, at(3)));
@@ -377,13 +377,36 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
     assert_eq!(listed(&kept, repository("acme/other")).await, "");
     let second = kept.store.loops((&all(), Part::Approver), 1, 1).await.unwrap();
     assert_eq!((second.len(), second[0].number.get()), (1, 1));
-    assert_eq!(kept.store.repositories().await.unwrap(), [("acme/widgets".parse().unwrap(), 4)]);
+    let these = |names: &[&str]| Sees::These(Arc::new(names.iter().map(|name| name.parse().unwrap()).collect()));
+    let seen = async |sees: Sees| kept.store.repositories(sees).await.unwrap();
+    assert_eq!(seen(Sees::Everything).await, [("acme/widgets".parse().unwrap(), 4)]);
+    assert_eq!(seen(these(&["acme/other", "ACME/Widgets"])).await.len(), 1);
+    for sees in [Sees::default(), these(&["acme/other"])] {
+        assert_eq!(seen(sees.clone()).await, []);
+        assert_eq!(listed(&kept, IndexFilter { sees, ..all() }).await, "", "what is not seen is not counted");
+    }
 
     looked(&mut kept, 1, Standing::NotSaid).await;
     looked(&mut kept, 2, Standing::Over).await;
     kept.one(delivery("dead", 3, vec![])).await;
     kept.settle(3, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     assert_eq!(listed(&kept, all()).await, "three one four", "what was given up comes first");
+}
+
+async fn a_broken_configuration_is_known_since_the_look_that_noticed_it(mut kept: Kept) {
+    let mut known = Vec::new();
+    for (problem, now) in [(Some("3:1: no"), 5), (Some("3:1: no"), 9), (Some("4:1: no"), 12), (None, 15)] {
+        kept.one(delivery(&Uuid::new_v4().to_string(), 1, vec![])).await;
+        let open = index::sample("one", Part::Author, &["alice"], at(0));
+        let standing = Standing::Open(Box::new(OpenLoop { problem: problem.map(str::to_owned), ..open }));
+        let how = WorkEnd::Done(LookOutcome { standing, ..Requeue::OnEvent.into() });
+        let covered = kept.loaded(1).await.unwrap().covered;
+        kept.one(Change::Settle { key: key(1), covered, how, now: at(now) }).await;
+        let problems = kept.store.problems().await.unwrap();
+        known.push(problems.into_iter().map(|(_, problem, since)| (problem, since)).collect::<Vec<_>>());
+    }
+    let row = |problem: &str, since| vec![(problem.to_owned(), at(since))];
+    assert_eq!(known, [row("3:1: no", 5), row("3:1: no", 5), row("4:1: no", 12), Vec::new()]);
 }
 
 async fn an_index_that_cannot_be_written_harms_no_look(mut kept: Kept) {
@@ -428,6 +451,7 @@ on_both! {
     the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
     what_people_wait_for_is_found_first,
     an_open_loop_is_listed_as_the_last_look_left_it,
+    a_broken_configuration_is_known_since_the_look_that_noticed_it,
     an_index_that_cannot_be_written_harms_no_look,
 }
 

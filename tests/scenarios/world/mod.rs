@@ -1,5 +1,6 @@
 //! The language of the scenarios: what people and CI systems do, and what can be seen afterwards, on either world.
 
+mod browser;
 mod ci;
 mod look;
 mod person;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 
 use self::serving::{Fan, Paced, Times, serve};
 pub use self::{
+    browser::{ADDRESS, Browser},
     ci::{CI, Report, archive, evidence},
     look::Look,
     person::Person,
@@ -44,7 +46,7 @@ pub struct World {
     servers: Vec<Running>,
     clock: Clock,
     /// How servers are started.
-    settings: [String; 4],
+    settings: [String; 6],
     times: Times,
     fan: Fan,
     data: Vec<tempfile::TempDir>,
@@ -59,20 +61,26 @@ pub enum GitHub {
 
 impl World {
     pub async fn simulated() -> Self {
-        Self::paced(PACE, None).await
+        Self::paced(PACE, None, "").await
     }
 
     /// People are quick, so that no look comes by itself meanwhile.
     pub async fn quick(resync: Option<&'static str>) -> Self {
-        Self::paced(TimeDelta::seconds(20), resync).await
+        Self::paced(TimeDelta::seconds(20), resync, "").await
     }
 
-    async fn paced(pace: TimeDelta, resync: Option<&'static str>) -> Self {
+    /// The same, and people sign in to the dashboard at this address.
+    pub async fn published(address: &str, resync: Option<&'static str>) -> Self {
+        Self::paced(TimeDelta::seconds(20), resync, address).await
+    }
+
+    async fn paced(pace: TimeDelta, resync: Option<&'static str>, address: &str) -> Self {
         let clock = Clock::system();
         let simulator = Simulator::start(Config { clock: clock.clone(), pace, ..Config::default() });
         let github = simulator.await.expect("a simulator");
         let (key, secret) = (github.app_key().private_pem(), github.webhook_secret());
-        let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url()];
+        let (sign_in, address) = (github.client_secret(), address.to_owned());
+        let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url(), sign_in, address];
         let times = Times { of_server: clock.clone(), of_github: Arc::new(Paced(clock.clone())) };
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         github.set_webhook_url(&format!("http://{}/webhook", fan.address));
@@ -89,7 +97,7 @@ impl World {
         let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
         let [key, secret] = ["private_key", "webhook_secret"].map(|name| emulator.text(name));
         let url = format!("http://{}", emulator.stacks.address);
-        let settings = [emulator.here["app_id"].to_string(), key, secret, url];
+        let settings = [emulator.here["app_id"].to_string(), key, secret, url, String::new(), String::new()];
         let _ = fan.lacks.set(emulator.stacks.clone());
         let clock = Clock::system();
         let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
@@ -113,7 +121,7 @@ impl World {
     pub async fn with_another_loopgate(mut self, slug: &str) -> Self {
         let other = self.simulator().install_another(slug, AppId::new(77), InstallationId::new(78)).expect("an App");
         let (key, secret) = (other.app_key().private_pem().to_owned(), other.webhook_secret().to_owned());
-        let settings = [other.app_id().to_string(), key, secret, other.url()];
+        let settings = [other.app_id().to_string(), key, secret, other.url(), String::new(), String::new()];
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&settings, &data, self.times.clone(), self.resync).await;
         other.set_webhook_url(&format!("http://{}/webhook", server.public_address()));

@@ -102,21 +102,24 @@ async fn hand_on(
     statuses.next().unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
 }
 
-/// The real server: App id, key, webhook secret and API address, as an operator would set them.
+/// The real server: App id, key, webhook secret, API address, client secret and public address, as an operator would set
+/// them.
 ///
-/// It recovers what no webhook told if `resync` says how often.
+/// It recovers what no webhook told if `resync` says how often, and examines itself where people sign in.
 pub async fn serve(
-    settings: &[String; 4],
+    settings: &[String; 6],
     data: &tempfile::TempDir,
     times: Times,
     resync: Option<&'static str>,
 ) -> Running {
-    let [id, key, secret, url] = settings;
+    let [id, key, secret, url, sign_in, address] = settings;
     let config = ServerConfig::from_env(|name| match name {
         "LOOPGATE_APP_ID" => Some(id.clone()),
         "LOOPGATE_PRIVATE_KEY" => Some(key.clone()),
         "LOOPGATE_WEBHOOK_SECRET" => Some(secret.clone()),
-        "LOOPGATE_GITHUB_API_URL" => Some(url.clone()),
+        "LOOPGATE_GITHUB_API_URL" | "LOOPGATE_GITHUB_WEB_URL" => Some(url.clone()),
+        "LOOPGATE_CLIENT_SECRET" => Some(sign_in.clone()),
+        "LOOPGATE_PUBLIC_URL" => Some(address.clone()),
         "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
         "LOOPGATE_RESYNC" => resync.map(str::to_owned),
         "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
@@ -126,13 +129,14 @@ pub async fn serve(
     let clock = Arc::new(Paced(times.of_server));
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).expect("a key");
     let setup = Setup { clock: times.of_github, ..Setup::default() };
-    let address = ApiUrl::parse(url).expect("an address");
-    let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
+    let api = ApiUrl::parse(url).expect("an address");
+    let client = Github::new(api, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
     let now: Arc<dyn github::Clock> = clock.clone();
     let seal = config.state_seal();
     let reconciler = GithubReconciler::new(client.clone(), now).sealing(seal.clone());
     let server = Server::new(config, own).clock(clock).showing(LoopReader::new(client.clone(), seal));
-    let server = if resync.is_some() { server.recovering(client) } else { server };
+    let server = if resync.is_some() { server.recovering(client.clone()) } else { server };
+    let server = if address.is_empty() { server } else { server.examining(client) };
     server.start(reconciler).await.expect("the server starts")
 }

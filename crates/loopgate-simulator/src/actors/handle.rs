@@ -44,6 +44,11 @@ impl Simulator {
         &self.webhook_secret
     }
 
+    /// What the App proves itself with where it asks for tokens of people.
+    pub fn client_secret(&self) -> String {
+        self.shared.quietly(|world| world.apps.get(&self.app).map(App::client_secret).unwrap_or_default())
+    }
+
     /// Where the App's webhooks go from now on. Before this is set, events are told to nobody.
     pub fn set_webhook_url(&self, url: &str) {
         self.set_webhook(url, &self.webhook_secret);

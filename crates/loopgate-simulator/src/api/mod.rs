@@ -20,6 +20,7 @@ mod pulls;
 mod registration;
 mod repos;
 mod reviews;
+mod sign_in;
 
 use std::sync::Arc;
 
@@ -80,6 +81,7 @@ const AREAS: &[&[Route]] = &[
     registration::ROUTES,
     repos::ROUTES,
     reviews::ROUTES,
+    sign_in::ROUTES,
 ];
 
 /// GitHub takes blobs up to 100 MB; nothing Loopgate sends comes near.

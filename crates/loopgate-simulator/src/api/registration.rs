@@ -29,7 +29,7 @@ pub const ROUTES: &[Route] = &[
     get("/app/installation-requests", list_requests),
 ];
 
-fn person(world: &World, call: &Call) -> Result<UserId, Refused> {
+pub(super) fn person(world: &World, call: &Call) -> Result<UserId, Refused> {
     match call.caller {
         Caller::Person(person) => Ok(person),
         _ => world.user_id(OWNER),
@@ -68,10 +68,10 @@ fn register(world: &mut World, call: &Call, person: UserId, owner: UserId) -> An
 
 /// (docs.github.com, Create a GitHub App from a manifest).
 fn convert(world: &mut World, call: &Call) -> Answer {
-    let Registered { app, pem, client_secret, webhook_secret, .. } = world.convert(call.param("code"))?;
+    let Registered { app, pem, webhook_secret, .. } = world.convert(call.param("code"))?;
     let app = world.apps.get(&app).ok_or_else(Refused::not_found)?;
     let mut told = json::app(world, app);
-    told["client_secret"] = client_secret.into();
+    told["client_secret"] = app.client_secret().into();
     told["webhook_secret"] = app.webhook.as_ref().map(|_| webhook_secret).into();
     told["pem"] = pem.into();
     Ok(Reply::created(told))

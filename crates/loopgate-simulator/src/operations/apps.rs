@@ -201,7 +201,7 @@ impl World {
             }
         };
         let holder = Holder::Installation { id, permissions: wanted, repositories: reach };
-        let token = Token { holder, expires_at: Some(self.now() + TOKEN_LIFE) };
+        let token = Token { holder, expires_at: Some(self.now() + TOKEN_LIFE), app: None };
         // Some 520 characters with dots: nothing may rely on how tokens look.
         let text = [self.sequence.token("ghs_"), "a".repeat(240), "b".repeat(240)].join(".");
         self.tokens.insert(text.clone(), token.clone());
@@ -211,7 +211,7 @@ impl World {
     /// A personal access token.
     pub fn person_token(&mut self, user: UserId) -> String {
         let text = self.sequence.token("ghp_");
-        self.tokens.insert(text.clone(), Token { holder: Holder::Person(user), expires_at: None });
+        self.tokens.insert(text.clone(), Token { holder: Holder::Person(user), expires_at: None, app: None });
         text
     }
 

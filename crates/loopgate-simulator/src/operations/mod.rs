@@ -14,4 +14,5 @@ pub mod registration;
 pub mod repos;
 pub mod reviews;
 pub mod runs;
+pub mod sign_in;
 pub mod stacks;

@@ -62,7 +62,6 @@ pub struct Registrations {
 pub struct Registered {
     pub app: AppId,
     pub pem: String,
-    pub client_secret: String,
     pub webhook_secret: String,
     at: Timestamp,
 }
@@ -210,10 +209,9 @@ impl World {
             app.is_public = is_public;
             app.webhook = webhook.map(|url| Webhook { url, secret: webhook_secret.clone() });
         }
-        let client_secret = self.sequence.token("");
         let code = self.sequence.token("");
         let (at, pem) = (self.now(), key.private_pem().to_owned());
-        let registered = Registered { app, pem, client_secret, webhook_secret, at };
+        let registered = Registered { app, pem, webhook_secret, at };
         self.registrations.codes.insert(code.clone(), registered);
         // GitHub tells a new hook that it is there.
         self.ping(app);

@@ -10,6 +10,7 @@ mod octocrab;
 mod pulls;
 mod registration;
 mod routes;
+mod sign_in;
 mod webhooks;
 
 use chrono::TimeDelta;

@@ -112,6 +112,11 @@ impl App {
     pub fn client_id(&self) -> String {
         format!("Iv23li{:014}", self.id.get())
     }
+
+    /// What it proves with that it is the App of that client id.
+    pub fn client_secret(&self) -> String {
+        format!("{:040x}", self.id.get())
+    }
 }
 
 /// An App on an account.
@@ -160,8 +165,10 @@ impl Selection {
 #[derive(Clone, Debug)]
 pub struct Token {
     pub holder: Holder,
-    /// None for tokens of people.
+    /// None for those that people made for themselves.
     pub expires_at: Option<Timestamp>,
+    /// The App that a person let act for them.
+    pub app: Option<AppId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

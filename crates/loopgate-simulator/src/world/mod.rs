@@ -30,7 +30,7 @@ use super::{
     faults::Faults,
     git::Objects,
     hooks::Outbox,
-    operations::registration::Registrations,
+    operations::{registration::Registrations, sign_in::SignIns},
     past::Pasts,
     refused::Refused,
     requests::{RateLimits, Remembered, RequestLog},
@@ -53,6 +53,7 @@ pub struct World {
     pub installations: BTreeMap<InstallationId, Installation>,
     pub tokens: HashMap<String, Token>,
     pub registrations: Registrations,
+    pub sign_ins: SignIns,
     /// The objects of each fork network, by [`repo::Network`].
     pub networks: Vec<Objects>,
     pub repos: BTreeMap<RepoId, Repo>,

@@ -1,0 +1,215 @@
+//! Whoever signs in with GitHub, and which repositories GitHub shows to that person
+//! (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-user-access-token-for-a-github-app>).
+//!
+//! Signing in costs two requests. Whenever rights are asked for, that is one, and one for each hundred repositories of
+//! each installation. A person's token is used for nothing else.
+
+use std::{
+    collections::BTreeSet,
+    sync::{OnceLock, PoisonError, RwLock},
+};
+
+use bytes::Bytes;
+use chrono::TimeDelta;
+use http::{Method, StatusCode};
+use serde::{Deserialize, de::DeserializeOwned};
+use url::Url;
+
+use super::{
+    ApiUrl, Error, Github, Secret,
+    client::parse,
+    transport::{Accept, Incoming, Outgoing, Transport},
+};
+use loopgate_core::{InstallationId, Login, RepoName, UserId};
+
+/// Requests for repositories whenever rights are asked for; what lies beyond is not shown.
+const MOST_PAGES: usize = 30;
+const PER_PAGE: usize = 100;
+/// Bytes of an answer at most: GitHub describes a repository in 6 KB.
+const LIMIT: usize = 4 << 20;
+/// How long a token lives at most, also where the App's tokens never end.
+const LONGEST: TimeDelta = TimeDelta::hours(8);
+
+/// The App as people sign in with it.
+pub struct SignIn {
+    github: Github,
+    api: Transport,
+    web: Transport,
+    web_url: ApiUrl,
+    /// Where GitHub sends the browser back to.
+    callback: String,
+    secret: RwLock<Secret>,
+    client_id: OnceLock<String>,
+}
+
+/// Somebody who signed in.
+pub struct Visitor {
+    pub id: UserId,
+    pub login: Login,
+    pub token: Secret,
+    /// How long the token is good for.
+    pub lives: TimeDelta,
+}
+
+#[derive(Deserialize)]
+struct App {
+    client_id: String,
+}
+
+/// GitHub refuses a code with status 200 and without a token.
+#[derive(Deserialize)]
+struct Exchanged {
+    access_token: Option<String>,
+    expires_in: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct User {
+    id: UserId,
+    login: Login,
+}
+
+#[derive(Deserialize)]
+struct Installations {
+    installations: Vec<Installation>,
+}
+
+#[derive(Deserialize)]
+struct Installation {
+    id: InstallationId,
+    suspended_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Repositories {
+    repositories: Vec<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: RepoName,
+}
+
+impl SignIn {
+    /// Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] where one of the addresses is none, or no HTTP client can be set up.
+    pub fn new(github: Github, (api, web): (&Url, &Url), callback: String, secret: Secret) -> Result<Self, Error> {
+        let (api, web_url) = (ApiUrl::parse(api.as_str())?, ApiUrl::parse(web.as_str())?);
+        let (api, web) = (Transport::new(api)?, Transport::new(web_url.clone())?);
+        let secret = RwLock::new(secret);
+        Ok(Self { github, api, web, web_url, callback, secret, client_id: OnceLock::new() })
+    }
+
+    /// Goes by this secret from now on.
+    pub fn replace_secret(&self, secret: Secret) {
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = secret;
+    }
+
+    /// Asked once.
+    async fn client_id(&self) -> Result<&str, Error> {
+        if let Some(known) = self.client_id.get() {
+            return Ok(known);
+        }
+        let App { client_id } = self.github.client(None).fetch("/app").await?;
+        Ok(self.client_id.get_or_init(|| client_id))
+    }
+
+    /// GitHub's page on which a person agrees. `challenge` is the SHA-256 of what is shown with the code.
+    ///
+    /// # Errors
+    /// When GitHub does not say who we are.
+    pub async fn page(&self, state: &str, challenge: &str) -> Result<String, Error> {
+        let client_id = self.client_id().await?;
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs([("client_id", client_id), ("redirect_uri", &self.callback)]);
+        query.extend_pairs([("state", state), ("code_challenge", challenge), ("code_challenge_method", "S256")]);
+        Ok(format!("{}/login/oauth/authorize?{}", self.web_url.as_str(), query.finish()))
+    }
+
+    /// Who agreed; none where GitHub does not take the code.
+    ///
+    /// # Errors
+    /// When GitHub does not answer.
+    pub async fn visitor(&self, code: &str, verifier: &str) -> Result<Option<Visitor>, Error> {
+        let client_id = self.client_id().await?;
+        let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let asked = serde_json::json!({
+            "client_id": client_id, "client_secret": secret.expose(), "code": code,
+            "redirect_uri": self.callback, "code_verifier": verifier,
+        });
+        let request = Outgoing {
+            method: Method::POST,
+            body: Some(Bytes::from(asked.to_string())),
+            ..Outgoing::read("/login/oauth/access_token", Accept::Plain, LIMIT)
+        };
+        let Exchanged { access_token, expires_in } = parsed(&request, &sent(&self.web, &request, None).await?)?;
+        let Some(token) = access_token.map(Secret::new) else { return Ok(None) };
+        let User { id, login } = self.read("/user", &token).await?;
+        let lives = expires_in.and_then(TimeDelta::try_seconds).unwrap_or(LONGEST).min(LONGEST);
+        Ok(Some(Visitor { id, login, token, lives }))
+    }
+
+    /// The repositories where Loopgate is installed, and to which the bearer of the token was given access. What is
+    /// public is not among them by itself
+    /// (<https://docs.github.com/en/rest/apps/installations#list-repositories-accessible-to-the-user-access-token>).
+    ///
+    /// # Errors
+    /// [`Error::Unauthorized`] where the token is not taken any more; others when GitHub does not answer.
+    pub async fn repositories(&self, token: &Secret) -> Result<BTreeSet<RepoName>, Error> {
+        let path = format!("/user/installations?per_page={PER_PAGE}");
+        let Installations { installations } = self.read(&path, token).await?;
+        let (mut seen, mut pages) = (BTreeSet::new(), 0);
+        for installation in installations.iter().filter(|it| it.suspended_at.is_none()) {
+            for page in 1.. {
+                let path =
+                    format!("/user/installations/{}/repositories?per_page={PER_PAGE}&page={page}", installation.id);
+                let request = Outgoing::read(&path, Accept::Json, LIMIT);
+                let answer = sent(&self.api, &request, Some(token)).await?;
+                // It is gone, or its organisation wants another sign-in first
+                // (<https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api#authenticating-with-a-personal-access-token>).
+                let is_hidden = answer.status == StatusCode::NOT_FOUND
+                    || answer.status == StatusCode::FORBIDDEN && answer.headers.contains_key("x-github-sso");
+                if is_hidden {
+                    break;
+                }
+                let Repositories { repositories } = parsed(&request, &answer)?;
+                let is_last = repositories.len() < PER_PAGE;
+                seen.extend(repositories.into_iter().map(|repository| repository.full_name));
+                pages += 1;
+                if pages == MOST_PAGES {
+                    return Ok(seen);
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn read<T: DeserializeOwned>(&self, path: &str, token: &Secret) -> Result<T, Error> {
+        let request = Outgoing::read(path, Accept::Json, LIMIT);
+        parsed(&request, &sent(&self.api, &request, Some(token)).await?)
+    }
+}
+
+/// Sent once: whoever waits at a browser reloads the page.
+async fn sent(transport: &Transport, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming, Error> {
+    let address = transport.address(request.target)?;
+    let silent =
+        |broken| Error::Unavailable { path: request.target.to_owned(), message: format!("{broken:?}"), retry_at: None };
+    transport.send(&address, request, token).await.map_err(silent)
+}
+
+fn parsed<T: DeserializeOwned>(request: &Outgoing<'_>, answer: &Incoming) -> Result<T, Error> {
+    match answer.status {
+        StatusCode::OK => parse(request.target, &answer.body),
+        StatusCode::UNAUTHORIZED => Err(Error::Unauthorized { message: "a visitor's token".to_owned() }),
+        status => {
+            let (path, message) = (request.target.to_owned(), String::new());
+            Err(Error::Rejected { path, status: status.as_u16(), message })
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Signing in with GitHub, and who reads a page of the public listener.
+//!
+//! GitHub tells who somebody is, and which repositories they were given access to; that is believed for five minutes. A
+//! session is known by a random word in a cookie, of which only the digest is kept, beside the person's token, in the
+//! memory of this process: whoever restarts it signs everybody out, and of several processes a visitor needs the same.
+//!
+//! What is under way between our page and GitHub's is in the visitor's own cookie; the state that comes back must be its
+//! HMAC, so that nobody else's browser can bring an answer, and counts once. Where a sign-in leads is always the first page.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, FromRequestParts as _, Query, Request, State},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{COOKIE, ORIGIN, SET_COOKIE},
+    },
+    middleware::Next,
+    response::{IntoResponse, Redirect, Response},
+    routing::{get, post},
+};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use chrono::TimeDelta;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::{Reader, Refused, Reply};
+use crate::{
+    github::{
+        Error, Secret, SignIn, Visitor,
+        registration::{is_same, nonce},
+    },
+    render::Notice,
+    server::{clock::Clock, storage::Sees},
+};
+use loopgate_core::{Login, RepoName, Timestamp, UserId};
+
+/// How long GitHub's word on somebody's repositories is believed.
+const BELIEVED: TimeDelta = TimeDelta::minutes(5);
+/// How long a sign-in may take.
+const UNDER_WAY: TimeDelta = TimeDelta::minutes(10);
+/// Sessions at most, of everybody and of one person: beyond that the oldest ends.
+const MOST_SESSIONS: usize = 1_000;
+const MOST_OF_ONE: usize = 5;
+/// States that are remembered as spent, at most.
+const MOST_SPENT: usize = 10_000;
+/// Bytes of a form at most.
+const MOST_BYTES: usize = 1024;
+
+/// Who signed in.
+pub(in crate::server) struct Visitors {
+    sign_in: SignIn,
+    clock: Arc<dyn Clock>,
+    /// The address of the pages as browsers name it.
+    origin: String,
+    /// What states are made with; known to nobody else.
+    key: Hmac<Sha256>,
+    /// By the digest of the word in the cookie.
+    sessions: Mutex<BTreeMap<[u8; 32], Arc<Session>>>,
+    spent: Mutex<BTreeSet<(i64, String)>>,
+}
+
+struct Session {
+    user: UserId,
+    login: Login,
+    token: Secret,
+    form_token: String,
+    began: Timestamp,
+    ends: Timestamp,
+    /// What GitHub said, and when it was asked; asked again by one request at a time.
+    seen: tokio::sync::Mutex<(Timestamp, Arc<BTreeSet<RepoName>>)>,
+}
+
+#[derive(Clone, Copy)]
+enum Cookie {
+    /// A sign-in that is under way.
+    Begun,
+    Session,
+}
+
+impl Visitors {
+    pub fn new(sign_in: SignIn, origin: String, clock: Arc<dyn Clock>) -> Self {
+        let key = Hmac::new_from_slice(unguessable().as_bytes()).expect("HMAC takes a key of any length");
+        Self { sign_in, clock, origin, key, sessions: Mutex::default(), spent: Mutex::default() }
+    }
+
+    pub fn replace_secret(&self, secret: Secret) {
+        self.sign_in.replace_secret(secret);
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What follows from a text for us alone.
+    fn sealed(&self, purpose: &str, text: &str) -> String {
+        let mut key = self.key.clone();
+        key.update(format!("{purpose}:{text}").as_bytes());
+        hex::encode(key.finalize().into_bytes())
+    }
+
+    /// The prefix lets no other name of the domain set it
+    /// (<https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes>).
+    fn name(&self, cookie: Cookie) -> &'static str {
+        match (cookie, self.origin.starts_with("https:")) {
+            (Cookie::Begun, true) => "__Host-loopgate-sign-in",
+            (Cookie::Session, true) => "__Host-loopgate",
+            (Cookie::Begun, false) => "loopgate-sign-in",
+            (Cookie::Session, false) => "loopgate",
+        }
+    }
+
+    fn cookie<'h>(&self, headers: &'h HeaderMap, cookie: Cookie) -> Option<&'h str> {
+        let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == self.name(cookie)).map(|(_, value)| value)
+    }
+
+    /// Without a time to live it goes at once.
+    fn set(&self, mut answer: Response, cookie: Cookie, value: &str, lives: TimeDelta) -> Response {
+        let secure = if self.origin.starts_with("https:") { "; Secure" } else { "" };
+        let (name, seconds) = (self.name(cookie), lives.num_seconds());
+        let line = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        answer.headers_mut().extend(HeaderValue::from_str(&line).ok().map(|line| (SET_COOKIE, line)));
+        answer
+    }
+
+    fn session(&self, headers: &HeaderMap) -> Option<([u8; 32], Arc<Session>)> {
+        let id = Sha256::digest(self.cookie(headers, Cookie::Session)?).into();
+        let now = self.clock.now();
+        let session = self.sessions().get(&id).filter(|session| now < session.ends).cloned();
+        Some((id, session?))
+    }
+
+    /// # Errors
+    /// Where GitHub does not say what they may see: what it said before is not believed any more.
+    async fn reader(&self, headers: &HeaderMap) -> Result<Reader, Error> {
+        let Some((id, session)) = self.session(headers) else { return Ok(Reader::Stranger) };
+        let mut seen = session.seen.lock().await;
+        let now = self.clock.now();
+        if !(TimeDelta::zero()..BELIEVED).contains(&(now - seen.0)) {
+            *seen = match self.sign_in.repositories(&session.token).await {
+                Ok(repositories) => (now, Arc::new(repositories)),
+                Err(Error::Unauthorized { .. }) => {
+                    self.sessions().remove(&id);
+                    return Ok(Reader::Stranger);
+                }
+                Err(error) => return Err(error),
+            };
+        }
+        let (login, token) = (session.login.clone(), session.form_token.clone());
+        Ok(Reader::Visitor { login, token, sees: Sees::These(seen.1.clone()) })
+    }
+
+    /// The word for the cookie of a new session.
+    async fn finish(&self, headers: &HeaderMap, back: &Back) -> Result<String, &'static str> {
+        const FOREIGN: &str = "This sign-in was not begun in this browser, or took too long. Begin again.";
+        const SILENT: &str = "GitHub does not answer as it should now. Try again in a minute.";
+        let state = back.state.as_deref().ok_or(FOREIGN)?;
+        let begun = self.cookie(headers, Cookie::Begun).ok_or(FOREIGN)?;
+        let at: i64 = begun.split_once('.').and_then(|(_, at)| at.parse().ok()).ok_or(FOREIGN)?;
+        let now = self.clock.now();
+        let is_recent = (0..UNDER_WAY.num_seconds()).contains(&now.timestamp().saturating_sub(at));
+        if !is_recent || !is_same(&self.sealed("state", begun), state) || !self.spend(at, state) {
+            return Err(FOREIGN);
+        }
+        let code = back.code.as_deref().ok_or("GitHub says that you did not agree.")?;
+        let silent = |error: Error| {
+            tracing::warn!(%error, "a sign-in did not succeed");
+            SILENT
+        };
+        let visitor = self.sign_in.visitor(code, &self.sealed("verifier", begun)).await.map_err(silent)?;
+        let visitor = visitor.ok_or("GitHub does not take its own answer any more. Begin again.")?;
+        let seen = self.sign_in.repositories(&visitor.token).await.map_err(silent)?;
+        if seen.is_empty() {
+            return Err("GitHub says that you were given access to no repository where Loopgate is installed.");
+        }
+        if let Some((id, _)) = self.session(headers) {
+            self.sessions().remove(&id);
+        }
+        Ok(self.open(visitor, seen, now))
+    }
+
+    fn open(&self, visitor: Visitor, seen: BTreeSet<RepoName>, now: Timestamp) -> String {
+        let Visitor { id: user, login, token, lives } = visitor;
+        let (word, form_token) = (unguessable(), nonce());
+        let seen = tokio::sync::Mutex::new((now, Arc::new(seen)));
+        let session = Session { user, login, token, form_token, began: now, ends: now + lives, seen };
+        let mut sessions = self.sessions();
+        sessions.retain(|_, session| now < session.ends);
+        sessions.insert(Sha256::digest(&word).into(), Arc::new(session));
+        let of_one = |it: &Session| it.user == user;
+        let is_any = |_: &Session| true;
+        end_oldest(&mut sessions, MOST_OF_ONE, of_one);
+        end_oldest(&mut sessions, MOST_SESSIONS, is_any);
+        word
+    }
+
+    /// Whether the state was not spent before.
+    fn spend(&self, at: i64, state: &str) -> bool {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = spent.insert((at, state.to_owned()));
+        if spent.len() > MOST_SPENT {
+            spent.pop_first();
+        }
+        is_new
+    }
+}
+
+/// 244 bits that nobody can guess.
+fn unguessable() -> String {
+    nonce() + &nonce()
+}
+
+fn end_oldest(sessions: &mut BTreeMap<[u8; 32], Arc<Session>>, most: usize, counts: impl Fn(&Session) -> bool) {
+    let mut counted: Vec<_> = sessions.iter().filter(|(_, it)| counts(it)).map(|(id, it)| (it.began, *id)).collect();
+    counted.sort_unstable();
+    for (_, id) in counted.iter().rev().skip(most) {
+        sessions.remove(id);
+    }
+}
+
+/// `/login`, where GitHub sends the browser back to, and `/logout`.
+pub(super) fn routes(visitors: Arc<Visitors>) -> Router {
+    Router::new()
+        .route("/login", get(begin))
+        .route("/login/callback", get(finish))
+        .route("/logout", post(end))
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .with_state(visitors)
+}
+
+/// Leaves with the request who reads. Strangers are told to sign in, whatever they ask for.
+pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let reply = match Reply::from_request_parts(&mut parts, &()).await {
+        Ok(reply) => reply,
+        Err(refused) => return refused,
+    };
+    match visitors.reader(&parts.headers).await {
+        Ok(Reader::Stranger) => {
+            let status = if parts.uri.path() == "/" { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+            reply.with(status, &Notice::sign_in())
+        }
+        Ok(reader) => {
+            parts.extensions.insert(reader);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(error) => Refused::NotNow(error.to_string()).told(&reply),
+    }
+}
+
+async fn begin(State(visitors): State<Arc<Visitors>>, reply: Reply) -> Response {
+    let begun = format!("{}.{}", nonce(), visitors.clock.now().timestamp());
+    let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(visitors.sealed("verifier", &begun)));
+    match visitors.sign_in.page(&visitors.sealed("state", &begun), &challenge).await {
+        Ok(page) => visitors.set(Redirect::to(&page).into_response(), Cookie::Begun, &begun, UNDER_WAY),
+        Err(error) => Refused::NotNow(error.to_string()).told(&reply),
+    }
+}
+
+#[derive(Deserialize)]
+struct Back {
+    code: Option<String>,
+    state: Option<String>,
+}
+
+async fn finish(
+    State(visitors): State<Arc<Visitors>>,
+    reply: Reply,
+    headers: HeaderMap,
+    Query(back): Query<Back>,
+) -> Response {
+    let answer = match visitors.finish(&headers, &back).await {
+        Ok(word) => visitors.set(Redirect::to("/").into_response(), Cookie::Session, &word, TimeDelta::hours(8)),
+        Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::not_signed_in(reason)),
+    };
+    visitors.set(answer, Cookie::Begun, "", TimeDelta::zero())
+}
+
+async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: HeaderMap, form: String) -> Response {
+    if let Some((id, session)) = visitors.session(&headers) {
+        let mut fields = url::form_urlencoded::parse(form.as_bytes());
+        let token = fields.find(|(name, _)| name == "token").map(|(_, value)| value).unwrap_or_default();
+        let is_from_here = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes() == visitors.origin.as_bytes());
+        if !is_from_here || !is_same(&session.form_token, &token) {
+            return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+        }
+        visitors.sessions().remove(&id);
+    }
+    visitors.set(Redirect::to("/").into_response(), Cookie::Session, "", TimeDelta::zero())
+}
