@@ -17,7 +17,7 @@ pub use explain::{
     AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,
     blame_check, retry_class, retry_class_of,
 };
-pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, without_stamp};
+pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, tells_of_failure, without_stamp};
 pub use tell::{
     CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence, inspect,
     inspect_failure, quoted_word, reproduce, rerun,

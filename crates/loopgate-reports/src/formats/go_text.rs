@@ -4,7 +4,10 @@ use crate::{
     numbers,
     text::{self, MAX_MESSAGE},
 };
-use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, SourceLocation},
+    failure,
+};
 
 /// Whether a line is go's own, and says nothing of the test.
 pub(super) fn is_chatter(line: &str) -> bool {
@@ -28,7 +31,8 @@ pub(super) fn failure(output: &str, package: &str) -> Failure {
         failure.error_message = text::clipped(&message, MAX_MESSAGE);
         failure.source = Some(place);
     } else {
-        failure.error_message = text::clipped(text::first_line(&trace), MAX_MESSAGE);
+        let told = trace.lines().find(|line| failure::tells_of_failure(line)).unwrap_or(text::first_line(&trace));
+        failure.error_message = text::clipped(told.trim(), MAX_MESSAGE);
     }
     failure.test_file = failure.source.as_ref().map(|place| place.file.clone());
     failure.line_number = failure.source.as_ref().and_then(|place| place.line);

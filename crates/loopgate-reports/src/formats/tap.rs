@@ -38,7 +38,13 @@ fn is_point(line: &str) -> bool {
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut tap = Tap { levels: vec![Level::default()], point: None, yaml: None, has_version: false };
+    let mut tap = Tap {
+        levels: vec![Level::default()],
+        point: None,
+        yaml: None,
+        has_version: false,
+        above: Clip::new(MAX_TRACE),
+    };
     while let Some(line) = window.line()? {
         tap.line(&text::clean(line), out);
     }
@@ -57,6 +63,8 @@ struct Tap {
     point: Option<Point>,
     yaml: Option<Yaml>,
     has_version: bool,
+    /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
+    above: Clip,
 }
 
 /// The top, or a subtest.
@@ -149,8 +157,9 @@ impl Tap {
                 here.announced = Some(name)
             }
             here.is_unnamed = false;
-        } else if let (Some(comment), Some(point)) = (content.strip_prefix('#'), &mut self.point) {
-            point.comments.push_line(comment.strip_prefix(' ').unwrap_or(comment));
+        } else if let Some(comment) = content.strip_prefix('#') {
+            let explained = self.point.as_mut().filter(|point| !point.ok).map(|point| &mut point.comments);
+            explained.unwrap_or(&mut self.above).push_line(comment.strip_prefix(' ').unwrap_or(comment));
         }
     }
 
@@ -218,7 +227,7 @@ impl Tap {
             Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
             || match &yaml {
                 Some(yaml) => yaml.failure(&point.description),
-                None => point.failure(),
+                None => point.failure(&self.above.text()),
             },
         );
     }
@@ -317,9 +326,12 @@ impl Level {
 
 impl Point {
     /// What the comments tell, or the description.
-    fn failure(&self) -> Failure {
-        let comments = self.comments.text();
+    fn failure(&self, above: &str) -> Failure {
+        let mut comments = self.comments.text();
         if comments.trim().is_empty() {
+            comments = self.told_above(above);
+        }
+        if comments.is_empty() {
             return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
         }
         failure::read_block(Failure {
@@ -327,6 +339,15 @@ impl Point {
             stack_trace: Some(comments.trim_end().to_owned()),
             ..Failure::default()
         })
+    }
+
+    /// Of comments ahead of all points the ones from `Failed test 'adds'` on, up to those of the next test.
+    fn told_above(&self, above: &str) -> String {
+        let is_title = |line: &&str| line.trim_start().starts_with("Failed test ");
+        let is_own = |line: &&str| is_title(line) && !self.description.is_empty() && line.contains(&self.description);
+        let mut lines = above.lines().skip_while(|line| !is_own(line));
+        let first = lines.next();
+        first.into_iter().chain(lines.take_while(|line| !is_title(line))).collect::<Vec<_>>().join("\n")
     }
 
     /// `not ok 2 - adds # TODO later`
@@ -375,6 +396,16 @@ fn plan_of(content: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_ahead_of_all_points_explain_their_own() {
+        let text = "1..2\n#   Failed test 'adds'\n#   at t/a.t line 3.\n#   Failed test 'sums'\n#   at t/a.t line 5.\n\
+                    not ok 1 - adds\nnot ok 2 - sums\nnot ok 3 - other\n";
+        let failures = crate::read("t", text.as_bytes(), &crate::ReadOptions::default()).failures;
+        let line = |failure: &Failure| failure.source.as_ref().and_then(|source| source.line);
+        let told: Vec<_> = failures.iter().map(|failure| (failure.test_name.as_deref(), line(failure))).collect();
+        assert_eq!(told[..3], [(Some("adds"), Some(3)), (Some("sums"), Some(5)), (Some("other"), None)]);
+    }
 
     #[test]
     fn points() {

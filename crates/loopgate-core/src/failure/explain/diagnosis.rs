@@ -134,7 +134,14 @@ fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Co
     // What this repository calls is the outermost of the library's frames.
     let before =
         reading.frames.iter().take_while(|frame| *frame != caller).filter(|frame| frame.package().is_some()).last();
-    let called = before.and_then(|frame| frame.function.as_deref()).map_or_else(|| package.clone(), code);
+    let called = before.and_then(|frame| frame.function.as_deref());
+    // An assertion's arguments are as they should be: it says that what it looked at is not.
+    let asserts =
+        |name: &str| ["assert", "expect", "should"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    if called.is_some_and(asserts) {
+        return None;
+    }
+    let called = called.map_or_else(|| package.clone(), code);
     Some(Conclusion {
         category: known.map_or(ApiMisuse, |known| known.category),
         retry: RetryClass::Code,

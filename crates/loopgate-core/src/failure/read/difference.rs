@@ -24,14 +24,29 @@ const LEGENDS: [(&str, bool); 14] = [
     ("diff < left / right >", false),
 ];
 
+/// Where the lines of `diff -u expected got` begin: two files are compared, and what is expected stands first. A
+/// formatter compares a file with itself.
+fn unified(lines: &[&str]) -> Option<usize> {
+    let name = |line: Option<&&str>, mark: &str| {
+        let name = line?.trim_start().strip_prefix(mark)?.split(['\t', ' ', ':']).next()?;
+        Some(name.trim_start_matches("a/").trim_start_matches("b/").to_owned())
+    };
+    (0..lines.len()).find(|at| {
+        let below = |by: usize| lines.get(at + by);
+        below(2).is_some_and(|line| line.trim_start().starts_with("@@ "))
+            && name(below(0), "--- ").is_some_and(|one| name(below(1), "+++ ").is_some_and(|two| one != two))
+    })
+}
+
 /// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
 pub(super) fn difference(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
-    let (start, minus_is_expected, is_angled) = lines.iter().enumerate().find_map(|(index, line)| {
+    let of_legend = lines.iter().enumerate().find_map(|(index, line)| {
         let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
         let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
         Some((index, legend.1, legend.0.contains("diff <")))
-    })?;
+    });
+    let (start, minus_is_expected, is_angled) = of_legend.or_else(|| Some((unified(&lines)?, true, false)))?;
     let (mut minus, mut plus) = (Vec::new(), Vec::new());
     for line in lines.iter().skip(start + 1).take(60) {
         let line = line.trim_start();

@@ -139,6 +139,8 @@ const FORMS: &[Form] = &[
     values(r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)"),
     // pytest, unittest and whoever compares in so many signs
     sentence(Literal, r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$"),
+    sentence(Literal, r#"(?m)^(?:E\s+)?(?:[A-Za-z]+: )?(?:check )?(?P<a>[-0-9"'\[{][^\n]*?) ={2,3} (?P<e>[^\n]+?)$"#),
+    sentence(Literal, r"(?m)\((?P<a>[^()\n]+) == (?P<e>[^()\n]+)\)$"),
     sentence(Literal, r"(?m)^(?:E\s+)?(?P<a>[^\n]+?) (?:!==?|is not) (?P<e>[^\n]+?)$"),
     values(r"First differing element [^\n]+:\n(?P<a>[^\n]+)\n(?P<e>[^\n]+)"),
     // Plain English, and what is close to it
@@ -209,8 +211,11 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
 fn is_whole(sides: &Sides) -> bool {
     let is_cut = |side: &String| ["…", "...", " chars]"].iter().any(|cut| side.contains(cut));
     let Sides { expected, actual, .. } = sides;
+    // What is quoted and should be true is an expression.
+    let is_truth = ["true", "false", "null"].contains(&expected.to_ascii_lowercase().as_str());
     // syrupy shows both sides below.
     expected != actual
+        && !(is_truth && actual.starts_with(['\'', '"', '`']))
         && expected != "[- snapshot]"
         && [expected, actual].iter().all(|side| !side.is_empty() && !is_cut(side))
 }
@@ -378,6 +383,12 @@ mod tests {
                 "int",
                 "string",
             ),
+            ("ERROR:t.c:4:test_sums: assertion failed (total(45, 2) == 90): (45 == 90)", "90", "45"),
+            ("AssertionError: 45 == 90", "90", "45"),
+            ("FAILURE: check 45 == 90: quantity counts", "90", "45"),
+            ("... obtained []int = []int{1, 2}\n... expected []int = []int{1, 3}", "[]int{1, 3}", "[]int{1, 2}"),
+            ("    subject \"45\" should be equal to 90", "90", "\"45\""),
+            ("--- expected.txt\n+++ got.txt\n@@ -1,2 +1,2 @@\n kiwi 3\n-plum 2\n+plum 1", "plum 2", "plum 1"),
         ];
         for (text, expected, actual) in cases {
             let found = sides_in(&text::clean(text), Told::Assertion).map(|sides| (sides.expected, sides.actual));
@@ -410,6 +421,9 @@ mod tests {
             "Expected: (n) != (5), actual: 5 vs 5",
             "assert total() == 62",
             "Expected /x/ to match \"abc\".",
+            "'total(45, 2) > 80' should be TRUE",
+            "MismatchError: len(['a', 'b']) != 3",
+            "--- cart.py:before\n+++ cart.py:after\n@@ -1 +1 @@\n-import sys\n+import os",
             "FAIL\n-- Captured stdout call --\nexpected: 3\nactual: 4",
         ] {
             assert_eq!(sides_in(text, Told::Assertion), None, "{text}");

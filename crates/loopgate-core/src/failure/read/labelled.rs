@@ -74,7 +74,7 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
 /// The side, its label and what stands behind it: `  Expected length: 3`, `#     $expected->{count} = '2'`.
 fn label(line: &str) -> Option<(Side, &str, &str)> {
     let line = line.strip_prefix("E ").unwrap_or(line);
-    let line = line.trim_start_matches([' ', '-', '+', '#', '│', '|', '[', '$', '<', '!']);
+    let line = line.trim_start_matches([' ', '-', '+', '#', '│', '|', '[', '$', '<', '!', '.']);
     // `cart_test.go:8: got: 3`
     let line = line.split_once(": ").filter(|(place, _)| is_place(place)).map_or(line, |(_, rest)| rest);
     let bare = line.split_once(' ').filter(|(_, rest)| value::is_literal(rest.trim()));

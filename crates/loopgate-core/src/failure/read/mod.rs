@@ -16,7 +16,7 @@ mod value;
 pub use changes::{ChangedFile, Changes, FrameOrigin};
 pub use expected::sides;
 pub use stack::{Frame, frames};
-pub use text::{Excerpt, without_stamp};
+pub use text::{Excerpt, tells_of_failure, without_stamp};
 
 pub(super) use expected::{Extent, Sides};
 pub(super) use message::is_source_excerpt;

@@ -118,7 +118,9 @@ impl Reading {
         let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.clone().find(|line| !is_call(line)).or_else(|| lines.next());
         // A heading says nothing without what stands below it.
-        let is_heading = first.is_some_and(|first| first.ends_with(':') || !first.contains([' ', '(', '.', '_']));
+        let is_count = |first: &str| first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error");
+        let is_heading =
+            first.is_some_and(|first| first.ends_with(':') || is_count(first) || !first.contains([' ', '(', '.', '_']));
         let whole = first.filter(|_| is_heading).map(|_| text::one_line(&self.message, 160));
         let first = whole.as_deref().or(first);
         let class = self.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));

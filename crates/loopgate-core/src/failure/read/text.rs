@@ -73,7 +73,7 @@ pub fn without_stamp(line: &str) -> &str {
 }
 
 /// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
-pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
+pub fn tells_of_failure(line: &str) -> bool {
     const WORDS: [&str; 21] = [
         "abort",
         "assert",

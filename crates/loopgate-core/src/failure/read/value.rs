@@ -38,8 +38,8 @@ const STOP_WORDS: [&str; 22] = [
 const HANDED_OVER: [&str; 4] = ["arg", "operand", "param", "positional"];
 
 /// Where a sentence goes on behind a value.
-const ENDS: [&str; 12] =
-    [" : ", "; ", " (", ". ", " within ", " at ", " for ", " in ", " on ", " instead", " //", ", "];
+const ENDS: [&str; 13] =
+    [" : ", ": ", "; ", " (", ". ", " within ", " at ", " for ", " in ", " on ", " instead", " //", ", "];
 
 /// What a sentence says in front of a value.
 const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
@@ -99,7 +99,9 @@ pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
     };
     let behind = |lead: &'static str| sentence.match_indices(lead).map(move |(at, _)| at + lead.len());
     let starts = LEADS.into_iter().flat_map(behind).filter(is_apart);
-    std::iter::once(0).chain(starts.take(20)).find_map(|start| of_look(&sentence[start..], look))
+    // `subject "45"`
+    let quoted = sentence.find(['"', '\'']).filter(|at| sentence[..*at].ends_with(' '));
+    std::iter::once(0).chain(starts.take(20)).chain(quoted).find_map(|start| of_look(&sentence[start..], look))
 }
 
 fn of_look(text: &str, look: Look) -> Option<String> {
@@ -140,7 +142,8 @@ fn is_enclosed(text: &str) -> bool {
     let name = name.trim_end();
     let is_name = name.chars().all(is_part) && !name.ends_with(':') && !is_noun;
     // `total()` is what was computed, not what came of it.
-    let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set";
+    let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set"
+        || matches!(name, "len" | "length" | "size" | "count" | "type" | "sum");
     // `(6 * 7)` was not computed either.
     let is_formula = name.is_empty() && group.starts_with('(') && !group.contains(',') && group != "()";
     is_name && !is_call && !is_formula && !group.starts_with("</") && end_of_group(group) == Some(group.len())

@@ -27,6 +27,8 @@ pub(super) struct Go {
     held: usize,
     /// What stands outside of tests: the build's errors, a panic of the process.
     output: Option<Clip>,
+    /// What was printed before a test's end was told: assertion libraries with a report of their own print it there.
+    above: Option<Clip>,
 }
 
 #[derive(Default)]
@@ -72,6 +74,7 @@ impl Go {
             self.push(line);
         } else {
             self.is_building = false;
+            self.above.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
             return false;
         }
         true
@@ -111,8 +114,13 @@ impl Go {
     fn end_package(&mut self, package: &str, failed: bool, out: &mut Collector<'_>) {
         out.framework = Some(TestFramework::GoTest);
         out.expect_tests();
-        let tests = std::mem::take(&mut self.tests);
+        let mut tests = std::mem::take(&mut self.tests);
         let output = self.output.take();
+        let above = self.above.take();
+        let mut silent = tests.values_mut().filter(|test| test.state == Some(TestState::Failed));
+        if let (Some(only), None) = (silent.next(), silent.next()) {
+            only.output = only.output.take().or(above);
+        }
         (self.current, self.held) = (None, 0);
         (self.is_open, self.is_building) = (false, false);
         let mut a_test_failed = false;
@@ -197,7 +205,9 @@ fn package_end(line: &str) -> Option<(&str, bool)> {
         _ => return None,
     };
     let package = rest.split(['\t', ' ']).next()?;
-    is_package(package).then_some((package, failed))
+    // A module may have a plain name.
+    let is_timed = rest.rsplit_once('\t').is_some_and(|(_, time)| time.ends_with('s') && time.starts_with("0."));
+    (is_package(package) || is_timed && !package.is_empty()).then_some((package, failed))
 }
 
 fn is_package(text: &str) -> bool {
@@ -208,4 +218,24 @@ fn is_package(text: &str) -> bool {
 
 fn is_end_of_process(line: &str) -> bool {
     line.starts_with("panic: test timed out after ") || line == "WARNING: DATA RACE"
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn what_a_library_printed_above_the_end_of_the_only_failing_test_is_of_that_test() {
+        let text = "\nFAIL: cart_test.go:17: S.TestSums\n\ncart_test.go:18:\n    c.Assert(Total(45, 2), Equals, 90)\n\
+                    ... obtained int = 45\n... expected int = 90\n\n--- FAIL: Test (0.01s)\nFAIL\nFAIL\tshop\t0.008s\n";
+        let failures = read("go", text.as_bytes(), &ReadOptions::default()).failures;
+        let [only] = failures.as_slice() else { panic!("{failures:?}") };
+        assert_eq!(
+            only.source.as_ref().map(|source| (source.file.as_str(), source.line)),
+            Some(("shop/cart_test.go", Some(18)))
+        );
+        let both = text.replace("FAIL\nFAIL", "--- FAIL: TestOther (0.01s)\nFAIL\nFAIL");
+        let failures = read("go", both.as_bytes(), &ReadOptions::default()).failures;
+        assert!(failures.len() == 2 && failures.iter().all(|failure| failure.source.is_none()), "{failures:?}");
+    }
 }

@@ -304,6 +304,13 @@ pub(super) const ROWS: &[Row] = &[
         Finding,
         r"^\s+(?P<line>[0-9]+):[0-9]+\s+(?P<level>error|warning|✖|⚠|×)\s+(?P<message>.+?)(?:\s{2,}(?P<rule>[@A-Za-z][A-Za-z0-9@/_-]*))?$",
     ),
+    // XO, tsd: the heading names the first finding's line.
+    row(Linter, File, r"^  (?P<file>[^\s:]+\.[A-Za-z]{1,6}):[0-9]+:[0-9]+$"),
+    row(
+        Linter,
+        Finding,
+        r"^\s+(?P<level>✖|⚠|×)\s+(?P<line>[0-9]+):[0-9]+\s+(?P<message>.+?)(?:\s{2,}(?P<rule>[@A-Za-z][A-Za-z0-9@/_-]*)?)?$",
+    ),
     row(
         Linter,
         Finding,

@@ -172,7 +172,7 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
 /// A place in the midst of a line: what is left where no tool's form is known.
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
+        r#"(?:^|[\s("'\[:])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)\b"#,
@@ -375,6 +375,8 @@ mod tests {
                 "features/cart.feature:8 - ours",
             ),
             ("error while reading lib/cart.rb, line 12", "lib/cart.rb:12 - ours"),
+            ("ERROR:tests/cart.c:4:test_sums: assertion failed", "tests/cart.c:4 - ours"),
+            ("     # spec/cart_spec.cr:7", "spec/cart_spec.cr:7 - ours"),
         ];
         for (text, frame) in cases {
             assert_eq!(shown(text), [frame], "{text}");

@@ -1,4 +1,4 @@
-//! Ruby: backtraces of either quoting, RSpec's commented ones, minitest's headings.
+//! Ruby and Crystal: backtraces of either quoting, RSpec's commented ones, minitest's headings.
 
 use super::line::Line;
 
@@ -7,8 +7,8 @@ pub(super) const LINES: &[Line] = &[
         r"^\s*(?:#\s+|from |[0-9]+: from )?(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>[0-9]+):in ['`](?P<fun>[^']+)'",
     ),
     // A syntax error is said of the file that is loaded.
-    Line::frame(r"^\s+(?P<file>[^\s:]+\.rb):(?P<line>[0-9]+): \S"),
-    Line::frame(r"^\s*#\s+(?P<file>[^\s:]+\.rb):(?P<line>[0-9]+)$"),
+    Line::frame(r"^\s+(?P<file>[^\s:]+\.(?:rb|cr)):(?P<line>[0-9]+): \S"),
+    Line::frame(r"^\s*#\s+(?P<file>[^\s:]+\.(?:rb|cr)):(?P<line>[0-9]+)$"),
     Line::frame(r"^(?P<fun>[A-Z][A-Za-z0-9_:]*#\S+) \[(?P<file>[^\s:]+\.rb):(?P<line>[0-9]+)\]:$"),
 ];
 
