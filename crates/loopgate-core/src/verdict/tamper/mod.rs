@@ -230,7 +230,7 @@ fn tests_in<'a>(path: &str, lines: impl Iterator<Item = &'a str>) -> Vec<String>
     while let Some(line) = lines.next() {
         match language.test(line) {
             // An attribute stands above the name it belongs to.
-            Some(name) if name.is_empty() => {
+            Some("") => {
                 let below = lines.next_if(|next| language.function(next).is_some());
                 tests.push(below.and_then(|below| language.function(below)).unwrap_or_default().to_owned());
             }
