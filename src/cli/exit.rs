@@ -38,7 +38,7 @@ pub const fn of(word: DecisionWord) -> u8 {
 /// from 64 on) always fails it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Whatever is neither proceed nor wait
+    /// Whatever is neither proceed nor wait, and a check that failed whoever's fault it is
     #[default]
     Failure,
     /// Only when a human has to decide
@@ -48,10 +48,12 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// The exit code that is left of a decision's.
-    pub const fn leaves(self, code: u8) -> u8 {
+    /// The exit code that is left of a decision's, with so many failing checks. One that the machine failed leaves the
+    /// decision to another run, and no green job.
+    pub const fn leaves(self, code: u8, failing: usize) -> u8 {
         match (self, code) {
-            (Self::Failure, WAITING) | (Self::Escalate, RETRY | WAITING | NO_TESTS) => OK,
+            (Self::Failure, WAITING) if failing == 0 => OK,
+            (Self::Escalate, RETRY | WAITING | NO_TESTS) => OK,
             (Self::Never, RETRY | ESCALATE | WAITING | NO_TESTS) => OK,
             (Self::Failure | Self::Escalate | Self::Never, code) => code,
         }
@@ -73,8 +75,10 @@ mod tests {
             (BAD_DATA, BAD_DATA, BAD_DATA, BAD_DATA),
             (INTERRUPTED, INTERRUPTED, INTERRUPTED, INTERRUPTED),
         ] {
-            let left = [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|fail_on| fail_on.leaves(code));
+            let left = [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|fail_on| fail_on.leaves(code, 0));
             assert_eq!(left, [failure, escalate, never], "{code}");
         }
+        let of_a_machine = [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|it| it.leaves(WAITING, 1));
+        assert_eq!(of_a_machine, [WAITING, OK, OK]);
     }
 }

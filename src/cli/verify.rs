@@ -122,7 +122,8 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         output::note_text(render::annotation_commands(&decision.view));
     }
     let code = code(&decision, &local.evidence);
-    Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code)))
+    let failing = local.evidence.checks.iter().filter(|check| check.outcome.is_failure()).count();
+    Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, failing)))
 }
 
 /// Runs the checks, decides, and writes everything down; none where it was stopped.

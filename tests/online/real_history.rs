@@ -38,9 +38,10 @@ impl History {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "reads the git repository that LOOPGATE_HISTORY names, with at least 40 merges on its main line"]
 async fn gates_told_of_real_history_are_those_of_the_server() {
-    let history = History(std::env::var("LOOPGATE_HISTORY").expect("LOOPGATE_HISTORY names a git repository"));
+    let Ok(history) = std::env::var("LOOPGATE_HISTORY").map(History) else {
+        return println!("skipped: LOOPGATE_HISTORY names no git repository with 40 merges on its main line");
+    };
     let merges = history.lines(&["rev-list", "--first-parent", "--merges", "--max-count", MOST, "--reverse", "HEAD"]);
     let github = github().await;
     // The server looks after what has a configuration; `try` judges by the presets all the same.

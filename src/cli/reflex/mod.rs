@@ -143,7 +143,7 @@ pub fn run(command: &Command, format: Format) -> CommandResult {
             Command::Next(which) => go_on(which, Until::OneStep, format).await,
             Command::Run(arguments) => {
                 let code = go_on(&arguments.which, Until::ItStops, format).await?;
-                Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code)))
+                Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
             }
             Command::Stop(arguments) => manage::stop(arguments, format).await,
             Command::List => manage::list(format).await,
