@@ -13,6 +13,7 @@ use minijinja::{Environment, UndefinedBehavior, value::Serde};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    causes::recognised,
     escalation::EscalationCard,
     gate_card::GateCard,
     links::Links,
@@ -70,6 +71,7 @@ pub struct TriedGate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriedCall {
     pub attempt: u32,
+    /// What was recognised, and what would have been asked.
     pub question: String,
 }
 
@@ -135,7 +137,8 @@ fn gates(last: &Judged) -> Vec<TriedGate> {
 fn calls(judged: &[Judged]) -> Vec<TriedCall> {
     let mut calls: Vec<TriedCall> = Vec::new();
     for escalation in judged.iter().filter_map(|judged| judged.decision.view.escalation.as_ref()) {
-        let question = plain(EscalationCard::of(escalation).question.as_str());
+        let asked = plain(EscalationCard::of(escalation).question.as_str());
+        let question = line(&format!("{} — {asked}", clip(&recognised(escalation), 300)));
         let call = TriedCall { attempt: escalation.attempt, question };
         if !calls.contains(&call) {
             calls.push(call);
