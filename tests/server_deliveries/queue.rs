@@ -46,19 +46,20 @@ async fn a_hundred_events_while_one_reconcile_runs_are_one_more() {
 }
 
 #[tokio::test]
-async fn an_installation_has_four_reconciles_at_once_and_no_more() {
+async fn an_installation_has_so_many_reconciles_at_once_and_no_more() {
     let kit = Kit::new();
     kit.close_gate();
     let server = kit.start().await;
-    join_all((1..=12).map(|number| kit.opened(&server, number))).await;
-    kit.notes.begun(4).await;
+    let most = kit.limits.per_installation;
+    join_all((1..=20).map(|number| kit.opened(&server, number))).await;
+    kit.notes.begun(most).await;
     // Another installation is not kept waiting.
     kit.deliver(&server, "pull_request", &opened(9002, 1)).await;
-    kit.notes.begun(5).await;
+    kit.notes.begun(most + 1).await;
     kit.open_gate();
     server.settled().await;
-    assert_eq!(kit.notes.numbers().len(), 13);
-    assert_eq!(*kit.notes.most_at_once.lock().unwrap(), 4);
+    assert_eq!(kit.notes.numbers().len(), 21);
+    assert_eq!(*kit.notes.most_at_once.lock().unwrap(), most);
 }
 
 #[tokio::test]

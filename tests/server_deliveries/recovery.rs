@@ -169,8 +169,9 @@ async fn a_stop_lets_running_work_finish_and_starts_no_more() {
     let kit = Kit::new();
     kit.close_gate();
     let server = kit.start().await;
-    join_all((1..=6).map(|number| kit.opened(&server, number))).await;
-    kit.notes.begun(4).await;
+    let most = kit.limits.per_installation;
+    join_all((1..=20).map(|number| kit.opened(&server, number))).await;
+    kit.notes.begun(most).await;
     let address = server.public_address();
     let opened = async {
         while TcpStream::connect(address).await.is_ok() {
@@ -180,10 +181,10 @@ async fn a_stop_lets_running_work_finish_and_starts_no_more() {
     };
     let (stopped, ()) = tokio::join!(server.shutdown(), opened);
     assert_eq!(stopped, Stopped { released: 0 });
-    assert_eq!(kit.notes.numbers().len(), 4);
+    assert_eq!(kit.notes.numbers().len(), most);
     let server = kit.start().await;
     server.settled().await;
-    assert_eq!(kit.notes.numbers().len(), 6);
+    assert_eq!(kit.notes.numbers().len(), 20);
 }
 
 #[tokio::test]
