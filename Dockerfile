@@ -4,35 +4,40 @@
 # programs of the release, which have the demo too, it builds in the stage `archive`.
 
 FROM rust:1.95-slim-bookworm AS build
-RUN apt-get update && apt-get install --yes --no-install-recommends clang cmake make && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates clang cmake make && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 # No .git comes along: the builder names the commit.
 ARG LOOPGATE_COMMIT
 ARG SOURCE_DATE_EPOCH
-RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out --no-default-features
+# Beside the program: the libraries that it links, the certificates that it trusts, and where names are looked up.
+RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out/usr/local/bin --no-default-features && \
+    ldd /out/usr/local/bin/loopgate | grep -o '/[^ ]*' | \
+        xargs cp --dereference --parents --target-directory=/out /etc/ssl/certs/ca-certificates.crt && \
+    echo 'hosts: files dns' > /out/etc/nsswitch.conf
 
 FROM build AS build-with-demo
-RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out
+RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /with-demo
 
 FROM scratch AS archive
-COPY --from=build-with-demo /out/loopgate /loopgate
+COPY --from=build-with-demo /with-demo/loopgate /loopgate
 
 FROM scratch AS program
 ARG TARGETARCH
-COPY --from=build /out/loopgate /${TARGETARCH}/loopgate
+COPY --from=build /out /${TARGETARCH}
 # An empty folder, to be owned by who runs the program.
 WORKDIR /data
 
-FROM gcr.io/distroless/cc-debian12:nonroot
+FROM scratch
 ARG TARGETARCH
-COPY --from=program --chmod=755 /${TARGETARCH}/loopgate /usr/local/bin/loopgate
+COPY --from=program --chmod=755 /${TARGETARCH} /
 # Everything that is written goes here: the rest of the file system may be mounted read-only.
-COPY --from=program --chown=nonroot:nonroot /data /var/lib/loopgate
+COPY --from=program --chown=65532:65532 /data /var/lib/loopgate
 VOLUME /var/lib/loopgate
-ENV LOOPGATE_DATA_DIR=/var/lib/loopgate
+ENV LOOPGATE_DATA_DIR=/var/lib/loopgate TMPDIR=/var/lib/loopgate
 EXPOSE 8080
-USER nonroot
+# Nobody's account: a number needs no /etc/passwd.
+USER 65532:65532
 HEALTHCHECK --interval=30s --timeout=3s --start-period=5s CMD ["/usr/local/bin/loopgate", "health"]
 ENTRYPOINT ["/usr/local/bin/loopgate"]
 CMD ["serve"]

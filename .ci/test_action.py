@@ -155,6 +155,18 @@ def a_failing_test(project: Project) -> None:
     expect("with the failing test", evidence["checks"][0]["results"]["failed"] == 1, evidence["checks"])
 
 
+def a_killed_verification(project: Project) -> None:
+    print("a verification that is killed")
+    project.write("test.sh", 'kill -9 "$(cut -d " " -f 4 "/proc/$PPID/stat")"; sleep 60\n') # a shell stands between
+    told = project.run()
+    everything = json.dumps({key: str(value)[:3000] for key, value in told.items()}, indent=1)
+    expect("fails the job", told["code"] == 1, everything)
+    expect("leaves evidence all the same", list(told["evidence"]) == ["loopgate-evidence-verify-e3b0c442-1"], everything)
+    evidence = json.loads(told["evidence"]["loopgate-evidence-verify-e3b0c442-1"]["evidence.json"])
+    expect("which says that the check did not end",
+           (evidence["extent"], [check["outcome"] for check in evidence["checks"]]) == ("interrupted", ["cancelled"]), evidence)
+
+
 def a_step_that_must_not_fail(project: Project) -> None:
     print("the same with fail-on: never")
     told = project.run(**{"fail-on": "never", "evidence-name": "mine", "upload-evidence": "true"})
@@ -356,13 +368,37 @@ def installation(folder: Path) -> None:
         here = Path(tempfile.mkdtemp(dir=folder))
         told = here / "output"
         told.touch()
-        env = {"PATH": os.environ["PATH"], "GITHUB_ACTION_PATH": str(ROOT / "action"), "GITHUB_OUTPUT": str(told),
+        env = {"PATH": path_with("exit 1"), "GITHUB_ACTION_PATH": str(ROOT / "action"), "GITHUB_OUTPUT": str(told),
                "RUNNER_TEMP": str(here), "RUNNER_OS": "Linux", "RUNNER_ARCH": "X64", "LOOPGATE_COMMAND": "verify",
                "LOOPGATE_REPOSITORY": "octo-org/loopgate", "LOOPGATE_VERSION": "1.2.3",
                "LOOPGATE_DOWNLOAD_URL": f"http://127.0.0.1:{server.server_port}"}
         done = subprocess.run(["bash", ROOT / "action/install.sh"], env=env | changes, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr, told.read_text()
 
+    def path_with(gh: str) -> str:
+        """Where a gh is found first that does this."""
+        stand_in = Path(tempfile.mkdtemp(dir=folder)) / "gh"
+        stand_in.write_text(f"#!/bin/sh\n{gh}\n")
+        stand_in.chmod(0o755)
+        return f"{stand_in.parent}:{os.environ['PATH']}"
+
+    code, said, told = install()
+    expect("says that the SHA-256 alone was verified", "no gh that could verify" in said, said)
+    told_gh = folder / "told-gh"
+    (releases / "v1.2.3/attestations.jsonl").write_text("{}\n")
+    code, said, told = install(PATH=path_with(f'echo "$*" >> {told_gh}'))
+    expect("uses a release that is attested", code == 0 and "its attestation are right" in said and "program=" in told, said)
+    call = told_gh.read_text().splitlines()[-1]
+    expect("asks gh for this file, by the bundle of its release, of the release workflow",
+           name.format("1.2.3") in call and "--bundle" in call and "--repo octo-org/loopgate" in call
+           and "--signer-workflow octo-org/loopgate/.github/workflows/release.yml" in call, call)
+    refuses = path_with('[ "$3" = --help ] || { echo "no matching attestation" >&2; exit 1; }')
+    code, said, told = install(PATH=refuses)
+    expect("refuses one that gh refuses, and says why", code == 64 and "it is not used" in said
+           and "no matching attestation" in said and told == "", f"{code}: {said}{told}")
+    (releases / "v1.2.3/attestations.jsonl").unlink()
+    code, said, told = install(PATH=refuses)
+    expect("refuses one whose bundle is not there", code == 64 and "attestations.jsonl cannot be downloaded" in said, said)
     code, said, told = install()
     expect("uses a release whose SHA-256 is right", code == 0 and "1.2.3 (a release)" in said and "program=" in told, said)
     code, said, told = install(LOOPGATE_VERSION="v1.2.3")
@@ -460,6 +496,7 @@ def main(loopgate: str, act: str, shared: str) -> None:
         project = Project(Path(folder), Path(loopgate).resolve(), Path(act).resolve(), Path(shared).resolve())
         a_failing_test(project)
         a_step_that_must_not_fail(project)
+        a_killed_verification(project)
         a_passing_test(project)
         inputs_that_try_to_be_more(project)
         a_loop(project)

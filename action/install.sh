@@ -3,7 +3,7 @@
 #
 # From the environment: LOOPGATE_BINARY (a program that is there: nothing is downloaded), else LOOPGATE_VERSION (default:
 # the version of the Cargo.toml beside this action) of LOOPGATE_REPOSITORY's releases. What is downloaded is used only if
-# its SHA-256 is the one in the release's checksums.
+# its SHA-256 is the one in the release's checksums and, where there is a gh that can tell, the release workflow made it.
 set -euo pipefail
 
 die() {
@@ -58,10 +58,12 @@ base=${LOOPGATE_DOWNLOAD_URL:-${GITHUB_SERVER_URL:-https://github.com}/$LOOPGATE
 archive=$name.tar.gz
 download=$(mktemp -d)
 trap 'rm -rf "$download"' EXIT
-for file in "$archive" SHA256SUMS; do
-    curl --fail --silent --show-error --location --retry 3 --max-time 300 --output "$download/$file" "$base/$file" ||
-        die "$base/$file cannot be downloaded"
-done
+fetch() {
+    curl --fail --silent --show-error --location --retry 3 --max-time 300 --output "$download/$1" "$base/$1" ||
+        die "$base/$1 cannot be downloaded"
+}
+fetch "$archive"
+fetch SHA256SUMS
 # One line, of this archive alone: a second line could not make up for a wrong first.
 expected=$(awk -v file="$archive" '$2 == file || $2 == "*" file { print $1 }' "$download/SHA256SUMS")
 [[ $expected =~ ^[0-9a-f]{64}$ ]] || die "SHA256SUMS of release $version has not exactly one line for $archive"
@@ -71,6 +73,16 @@ else
     found=$(shasum -a 256 < "$download/$archive")
 fi
 [ "${found%% *}" = "$expected" ] || die "the SHA-256 of $archive is not the one in SHA256SUMS: it is not used"
+# By the bundle of the release: asking GitHub's API takes a token, which no step of a job that runs others' code is given.
+if gh attestation verify --help > /dev/null 2>&1; then
+    fetch attestations.jsonl
+    gh attestation verify "$download/$archive" --bundle "$download/attestations.jsonl" --repo "$LOOPGATE_REPOSITORY" \
+        --signer-workflow "$LOOPGATE_REPOSITORY/.github/workflows/release.yml" ||
+        die "gh finds no attestation that the release workflow of $LOOPGATE_REPOSITORY made $archive: it is not used"
+    echo "$archive: its SHA-256 and its attestation are right"
+else
+    echo "$archive: its SHA-256 is right; there is no gh that could verify its attestation"
+fi
 
 mkdir -p "$folder"
 tar -xzf "$download/$archive" -C "$folder" "$program"
