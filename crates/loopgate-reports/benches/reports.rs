@@ -3,13 +3,15 @@
 //! `cargo bench --bench reports` makes its inputs in a temporary directory: a JUnit report of 528,000 cases (100 MB,
 //! one in a hundred failing with a trace of 40 lines), SARIF, lcov and `go test -json`. First every reader is run over
 //! its file once for the peak of resident memory, then timed; ratios come last. `REPORTS_BENCH_GB=1` adds a JUnit
-//! report ten times as large, whose memory should not differ.
+//! report ten times as large, whose memory should not differ. `REPORTS_BENCH_PYTHON=python3` adds lxml, where that
+//! Python has it.
 
 use std::{
     fs::{self, File},
     hint::black_box,
     io::{BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
+    process::Command,
     sync::OnceLock,
     time::Duration,
 };
@@ -274,6 +276,27 @@ fn time(run: impl Fn()) -> Duration {
     (0..5).map(|_| once()).min().unwrap_or_default()
 }
 
+/// The whole tree, then of each case its attributes and the text of its failure, as readers in Python do it.
+const LXML: &str = "
+import sys, time
+from lxml import etree
+def read():
+    began = time.process_time()
+    for case in etree.parse(sys.argv[1], etree.XMLParser(huge_tree=True)).iter('testcase'):
+        (case.get('classname'), case.get('name'), case.get('time'), [failure.text for failure in case])
+    return time.process_time() - began
+print(min(read() for _ in range(5)))
+";
+
+/// Megabytes a second; none where there is no such Python.
+fn lxml(path: &Path) -> Option<f64> {
+    let python = std::env::var_os("REPORTS_BENCH_PYTHON")?;
+    let run = Command::new(python).args(["-c", LXML]).arg(path).output().expect("the Python that was named");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let seconds: f64 = String::from_utf8_lossy(&run.stdout).trim().parse().expect("a number of seconds");
+    Some(bytes_of(path) as f64 / 1e6 / seconds)
+}
+
 fn print_rates(inputs: &Inputs, peaks: &[(&str, String)]) {
     let rate = |path: &Path, run: fn(&Path)| bytes_of(path) as f64 / 1e6 / time(|| run(path)).as_secs_f64();
     let bare = rate(&inputs.junit, bare_scan);
@@ -283,7 +306,12 @@ fn print_rates(inputs: &Inputs, peaks: &[(&str, String)]) {
         |what: &str, rate: f64| println!("  {what:34} {rate:7.0} MB/s  {:5.2} of a bare quick-xml scan", rate / bare);
     line("bare quick-xml scan", bare);
     line("quick-xml, attributes decoded", rate(&inputs.junit, decoding_scan));
-    line("loopgate, JUnit", rate(&inputs.junit, read_report));
+    let junit = rate(&inputs.junit, read_report);
+    line("loopgate, JUnit", junit);
+    if let Some(lxml) = lxml(&inputs.junit) {
+        line("Python, lxml, JUnit", lxml);
+        println!("  {:34} {:7.1} times lxml's rate", "loopgate, JUnit", junit / lxml);
+    }
     line("loopgate, SARIF", rate(&inputs.sarif, read_report));
     line("loopgate, lcov", rate(&inputs.lcov, read_report));
     line("loopgate, go test -json", rate(&inputs.go, read_report));

@@ -11,7 +11,7 @@ use crate::{
 
 /// The failure that a text tells of, all of whose fields come from the text.
 pub fn read_failure(text: &str, changes: &Changes) -> Failure {
-    let cleaned = text::clean(text);
+    let cleaned = text::from_missing_program(text::clean(text));
     let (test_name, test_file) = test(&cleaned);
     let failure = Failure {
         test_name,
@@ -128,6 +128,24 @@ mod tests {
         let once = failure.clone();
         complete(&mut failure, &Changes::default());
         assert_eq!(failure, once);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_the_failure_and_no_warning_before_it() {
+        for (missing, end) in [
+            ("sh: 1: python: not found", "make: *** [Makefile:7: test] Error 127\n"),
+            ("bash: line 1: python: command not found", ""),
+            ("make: python: No such file or directory", "make: *** [Makefile:2: all] Error 127\n"),
+        ] {
+            let log = format!(
+                "src/lib.c:12:5: warning: unused variable 'x' [-Wunused-variable]\n1 warning generated.\n{missing}\n{end}"
+            );
+            let failure = read_failure(&log, &Changes::default());
+            assert_eq!(failure.error_message.lines().next(), Some(missing));
+            assert!(failure.source.is_none_or(|at| at.file != "src/lib.c"), "the warning's place is not the failure's");
+        }
+        let handled = "sh: 1: tput: not found\na\nb\nc\nd\ne\nError: 3 is not 4\n";
+        assert_eq!(read_failure(handled, &Changes::default()).error_message, "3 is not 4");
     }
 
     #[test]

@@ -112,6 +112,21 @@ pub fn tells_of_failure(line: &str) -> bool {
         && WORDS.iter().any(|word| lower.contains(word))
 }
 
+/// The end of an output that tells of a program which a shell or make did not find: what tools said before, warnings mostly,
+/// did not end it. Otherwise all of it.
+pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
+    /// Whoever called the shell has little to say after that.
+    const MOST_AFTER: usize = 5;
+    let is_missing = |line: &&str| match line.trim_end().rsplit_once(": ") {
+        Some((who, "not found" | "command not found")) => who.contains(": "),
+        Some((who, "No such file or directory")) => who.starts_with("make"),
+        _ => false,
+    };
+    let lines: Vec<&str> = cleaned.lines().collect();
+    let at = lines.iter().rposition(is_missing).filter(|at| lines.len() - at - 1 <= MOST_AFTER);
+    at.map(|at| lines[at..].join("\n")).unwrap_or(cleaned)
+}
+
 /// Whether a line only accompanies what a tool says.
 pub(in crate::failure) fn is_remark(line: &str) -> bool {
     const STARTS: [&str; 13] = [
