@@ -162,6 +162,9 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
         "{}",
         files[1].1
     );
+    let relay = files.last().unwrap();
+    assert!(relay.0.ends_with("loopgate-relay.yml"), "{}", relay.0);
+    assert_eq!(made(&[(relay.0, &relay.1)], &[]).len(), 2, "what init wrote before is no CI to follow");
     let alone = made(&CI, &[]);
     assert_eq!(alone.len(), 1, "an App needs nothing else");
     assert_eq!(made(&CI, &["--own-workflow"]).len(), 2);

@@ -95,7 +95,7 @@ fn python_tools(project: &Project, detected: &Detected) -> Vec<&'static str> {
     let here = |command: &&CommandCheck| command.working_directory.as_deref().unwrap_or_default() == project.directory;
     let called: String = commands.filter(here).map(|command| format!("{} ", command.run)).collect();
     let calls = |tool: &&str| called.contains(&format!(" -m {tool} "));
-    ["pytest", "ruff", "mypy", "flake8"].into_iter().filter(calls).collect()
+    ["tox", "pytest", "ruff", "mypy", "flake8"].into_iter().filter(calls).collect()
 }
 
 /// Commands that install what the checks of a project need, each with its directory.

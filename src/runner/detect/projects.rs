@@ -16,9 +16,12 @@ const DIRECTORIES: usize = 5_000;
 const PROJECTS: usize = 40;
 
 /// Directories that hold no project of this repository's own people: dependencies, what was built, what tests read,
-/// and what is shown to readers. Hidden ones are passed over too, and those that begin with `_`, as Go does
+/// what is measured, and what is shown to readers. Hidden ones are passed over too, and those that begin with `_`, as Go does
 /// (<https://pkg.go.dev/cmd/go#hdr-Package_lists_and_patterns>).
-const NOT_LOOKED_INTO: [&str; 22] = [
+const NOT_LOOKED_INTO: [&str; 25] = [
+    "bench",
+    "benchmark",
+    "benchmarks",
     "bower_components",
     "build",
     "dist",

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{
     Purpose,
+    manifest::Manifest,
     usual::{Site, Usual, is_installed},
 };
 use loopgate_core::evidence::CheckKind as K;
@@ -21,8 +22,13 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     let is_django = site.has("manage.py");
     if is_django {
         checks.push(Usual::new("build", K::Build, format!("{python} manage.py check")));
+    } else if let Some(code) = own_code(site.directory) {
+        checks.push(Usual::new("build", K::Build, format!("{python} -m compileall -q{code}")));
     }
-    let test = if described.names("pytest") || !is_django && !described.has_unittests {
+    let by_tox = (site.purpose == Purpose::WriteDown).then(|| tox(site)).flatten();
+    let test = if by_tox.is_some() {
+        by_tox
+    } else if described.names("pytest") || !is_django && !described.has_unittests {
         let report = site.report("pytest.xml");
         described.has_tests.then(|| format!("{python} -m pytest --junitxml={report}"))
     } else if is_django {
@@ -44,6 +50,35 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
         checks.push(Usual::new("types", K::Types, run).reading(MYPY));
     }
     checks
+}
+
+/// The project's tests as tox runs them, with what they need and on the Python that is there. Its environments for other
+/// versions are left to whoever has them.
+fn tox(site: &Site<'_>) -> Option<String> {
+    let pyproject = Manifest::toml(&site.directory.join("pyproject.toml"));
+    let ini = pyproject.text(&["tool", "tox", "legacy_tox_ini"]).map_or_else(|| site.text("tox.ini"), str::to_owned);
+    let section = ini.split_once("[testenv]").map(|(_, rest)| rest.split("\n[").next().unwrap_or(rest));
+    let own = section.and_then(|section| Some(section.split_once("\ncommands")?.1.to_owned()));
+    let commands = own.or_else(|| Some(pyproject.at(&["tool", "tox", "env_run_base", "commands"])?.to_string()))?;
+    let takes_options = commands.contains("pytest") && commands.contains("posargs");
+    let report = if takes_options { format!(" -- --junitxml={}", site.report("pytest.xml")) } else { String::new() };
+    commands.contains("test").then(|| format!("python -m tox -e py{report}"))
+}
+
+/// The packages at the top and in `src`, else the modules at the top. None where there is neither.
+fn own_code(directory: &Path) -> Option<String> {
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let packages = ["", "src"].into_iter().flat_map(|folder| entries(&directory.join(folder), plain));
+    let mut code: Vec<_> = packages.filter(|path| path.join("__init__.py").is_file()).collect();
+    code.retain(|path| !path.ends_with("tests") && !path.ends_with("test"));
+    if code.is_empty() {
+        let is_module =
+            |name: &str| plain(name) && name.ends_with(".py") && !name.contains("test") && name != "setup.py";
+        code = entries(directory, is_module);
+    }
+    let names = code.iter().filter_map(|path| path.strip_prefix(directory).ok()?.to_str());
+    let words: String = names.map(|name| format!(" {}", name.replace('\\', "/"))).collect();
+    (!words.is_empty()).then_some(words)
 }
 
 /// What the project's own people have a linter look at, by the first file that calls it: the rest may be no code of

@@ -21,7 +21,10 @@ fn written(files: &[(&str, &str)]) -> String {
 fn nothing_is_detected_in_nothing() {
     assert_eq!(written(&[]), "");
     assert_eq!(written(&[("README.md", "")]), "");
-    assert_eq!(written(&[("_examples/rest/go.mod", ""), ("node_modules/x/package.json", "{}")]), "");
+    assert_eq!(
+        written(&[("_examples/rest/go.mod", ""), ("benchmark/pom.xml", ""), ("node_modules/x/package.json", "{}")]),
+        ""
+    );
 }
 
 #[test]
@@ -147,6 +150,23 @@ fn python_with_the_tools_it_names() {
 }
 
 #[test]
+fn python_code_is_compiled_and_tests_run_as_tox_runs_them() {
+    let tox = "[tox]\nenvlist = py3{9,10}\n[testenv]\ndeps = hypothesis\ncommands =\n    pytest {posargs}\n[testenv:docs]\ncommands = sphinx-build\n";
+    let project =
+        [("setup.py", ""), ("src/shop/__init__.py", ""), ("tests/__init__.py", ""), ("tests/test_cart.py", "")];
+    let with = |file: &'static str, text: &'static str| written(&[&project[..], &[(file, text)]].concat());
+    insta::assert_snapshot!(with("tox.ini", tox), @r#"
+    build: python -m compileall -q src/shop
+    test: python -m tox -e py -- --junitxml="$LOOPGATE_REPORTS/pytest.xml" <- build
+    "#);
+    let table = "[tool.tox.env_run_base]\ncommands = [[\"python\", \"-m\", \"unittest\"]]\n";
+    assert!(with("pyproject.toml", table).ends_with("test: python -m tox -e py <- build"));
+    assert!(with("tox.ini", "[flake8]\n[testenv:lint]\ncommands = pytest").contains("test: python -m pytest"));
+    let modules = written(&[("setup.py", ""), ("six.py", ""), ("test_six.py", "import pytest")]);
+    assert!(modules.starts_with("build: python -m compileall -q six.py\n"), "{modules}");
+}
+
+#[test]
 fn django() {
     insta::assert_snapshot!(written(&[("manage.py", ""), ("cart/tests.py", "")]), @"
     build: python manage.py check
@@ -177,10 +197,21 @@ fn java_by_the_wrapper_that_is_there() {
     test: mvn -B test -DtrimStackTrace=false <- build
     ");
     let gradle = [("settings.gradle.kts", ""), ("gradlew", ""), ("app/build.gradle.kts", "")];
+    // As Git on Windows commits it.
+    #[cfg(unix)]
     insta::assert_snapshot!(written(&gradle), @"
-    build: ./gradlew classes
-    test: ./gradlew cleanTest test --continue <- build
+    build: sh ./gradlew classes
+    test: sh ./gradlew cleanTest test --continue <- build
     ");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = folder_of(&gradle);
+        std::fs::set_permissions(folder.path().join("gradlew"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let detected = detect(folder.path(), Purpose::WriteDown);
+        let CheckSource::Command(command) = &detected.checks[0].source else { panic!("a command") };
+        assert_eq!(command.run, "./gradlew classes");
+    }
 }
 
 #[test]
