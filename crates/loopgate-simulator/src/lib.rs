@@ -40,6 +40,7 @@ mod hooks;
 mod json;
 mod key;
 mod operations;
+mod pages;
 mod past;
 mod refused;
 mod requests;
@@ -59,7 +60,7 @@ use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 pub use self::{
     actors::{
         Admin, CheckRunView, CheckSpec, Ci, CommentView, CommitSpec, Mergeable, Person, Pr, PullSpec, PullState,
-        PullView, RefView, ReviewView, RunSpec,
+        PullView, RefView, ReviewView, RunSpec, WorkflowView,
     },
     clock::Clock,
     config::{Config, StartError},
@@ -70,6 +71,7 @@ pub use self::{
         merging::MergeMethod,
         queue::{MergeGroup, QueueOutcome},
     },
+    pages::{Act, Change, Pages, Playbook},
     refused::Refused,
     requests::{Conditional, RequestCounts, RequestRecord, SecondaryLimits},
     transcript::Transcript,

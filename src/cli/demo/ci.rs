@@ -8,7 +8,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{DemoError, demo_world::DemoWorld};
 use loopgate_core::{
-    Sha, WorkflowRunId,
+    WorkflowRunId,
     evidence::{
         CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome, TestFramework,
         WorkflowOrigin,
@@ -37,22 +37,32 @@ pub(super) struct Failing {
 /// Runs the workflow on the head of a pull request.
 pub(super) fn run(demo_world: &DemoWorld, pr: &Pr, tests: &[Test]) -> Result<(), DemoError> {
     let sha = demo_world.github.head(pr)?;
+    let id = demo_world.github.start_workflow(&demo_world.repo, RunSpec::new(sha, WORKFLOW))?;
+    finish(demo_world, pr, (id, 1), tests)
+}
+
+/// Ends an attempt of a run on the head with what these tests say.
+pub(super) fn finish(
+    demo_world: &DemoWorld,
+    pr: &Pr,
+    (id, attempt): (WorkflowRunId, u32),
+    tests: &[Test],
+) -> Result<(), DemoError> {
     let failing = tests.iter().any(|test| test.failure.is_some());
     let conclusion = if failing { Conclusion::Failure } else { Conclusion::Success };
-    let run = demo_world.github.start_workflow(&demo_world.repo, RunSpec::new(sha, WORKFLOW))?;
-    let evidence = zipped(&evidence(demo_world, pr, sha, run, tests)?)?;
-    let artifacts = vec![("loopgate-evidence-test-00000000-1".to_owned(), evidence.into())];
-    demo_world.github.finish_workflow(&demo_world.repo, run, conclusion, artifacts)?;
+    let evidence = zipped(&evidence(demo_world, pr, (id, attempt), tests)?)?;
+    let artifacts = vec![(format!("loopgate-evidence-test-00000000-{attempt}"), evidence.into())];
+    demo_world.github.finish_workflow(&demo_world.repo, id, conclusion, artifacts)?;
     Ok(())
 }
 
 fn evidence(
     demo_world: &DemoWorld,
     pr: &Pr,
-    sha: Sha,
-    run_id: WorkflowRunId,
+    (run_id, run_attempt): (WorkflowRunId, u32),
     tests: &[Test],
 ) -> Result<Evidence, DemoError> {
+    let sha = demo_world.github.head(pr)?;
     let now = demo_world.github.clock().now();
     let passed = |name: &str, kind: CheckKind, duration_ms: u64| -> Result<CheckEvidence, DemoError> {
         let mut check = CheckEvidence::bare(name.parse()?, kind, Outcome::Passed);
@@ -70,7 +80,7 @@ fn evidence(
         workflow: Some(WorkflowOrigin {
             path: WORKFLOW.to_owned(),
             run_id,
-            run_attempt: 1,
+            run_attempt,
             job: "test".to_owned(),
             matrix: None,
             leg: None,

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 use super::DemoError;
 use crate::{
-    github::{ApiUrl, AppCredentials, Credentials, Github, Setup},
+    github::{ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
 };
 use loopgate_core::{RepoName, Timestamp};
@@ -47,9 +47,11 @@ impl server::Clock for StoryClock {
 }
 
 impl DemoWorld {
-    pub async fn open() -> Result<Self, DemoError> {
+    /// With the address of GitHub's pages, where there are any.
+    pub async fn open(pages_url: Option<String>) -> Result<Self, DemoError> {
         let clock = Clock::system();
-        let github = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() }).await?;
+        let config = Config { clock: clock.clone(), pace: PACE, pages_url, ..Config::default() };
+        let github = Simulator::start(config).await?;
         let repo = github.create_repo("acme/widgets", super::story::REPOSITORY)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;
         github.admin().grant_team(&team, &repo, loopgate_simulator::Role::Write)?;
@@ -65,10 +67,18 @@ impl DemoWorld {
         let client = Github::new(ApiUrl::parse(&github.url())?, Credentials::App(credentials), setup)?;
         let own = own_app(&client).await?;
         let now: std::sync::Arc<dyn crate::github::Clock> = now;
-        let reconciler = GithubReconciler::new(client, now).sealing(config.state_seal());
-        let server = Server::new(config, own).clock(std::sync::Arc::new(StoryClock(clock))).start(reconciler).await?;
+        let seal = config.state_seal();
+        let loops = LoopReader::new(client.clone(), seal.clone());
+        let reconciler = GithubReconciler::new(client, now).sealing(seal);
+        let server = Server::new(config, own).clock(std::sync::Arc::new(StoryClock(clock))).showing(loops);
+        let server = server.start(reconciler).await?;
         github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         Ok(Self { github, repo, server, data })
+    }
+
+    /// Where the dashboard is.
+    pub fn dashboard(&self) -> String {
+        format!("http://{}", self.server.admin_address())
     }
 
     /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.

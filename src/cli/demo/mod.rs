@@ -7,6 +7,7 @@ mod ci;
 mod demo_world;
 mod facts;
 mod narrator;
+mod playing;
 mod story;
 
 use std::{io::IsTerminal, time::Instant};
@@ -26,15 +27,20 @@ does, the merge.
 Examples:
   loopgate demo               watch it, in under a minute
   loopgate demo --fast        all at once
-  loopgate demo --json        only what came of it, for scripts")]
+  loopgate demo --json        only what came of it, for scripts
+  loopgate demo --serve       then play on in a browser: push, comment, approve, merge")]
 pub struct Arguments {
     /// Tell it without pauses [default: where nobody watches on a terminal]
     #[arg(long)]
     fast: bool,
 
     /// Print only the final facts, as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "serve")]
     json: bool,
+
+    /// Afterwards let people play on in a browser, until Ctrl-C
+    #[arg(long)]
+    serve: bool,
 }
 
 /// Why the demo could not be played.
@@ -63,17 +69,24 @@ enum DemoError {
 /// Plays the story. The exit code is 0 only if it ended as it is told.
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let json = arguments.json || format == Format::Json;
+    if json && arguments.serve {
+        return Err(CliError::usage("--serve is for people: it has no JSON"));
+    }
     let is_watched = std::io::stdout().is_terminal() && !arguments.fast;
     let pace = if is_watched { Pace::Reader } else { Pace::AtOnce };
     let narrator = if json { Narrator::silent() } else { Narrator::to_terminal(pace) };
     let started = Instant::now();
     let played = runtime()?.block_on(async {
-        let demo_world = demo_world::DemoWorld::open().await?;
+        let pages = if arguments.serve { Some(playing::Listening::open().await?) } else { None };
+        let demo_world = demo_world::DemoWorld::open(pages.as_ref().map(playing::Listening::url)).await?;
         let ending = story::play(&demo_world, narrator).await;
         let facts = match &ending {
             Ok(played) => Some(facts::gather(&demo_world, played, started.elapsed())?),
             Err(_) => None,
         };
+        if let (Some(pages), Ok(_)) = (pages, &ending) {
+            playing::until_stopped(&demo_world, pages).await?;
+        }
         demo_world.close().await;
         ending.map(|played| (played, facts))
     });

@@ -5,6 +5,7 @@ use super::{
     ci::{self, Failing, Test},
     demo_world::{AGENT, DemoWorld},
     narrator::Narrator,
+    playing,
 };
 use crate::render::STATUS_MARKER;
 use loopgate_simulator::{Pr, PullSpec, PullView};
@@ -14,8 +15,9 @@ pub(super) const REPOSITORY: &[(&str, &str)] = &[
     (".github/loopgate.yml", CONFIGURATION),
     (".github/workflows/ci.yml", "name: CI\non: pull_request\n"),
     ("Cargo.toml", "[package]\nname = \"widgets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n"),
-    ("src/lib.rs", "mod lifetime;\n"),
+    ("src/lib.rs", "mod lifetime;\nmod pause;\n"),
     ("src/lifetime.rs", "//! How long a widget lasts.\n"),
+    (playing::SOURCE, playing::ON_MAIN),
 ];
 
 const CONFIGURATION: &str = "\
@@ -63,6 +65,11 @@ const SOURCE: &str = "src/lifetime.rs";
 
 /// The tests of the suite, of which these fail.
 fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
+    of_lifetime(failing).into_iter().chain(playing::tests(playing::ON_MAIN)).collect()
+}
+
+/// The tests of the file that the story is about.
+pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
     [HOUR, RENEWAL, REMAINING]
         .into_iter()
         .map(|name| {

@@ -11,4 +11,4 @@ pub use admin::Admin;
 pub use ci::Ci;
 pub use person::Person;
 pub use spec::{CheckSpec, CommitSpec, Pr, PullSpec, RunSpec};
-pub use view::{CheckRunView, CommentView, Mergeable, PullState, PullView, RefView, ReviewView};
+pub use view::{CheckRunView, CommentView, Mergeable, PullState, PullView, RefView, ReviewView, WorkflowView};

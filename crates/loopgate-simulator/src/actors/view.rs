@@ -8,12 +8,13 @@ use crate::{
     operations::checks::latest,
     world::{
         World,
-        checks::{Annotation, Button, CheckRun, Conclusion},
+        checks::{Annotation, Button, CheckRun, Conclusion, Progress},
         issue::{Comment, Issue, Pull, Readiness, ReviewState},
         repo::Repo,
+        runs::WorkflowRun,
     },
 };
-use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp};
+use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp, WorkflowRunId};
 
 /// A pull request as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +91,15 @@ pub struct CheckRunView {
     pub external_id: String,
 }
 
+/// A run of a workflow of GitHub Actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkflowView {
+    pub id: WorkflowRunId,
+    /// Counts from 1.
+    pub attempt: u32,
+    pub progress: Progress,
+}
+
 /// What a ref points at: its commits and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefView {
@@ -139,6 +149,15 @@ impl Simulator {
             let repo = world.repo(world.repo_named(repo)?)?;
             let runs = latest(repo.check_runs.values().filter(|run| run.sha == commit));
             Ok(runs.into_iter().map(|run| check_run_view(world, run)).collect())
+        })
+    }
+
+    /// The workflow runs on a commit, in the order in which they began.
+    pub fn workflow_runs(&self, repo: &RepoName, commit: Sha) -> Result<Vec<WorkflowView>, Refused> {
+        self.look(|world| {
+            let runs = world.repo(world.repo_named(repo)?)?.workflow_runs.values();
+            let view = |run: &WorkflowRun| WorkflowView { id: run.id, attempt: run.attempt, progress: run.progress };
+            Ok(runs.filter(|run| run.sha == commit).map(view).collect())
         })
     }
 

@@ -1,0 +1,199 @@
+//! After the story: people play on in a browser, and CI runs what they push.
+//!
+//! Each prepared change writes one file, so what CI finds follows from what stands there on the head.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::{net::TcpListener, sync::mpsc};
+
+use super::{
+    DemoError,
+    ci::{self, Failing, Test},
+    demo_world::{AGENT, DemoWorld},
+    story,
+};
+use crate::{cli::output, server::stop_signal};
+use loopgate_simulator::{Act, Change, Playbook, Pr, Protection, PullState, RequiredCheck};
+
+pub(super) const SOURCE: &str = "src/pause.rs";
+
+/// Runs that one act of a visitor leads to, at most: a push, and what is asked for again.
+const MOST_RUNS: usize = 4;
+
+const PEOPLE: [(&str, &str); 5] =
+    [("alice", "author"), ("bob", "approver"), ("olga", "maintainer"), ("mallory", "stranger"), (AGENT, "agent")];
+
+macro_rules! pause {
+    ($left:literal, $tests:literal) => {
+        concat!(
+            "//! How much is left of a widget after a pause.\n\npub fn left(lifetime: u64, used: u64) -> u64 {\n    ",
+            $left,
+            "\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n",
+            $tests,
+            "\n    #[test]\n    fn nothing_is_left_at_the_end() {\n        assert_eq!(left(3600, 3600), 0);\n    }\n}\n"
+        )
+    };
+    ($left:literal) => {
+        pause!(
+            $left,
+            "\n    #[test]\n    fn a_pause_costs_nothing() {\n        assert_eq!(left(3600, 600), 3000);\n    }\n"
+        )
+    };
+}
+
+/// As it is before anybody pushes.
+pub(super) const ON_MAIN: &str = pause!("lifetime - used");
+
+const COSTS_NOTHING: &str = "pause::tests::a_pause_costs_nothing";
+const AT_THE_END: &str = "pause::tests::nothing_is_left_at_the_end";
+
+/// A change that a visitor can push, and what fails with it.
+struct Prepared {
+    name: &'static str,
+    message: &'static str,
+    source: &'static str,
+    fails: Option<(&'static str, Failing)>,
+    more: Option<(&'static str, &'static str)>,
+}
+
+const COUNTED_TWICE: Failing = Failing { file: SOURCE, line: 13, left: "2400", right: "3000" };
+
+static PREPARED: [Prepared; 6] = [
+    Prepared {
+        name: "one that fails a test",
+        message: "refactor: a pause is counted once",
+        source: pause!("lifetime.saturating_sub(used * 2)"),
+        fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
+        more: None,
+    },
+    Prepared {
+        name: "the same error again",
+        message: "fix: add the pause",
+        source: pause!("lifetime.saturating_sub(used + used)"),
+        fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
+        more: None,
+    },
+    Prepared {
+        name: "a fix that breaks another test",
+        message: "fix: a pause is ten minutes at most",
+        source: pause!("lifetime.saturating_sub(used.min(600))"),
+        fails: Some((AT_THE_END, Failing { file: SOURCE, line: 18, left: "3000", right: "0" })),
+        more: None,
+    },
+    Prepared {
+        name: "the failing test removed",
+        message: "fix: all tests pass",
+        source: pause!("lifetime.saturating_sub(used * 2)", ""),
+        fails: None,
+        more: None,
+    },
+    Prepared {
+        name: "the fix",
+        message: "fix: a pause costs its own time",
+        source: pause!("lifetime.saturating_sub(used)"),
+        fails: None,
+        more: None,
+    },
+    Prepared {
+        name: "the fix, and a change of authentication",
+        message: "fix: a pause costs its own time, and keeps the token",
+        source: pause!("lifetime.saturating_sub(used)"),
+        fails: None,
+        more: Some((
+            "src/auth/resume.rs",
+            "//! A widget's token after a pause.\n\npub fn resume(token: &str) -> &str {\n    token\n}\n",
+        )),
+    },
+];
+
+impl Prepared {
+    fn change(&self) -> Change {
+        let files = [(SOURCE, self.source)].into_iter().chain(self.more);
+        let files = files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+        Change { name: self.name, message: self.message, files }
+    }
+}
+
+/// The tests of this file, as they end with it.
+pub(super) fn tests(source: &str) -> Vec<Test> {
+    let prepared = PREPARED.iter().find(|prepared| prepared.source == source);
+    let fails = prepared.and_then(|prepared| prepared.fails.as_ref());
+    let there = [COSTS_NOTHING, AT_THE_END].into_iter();
+    there
+        .filter(|name| name.rsplit("::").next().is_some_and(|test| source.contains(test)))
+        .map(|name| {
+            let failure = fails.filter(|(test, _)| *test == name).map(|(_, failure)| Failing { ..*failure });
+            Test { name, failure }
+        })
+        .collect()
+}
+
+/// Where the pages of pull requests will be.
+pub(super) struct Listening {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listening {
+    pub async fn open() -> Result<Self, DemoError> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+/// Serves the pages and answers what visitors do, until the process is asked to stop.
+pub(super) async fn until_stopped(demo_world: &DemoWorld, pages: Listening) -> Result<(), DemoError> {
+    let DemoWorld { github, repo, .. } = demo_world;
+    let required = ["loopgate / verify", "loopgate / gates"]
+        .map(|name| RequiredCheck { context: name.to_owned(), app: Some(github.app_id()) });
+    github.admin().protect(repo, "main", Protection { required_checks: required.into(), ..Protection::default() })?;
+    let (acts, heard) = mpsc::channel(8);
+    let (url, dashboard) = (pages.url(), demo_world.dashboard());
+    let changes = PREPARED.iter().map(Prepared::change).collect();
+    let playbook = Playbook { repo: repo.clone(), people: PEOPLE.into(), changes, dashboard: dashboard.clone(), acts };
+    let _pages = github.serve_pages(pages.listener, pages.address, playbook);
+    output::line(format_args!(
+        "\nNow it is your turn, until Ctrl-C:\n   {url}/{repo}   the pull requests: comment, push, approve and merge \
+         as one of five people\n   {dashboard}   the dashboard: who acts next"
+    ));
+    tokio::select! {
+        () = answer(demo_world, heard) => Ok(()),
+        stopped = stop_signal() => Ok(stopped?),
+    }
+}
+
+async fn answer(demo_world: &DemoWorld, mut heard: mpsc::Receiver<Act>) {
+    while let Some(Act { pr, answered }) = heard.recv().await {
+        if let Err(error) = checked(demo_world, &pr).await {
+            output::note_line(format_args!("CI did not run: {error}"));
+        }
+        // Whoever asked may have left.
+        let _ = answered.send(());
+    }
+}
+
+/// Runs CI where it is due, until nothing more comes of it.
+async fn checked(demo_world: &DemoWorld, pr: &Pr) -> Result<(), DemoError> {
+    let github = &demo_world.github;
+    for _ in 0..MOST_RUNS {
+        demo_world.settle().await;
+        let runs = github.workflow_runs(&pr.repo, github.head(pr)?)?;
+        let asked_for = runs.iter().find(|run| run.progress.conclusion().is_none());
+        let is_over = matches!(github.pull_request(pr)?.state, PullState::Closed | PullState::Merged { .. });
+        let head = github.state_ref(&pr.repo, &format!("refs/pull/{}/head", pr.number))?;
+        let source = head.and_then(|head| head.files.get(SOURCE).cloned()).unwrap_or_default();
+        let suite: Vec<Test> = story::of_lifetime(&[]).into_iter().chain(tests(&source)).collect();
+        match asked_for {
+            Some(run) => ci::finish(demo_world, pr, (run.id, run.attempt), &suite)?,
+            None if runs.is_empty() && !is_over => ci::run(demo_world, pr, &suite)?,
+            None => return Ok(()),
+        }
+    }
+    demo_world.settle().await;
+    Ok(())
+}
