@@ -249,9 +249,7 @@ fn workflow_runs(snapshot: &Snapshot, check: &CheckName) -> Sources {
 /// The check runs that did not succeed. Commit statuses cannot be asked for again.
 fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
     let mut sources = Sources::default();
-    let matching = snapshot.checks.iter().filter(|check| {
-        source.name.matches(&check.name) && source.app.as_ref().is_none_or(|app| check.app.as_ref() == Some(app))
-    });
+    let matching = snapshot.checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref()));
     for check in matching {
         let CheckProgress::Completed { conclusion, at } = check.progress else {
             sources.running = true;

@@ -104,6 +104,16 @@ impl Memory {
         self.bound();
     }
 
+    /// Errors that no card tells of, and whose name holds all these words.
+    pub fn without_card(&self, words: &str) -> Vec<&Recurring> {
+        let fits = |seen: &&Recurring| {
+            let has_card = seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()));
+            let name = seen.test.to_lowercase();
+            !has_card && words.split_whitespace().all(|word| name.contains(&word.to_lowercase()))
+        };
+        self.recurring.values().filter(fits).collect()
+    }
+
     /// Counts one line, after the attempt before it.
     fn count(&mut self, line: &MemoryLine, before: Option<&MemoryLine>) {
         for failure in &line.failures {

@@ -260,9 +260,9 @@ fn tone(words: &[String], asks: bool, verdict: usize) -> Option<PhraseProblem> {
         "though",
         "however",
     ];
-    const SOON: [&str; 19] = [
+    const SOON: [&str; 18] = [
         "will", "shall", "would", "should", "must", "going", "gonna", "soon", "later", "tomorrow", "i'll", "we'll",
-        "needs", "need", "awaiting", "waiting", "wait", "plan", "please",
+        "needs", "need", "awaiting", "waiting", "wait", "plan",
     ];
     const ASKS: [&str; 16] = [
         "is", "was", "are", "has", "have", "can", "could", "may", "might", "do", "does", "did", "who", "why", "what",

@@ -140,6 +140,19 @@ fn nobody_who_says_no_is_told_how_to_approve() {
 }
 
 #[test]
+fn a_request_is_not_told_to_be_about_the_future() {
+    for (body, problem) in [
+        ("Please say security approved", PhraseProblem::NotAlone),
+        ("please approve security", PhraseProblem::Wording),
+        ("it will be security approved", PhraseProblem::Future),
+    ] {
+        let reading = reading(body);
+        let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
+        assert_eq!(miss.problem, problem, "{body}");
+    }
+}
+
+#[test]
 fn commands_with_something_wrong_say_what() {
     use PhraseProblem::*;
     let usage = |form: &str| Usage { usage: form.into() };
