@@ -1,6 +1,10 @@
 // The dashboard in a real browser: every page in light and dark, on a phone, by keyboard, and without JavaScript.
 //
 //     LOOPGATE_BROWSER_MODULES=NODE_MODULES node .ci/dashboard.mjs ADDRESS PATH…
+//     LOOPGATE_BROWSER_MODULES=NODE_MODULES node .ci/dashboard.mjs --sign-in ADDRESS TOKEN SEEN HIDDEN
+//
+// The second signs in by click, on the simulated GitHub, as whom TOKEN is of, who sees the repository SEEN and
+// not HIDDEN; makes a token, uses it, revokes it, and signs out.
 //
 // NODE_MODULES has playwright-core, axe-core and ajv; CHROMIUM is the browser's program. With LOOPGATE_SCREENSHOTS a
 // folder, a picture of each page is left there. It ends with 1 and says why if anything is wrong.
@@ -8,7 +12,8 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const [address, ...paths] = process.argv.slice(2);
+const signsIn = process.argv[2] === "--sign-in";
+const [address, ...paths] = process.argv.slice(signsIn ? 3 : 2);
 const require = createRequire(join(process.env.LOOPGATE_BROWSER_MODULES, "x.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -21,6 +26,23 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"],
 });
 
+// What is wrong with a page as it is shown now.
+async function examine(page, view, path, index) {
+  for (const state of ["folded", "open"]) {
+    if (state === "open") await page.evaluate(() => document.querySelectorAll("details").forEach((it) => (it.open = true)));
+    if (pictures) await page.screenshot({ path: join(pictures, `${index} ${view} ${state}.png`), fullPage: true });
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    }));
+    for (const it of violations) {
+      wrong.push(`${view} ${path} ${state}: ${it.id}: ${it.help}: ${it.nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (wide > 0) wrong.push(`${view} ${path} ${state}: ${wide} pixels too wide`);
+  }
+}
+
 // Each view of each page: axe needs scripts, which the page's policy forbids, so that policy is put aside for it alone.
 const views = [
   ["light", { colorScheme: "light", viewport: { width: 1280, height: 900 }, bypassCSP: true }],
@@ -28,6 +50,11 @@ const views = [
   ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 }, bypassCSP: true }],
   ["phone, dark", { colorScheme: "dark", viewport: { width: 390, height: 844 }, bypassCSP: true }],
 ];
+if (signsIn) {
+  views.splice(2);
+  for (const [view, options] of views) await signIn(view, options, ...paths);
+  await finish("signed in and out");
+}
 for (const [view, options] of views) {
   const context = await browser.newContext(options);
   for (const [index, path] of paths.entries()) {
@@ -35,19 +62,7 @@ for (const [view, options] of views) {
     page.on("console", (message) => message.type() === "error" && !/status of 404/.test(message.text())
       && wrong.push(`${view} ${path}: ${message.text()}`));
     await page.goto(address + path);
-    for (const state of ["folded", "open"]) {
-      if (state === "open") await page.evaluate(() => document.querySelectorAll("details").forEach((it) => (it.open = true)));
-      if (pictures) await page.screenshot({ path: join(pictures, `${index} ${view} ${state}.png`), fullPage: true });
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => window.axe.run(document, {
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      }));
-      for (const it of violations) {
-        wrong.push(`${view} ${path} ${state}: ${it.id}: ${it.help}: ${it.nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
-      }
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (wide > 0) wrong.push(`${view} ${path} ${state}: ${wide} pixels too wide`);
-    }
+    await examine(page, view, path, index);
     await page.close();
   }
   await context.close();
@@ -96,7 +111,7 @@ for (const [view, options] of views) {
   await page.locator("a[href*='?at=']").last().click();
   if (!(await page.getByText("As it stood on").count())) wrong.push("without JavaScript: no page of then");
 }
-await browser.close();
+await showsWhatIsNew();
 
 // The JSON of each page fits its schema, and both forms are confirmed by their ETag.
 const ajv = new Ajv({ strict: false, validateFormats: false });
@@ -118,6 +133,81 @@ for (const path of paths) {
     }
   }
 }
-console.log(`${paths.length} pages in ${views.length} views: ${wrong.length} problems`);
-wrong.forEach((it) => console.error(it));
-process.exit(wrong.length ? 1 : 0);
+await finish(`${paths.length} pages`);
+
+async function finish(what) {
+  await browser.close();
+  console.log(`${what} in ${views.length} views: ${wrong.length} problems`);
+  wrong.forEach((it) => console.error(it));
+  process.exit(wrong.length ? 1 : 0);
+}
+
+async function signIn(view, options, secret, seen, hidden) {
+  const context = await browser.newContext(options);
+  // The simulated GitHub knows people by their tokens, and agrees at once: this stands for its page.
+  await context.route(`${address}/login`, async (route) => {
+    const begun = await route.fetch({ maxRedirects: 0 });
+    const headers = { authorization: `Bearer ${secret}` };
+    const agreed = await context.request.get(begun.headers().location, { maxRedirects: 0, headers });
+    const back = agreed.headers().location.replaceAll("&", "&amp;");
+    await route.fulfill({ contentType: "text/html", body: `<!doctype html><title>GitHub</title><a href="${back}">Authorize</a>` });
+  });
+  const page = await context.newPage();
+  const expect = (holds, what) => holds || wrong.push(`${view}: ${what}`);
+  const see = (path) => examine(page, view, path, `sign-in ${path.replaceAll("/", "_")}`);
+  await page.goto(address);
+  await see("/ of a stranger");
+  await page.getByRole("link", { name: "Sign in with GitHub" }).click();
+  await page.getByRole("link", { name: "Authorize" }).click();
+  await page.waitForURL(`${address}/`);
+  const body = await page.locator("body").innerText();
+  expect(body.includes(seen) && !body.includes(hidden), `the first page shows ${body}`);
+  await see("/ of a visitor");
+  await page.goto(`${address}/${hidden}/pull/1`);
+  expect(await page.getByRole("heading", { name: "Not found" }).count() === 1, `${hidden} is shown`);
+
+  await page.getByRole("link", { name: "Tokens" }).click();
+  await see("/tokens empty");
+  await page.getByLabel("What it is for").fill(`laptop <${view}>`);
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const token = await page.locator("#token").innerText();
+  expect(/^lg_[0-9a-f]{64}$/.test(token), `a token: ${token}`);
+  await see("/tokens made");
+  const ask = () => fetch(`${address}/mcp`, {
+    method: "POST", body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", accept: "application/json, text/event-stream" },
+  });
+  const tools = await ask();
+  expect(tools.status === 200 && (await tools.json()).result.tools.length === 5, `/mcp answers ${tools.status}`);
+  await page.getByRole("link", { name: "Tokens" }).click();
+  const row = page.getByRole("row", { name: `laptop <${view}>` });
+  expect(!(await page.content()).includes(token), "the token is shown again");
+  expect(!(await row.innerText()).includes("never"), "that it was used is not shown");
+  const document = await (await context.request.get(`${address}/tokens.json`)).json();
+  const schema = JSON.parse(readFileSync(new URL("tokens.schema.json", schemas), "utf8"));
+  expect(new Ajv({ strict: false, validateFormats: false }).validate(schema, document), "/tokens.json does not fit its schema");
+  await see("/tokens used");
+  await row.getByRole("button", { name: "Revoke" }).click();
+  expect((await ask()).status === 401, "a revoked token works");
+  expect(await page.getByText("There is none.").count() === 1, "a revoked token is listed");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  expect(await page.getByRole("link", { name: "Sign in with GitHub" }).count() === 1, "still signed in");
+  expect((await page.goto(`${address}/tokens`)).status() === 401, "tokens are shown to a stranger");
+  await context.close();
+}
+
+// A page that is open shows what happened since, without being loaded again; what was typed, and where, stays. Who posts to
+// LOOPGATE_CHANGE makes it happen.
+async function showsWhatIsNew() {
+  const page = await (await browser.newContext()).newPage();
+  page.on("console", (message) => message.type() === "error" && wrong.push(`live: ${message.text()}`));
+  await page.goto(address + "/");
+  await page.evaluate(() => (window.loaded = "once"));
+  const field = page.getByLabel("My login");
+  await field.fill("half a na");
+  await fetch(process.env.LOOPGATE_CHANGE, { method: "POST" });
+  await page.getByText("it came while the page was open").waitFor({ timeout: 30_000 })
+    .catch(() => wrong.push("live: the open page does not show what is new"));
+  const kept = await page.evaluate(() => [window.loaded, document.activeElement.value]);
+  if (kept.join() !== "once,half a na") wrong.push(`live: not kept: ${kept}`);
+}

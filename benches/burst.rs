@@ -9,6 +9,7 @@
 //! - `base`: the configuration of 500 open pull requests changes, and somebody approves. 2 s more than without.
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -33,6 +34,11 @@ gates:
 ";
 const API_LATENCY: Duration = Duration::from_millis(100);
 const VERIFY: &str = "loopgate / verify";
+
+/// Whether a part of a path names one of many: a number, a commit, an owner, a repository.
+fn is_name(part: &str) -> bool {
+    matches!(part, "acme" | "widgets") || part.len() >= 40 || part.bytes().any(|byte| byte.is_ascii_digit())
+}
 
 #[tokio::main]
 async fn main() {
@@ -70,6 +76,10 @@ async fn opened() {
 
 async fn events(limits: SecondaryLimits, points: PointsLimit) {
     let world = World::start(limits, points).await;
+    // The server has been up for a while: what it was told is not there is no longer in doubt.
+    world.open(1_000);
+    tokio::time::sleep(Duration::from_secs(65)).await;
+    world.simulator.forget_requests();
     let begun = Instant::now();
     let pulls: Vec<Pr> = (0..50).map(|nth| world.open(nth)).collect();
     for nth in 0..19 {
@@ -232,6 +242,15 @@ impl World {
             counts.total,
             counts.not_modified,
         );
+        let mut endpoints: BTreeMap<(String, String), [usize; 2]> = BTreeMap::new();
+        for request in &requests {
+            let path: Vec<&str> = request.path.split('/').filter(|part| !is_name(part)).skip(1).collect();
+            let of = endpoints.entry((path.join("/"), request.method.to_string())).or_default();
+            of[usize::from(request.status.is_some_and(|status| status.as_u16() == 304))] += 1;
+        }
+        for ((path, method), [answered, not_modified]) in endpoints {
+            println!("    {answered:5} and {not_modified:5} not modified: {method} {path}");
+        }
     }
 
     /// Of the minutes that were whole.

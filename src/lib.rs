@@ -13,7 +13,7 @@
 //! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain
 //!   structs, which people and the REST API change by the same operations.
 //!
-//! Arrows between the rooms here point down only: `cli, server → github, runner → refs → render, config, channels, git`.
+//! Arrows between the rooms here point down only: `cli, server → mcp → github, runner → refs → render, config, channels, git`.
 //!
 //! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](loopgate_core::policy::Policy): every default filled in,
 //!   every number in its range, and whatever is wrong told with line, column and what was probably meant.
@@ -27,6 +27,7 @@
 //!   request and making it look as it should; webhook payloads; evidence artifacts.
 //! - [`runner`] runs the checks of a policy as commands, each bounded in time and memory, several at once. It executes
 //!   what the working tree says, so it never runs where a write token is.
+//! - [`mcp`] is the table of tools for programs that speak the Model Context Protocol, whoever answers them.
 //! - [`server`] is `loopgate serve`: it acknowledges a webhook once it is on disk, and sees to it that every pull
 //!   request it concerns is looked at, once at a time, however often the process dies.
 //! - [`cli`] is the command line, one file per subcommand, and the demo.
@@ -38,6 +39,7 @@ pub mod cli;
 pub mod config;
 pub mod git;
 pub mod github;
+pub mod mcp;
 pub mod refs;
 pub mod render;
 pub mod runner;

@@ -41,8 +41,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("refs", &["render", "config", "git"]),
     ("github", &["channels", "refs", "render", "config"]),
     ("runner", &["refs", "render", "config", "git"]),
-    ("server", &["github", "channels", "refs", "render", "config"]),
-    ("cli", &["server", "github", "runner", "channels", "refs", "render", "config"]),
+    ("mcp", &["github", "render"]),
+    ("server", &["mcp", "github", "channels", "refs", "render", "config"]),
+    ("cli", &["server", "mcp", "github", "runner", "channels", "refs", "render", "config"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

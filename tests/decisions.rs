@@ -78,7 +78,7 @@ const OF_SECTIONS: [(char, Letters); 10] = [
         ],
     ),
     ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"]), ("", &["tests/online", "tests/scenarios"])]),
-    ('T', &[("", &["tests/online", "src/cli/feedback"])]),
+    ('T', &[("", &["tests/online", "src/github/feedback"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];
 /// Files whose every test is about rows.

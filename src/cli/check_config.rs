@@ -8,12 +8,13 @@ use serde_json::json;
 use super::{
     CliError, CommandResult, exit, local,
     online::{self, Online},
-    output::{self, Format},
+    output::{self, FormatChoice},
     runtime,
 };
 use crate::{
     config::{self, OnlineFindings, Source},
     github::{Governing, Observer},
+    render,
     runner::Checkout,
 };
 use loopgate_core::{RepoName, policy::ConfigError};
@@ -68,7 +69,7 @@ struct Checked {
     found: OnlineFindings,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     let checked = if arguments.online || arguments.repository.is_some() {
         runtime()?.block_on(online(arguments))?
     } else {
@@ -133,10 +134,11 @@ async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     Ok(Checked { name, repository: Some(repository), found })
 }
 
-fn show(checked: &Checked, format: Format) -> Result<(), CliError> {
+fn show(checked: &Checked, format: FormatChoice) -> Result<(), CliError> {
     let Checked { name, repository, found: OnlineFindings { errors, warnings } } = checked;
     match format {
-        Format::Human => {
+        FormatChoice::Github => output::text(render::configuration_commands(errors, warnings)),
+        FormatChoice::Human => {
             for (word, problems) in [("error", errors), ("warning", warnings)] {
                 for problem in problems {
                     output::line(format_args!("{word}: {problem}\n"));
@@ -148,7 +150,7 @@ fn show(checked: &Checked, format: Format) -> Result<(), CliError> {
                 Some(repository) => output::line(format_args!("{name} is a valid configuration for {repository}.")),
             }
         }
-        Format::Json => {
+        FormatChoice::Json => {
             output::json(&json!({
                 "schema": "loopgate.check-config/v1",
                 "valid": errors.is_empty(),

@@ -96,7 +96,7 @@ enum Command {
     },
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 struct QueryArguments {
     /// Words that must all occur in the test, message, cause, files or fix
     #[arg(value_name = "WORDS")]
@@ -189,10 +189,6 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
 }
 
 impl QueryArguments {
-    fn of(words: String) -> Self {
-        Self { words: words.split_whitespace().map(str::to_owned).collect(), ..Self::default() }
-    }
-
     fn cards<'m>(&self, index: &Index<'m>) -> Vec<&'m Card> {
         index.search(&self.words.join(" ")).into_iter().filter(|card| self.fits(card)).collect()
     }
@@ -212,37 +208,29 @@ impl QueryArguments {
         if self.file.is_some() || self.error.is_some() {
             return Vec::new();
         }
-        let fits = |seen: &&Recurring| {
-            let has_card = seen.fingerprint.is_some_and(|error| memory.cards.contains_key(&error.into()));
-            let name = seen.test.to_lowercase();
-            !has_card
-                && self.words.iter().all(|word| name.contains(&word.to_lowercase()))
-                && self.test.as_ref().is_none_or(|test| seen.test.contains(test.as_str()))
+        let mut seen = memory.without_card(&self.words.join(" "));
+        seen.retain(|seen| {
+            self.test.as_ref().is_none_or(|test| seen.test.contains(test.as_str()))
                 && self.since.is_none_or(|since| seen.last_seen.date_naive() >= since)
-        };
-        memory.recurring.values().filter(fits).collect()
+        });
+        seen
     }
 }
 
-/// The answer to `query`, for programs.
-fn found(cards: &[&Card], seen: &[&Recurring]) -> Value {
-    json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen })
-}
-
 /// What a repository remembers of these words.
-pub(super) async fn search(repository: Option<&RepoName>, words: String) -> Result<Value, CliError> {
+pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
     let retention = Retention { days: MemoryPolicy::default().retention_days };
     let memory = match Place::open(repository).await? {
         Place::OnGithub(objects) => MemoryStore::new(&objects, retention).load().await,
         Place::Here(objects) => MemoryStore::new(&objects, retention).load().await,
     };
-    let (memory, query) = (memory.map_err(CliError::unavailable)?, QueryArguments::of(words));
-    Ok(found(&query.cards(&Index::of(&memory)), &query.seen(&memory)))
+    let memory = memory.map_err(CliError::unavailable)?;
+    Ok(render::memory_found(&Index::of(&memory).search(words), &memory.without_card(words)))
 }
 
 fn show_cards(cards: &[&Card], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
     match format {
-        Format::Json => output::json(&found(cards, seen)),
+        Format::Json => output::json(&render::memory_found(cards, seen)),
         Format::Human => {
             output::line(render::memory_cards(cards.iter().copied()));
             if !seen.is_empty() {

@@ -42,7 +42,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::{ColourChoice, Format, Loudness};
+use output::{ColourChoice, FormatChoice, Loudness};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -60,8 +60,8 @@ Exit codes:
   4  no tests were executed")]
 struct Cli {
     /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t = Format::Human, value_name = "FORMAT")]
-    format: Format,
+    #[arg(long, global = true, value_enum, default_value_t = FormatChoice::Human, value_name = "FORMAT")]
+    format: FormatChoice,
 
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
@@ -192,12 +192,16 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
+    let annotates = cli.format == FormatChoice::Github || actions::is_here();
     let ended = run(cli).and_then(|code| output::all_written().map(|()| code));
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
             // It may quote a file of the repository.
             output::error_line(crate::render::defused(&format!("error: {}", stop.message)));
+            if annotates {
+                output::error_line(crate::render::error_command(&stop.message));
+            }
             ExitCode::from(stop.code)
         }
     }
@@ -209,32 +213,33 @@ fn run(cli: Cli) -> CommandResult {
         let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
         std::env::set_current_dir(directory).map_err(refused)?;
     }
+    let format = || cli.format.plain();
     match cli.command {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
-        Command::Loop(command) => reflex::run(&command, cli.format),
-        Command::Decide(arguments) => decide::run(&arguments, cli.format),
-        Command::Setup(arguments) => setup::run(&arguments, cli.format),
-        Command::Doctor(arguments) => doctor::run(&arguments, cli.format),
-        Command::Serve(arguments) => serve::run(arguments),
-        Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),
-        Command::Health(arguments) => operate::health(&arguments),
-        Command::DeadLetters(arguments) => operate::dead_letters(&arguments, cli.format),
-        Command::Resync(arguments) => operate::resync(&arguments, cli.format),
-        Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
-        Command::Feedback(arguments) => feedback::run(&arguments, cli.format),
-        Command::Dispute(arguments) => dispute::run(&arguments, cli.format),
-        Command::Settle(arguments) => dispute::settle(&arguments, cli.format),
+        Command::Loop(command) => reflex::run(&command, format()?),
+        Command::Decide(arguments) => decide::run(&arguments, format()?),
+        Command::Setup(arguments) => setup::run(&arguments, format()?),
+        Command::Doctor(arguments) => doctor::run(&arguments, format()?),
+        Command::Serve(arguments) => serve::run(arguments),
+        Command::Reconcile(arguments) => reconcile::run(&arguments, format()?),
+        Command::Health(arguments) => operate::health(&arguments),
+        Command::DeadLetters(arguments) => operate::dead_letters(&arguments, format()?),
+        Command::Resync(arguments) => operate::resync(&arguments, format()?),
+        Command::Init(arguments) => init::run(&arguments, format()?),
+        Command::Feedback(arguments) => feedback::run(&arguments, format()?),
+        Command::Dispute(arguments) => dispute::run(&arguments, format()?),
+        Command::Settle(arguments) => dispute::settle(&arguments, format()?),
         Command::Mcp(arguments) => mcp::run(&arguments),
-        Command::Explain(arguments) => explain::run(&arguments, cli.format),
-        Command::Metrics(arguments) => metrics::run(&arguments, cli.format),
-        Command::Try(arguments) => try_history::run(&arguments, cli.format),
-        Command::WhatIf(arguments) => what_if::run(&arguments, cli.format),
-        Command::Export(arguments) => export::run(&arguments, cli.format),
-        Command::Memory(arguments) => memory::run(&arguments, cli.format),
-        Command::Inspect(command) => inspect::run(&command, cli.format),
+        Command::Explain(arguments) => explain::run(&arguments, format()?),
+        Command::Metrics(arguments) => metrics::run(&arguments, format()?),
+        Command::Try(arguments) => try_history::run(&arguments, format()?),
+        Command::WhatIf(arguments) => what_if::run(&arguments, format()?),
+        Command::Export(arguments) => export::run(&arguments, format()?),
+        Command::Memory(arguments) => memory::run(&arguments, format()?),
+        Command::Inspect(command) => inspect::run(&command, format()?),
         #[cfg(feature = "demo")]
-        Command::Demo(arguments) => demo::run(&arguments, cli.format),
+        Command::Demo(arguments) => demo::run(&arguments, format()?),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut script);

@@ -1,18 +1,19 @@
 //! GitHub, with the credentials that the environment has: for subcommands that only read.
 
-use std::{fmt, path::Path, str::FromStr, sync::OnceLock};
+use std::{path::Path, sync::OnceLock};
 
 use serde::Deserialize;
 
 use super::CliError;
+pub use crate::github::PullRequest;
 use crate::{
     github::{
-        ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, Secret, Setup,
+        ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, Pacing, Secret, Setup,
         registration::StoredApp,
     },
     server::DATA_DIR,
 };
-use loopgate_core::{InstallationId, PrNumber, RepoName};
+use loopgate_core::{InstallationId, RepoName};
 
 /// What `--help` says about the environment.
 pub const ENVIRONMENT: &str = "\
@@ -22,39 +23,6 @@ The environment, one of these:
   LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY the App itself, as `loopgate serve` takes them (a file's path with _FILE)
   LOOPGATE_DATA_DIR                     where `loopgate setup` has stored them, ./loopgate-data unless set
 and LOOPGATE_GITHUB_API_URL (or GITHUB_API_URL), https://api.github.com unless set.";
-
-/// `owner/name#12`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct PullRequest {
-    pub repository: RepoName,
-    pub number: PrNumber,
-}
-
-impl fmt::Display for PullRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.repository, self.number)
-    }
-}
-
-impl FromStr for PullRequest {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let malformed = || "write it as OWNER/REPO#N, such as acme/widgets#12".to_owned();
-        let (repository, number) = text.rsplit_once('#').ok_or_else(malformed)?;
-        let number: u64 = number.parse().map_err(|_| malformed())?;
-        Ok(Self { repository: repository.parse().map_err(|_| malformed())?, number: PrNumber::new(number) })
-    }
-}
-
-impl TryFrom<String> for PullRequest {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
 
 /// A GitHub and the installation that sees a repository, if we are an App.
 pub struct Online {
@@ -109,6 +77,16 @@ pub enum Rights {
     Token,
     /// What everybody may read.
     Nobodys,
+}
+
+impl Rights {
+    /// How often GitHub is asked with them.
+    pub const fn pacing(self) -> Pacing {
+        match self {
+            Self::App | Self::Token => Pacing::WITH_TOKEN,
+            Self::Nobodys => Pacing::WITHOUT,
+        }
+    }
 }
 
 impl Reader {
@@ -220,18 +198,4 @@ fn secret(name: &str) -> Result<Option<Secret>, CliError> {
     let text = std::fs::read_to_string(&path)
         .map_err(|error| CliError::bad_data(format!("{name}_FILE: {path} cannot be read: {error}")))?;
     Ok(Some(Secret::new(&text)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pull_request_is_written_as_github_writes_it() {
-        let parsed: PullRequest = "acme/widgets#12".parse().unwrap();
-        assert_eq!((parsed.repository.to_string().as_str(), parsed.number), ("acme/widgets", PrNumber::new(12)));
-        for wrong in ["acme/widgets", "acme#12", "acme/widgets#x", "#12", "acme/widgets#"] {
-            assert!(wrong.parse::<PullRequest>().is_err(), "{wrong}");
-        }
-    }
 }

@@ -17,12 +17,32 @@ use super::CliError;
 use crate::render::Colour;
 
 /// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
+    Human,
+    Json,
+}
+
+/// The same, as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatChoice {
     /// For people
     Human,
     /// For programs: stable documents
     Json,
+    /// For the log of a workflow: errors and warnings as annotations (verify, check-config)
+    Github,
+}
+
+impl FormatChoice {
+    /// How a subcommand without annotations prints.
+    pub fn plain(self) -> Result<Format, CliError> {
+        match self {
+            Self::Human => Ok(Format::Human),
+            Self::Json => Ok(Format::Json),
+            Self::Github => Err(CliError::usage("`--format github` is known to verify and check-config alone")),
+        }
+    }
 }
 
 /// How much is told beside the results.

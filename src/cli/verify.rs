@@ -19,7 +19,7 @@ use super::{
     feedback,
     local::{self, CONFIGURATION, Shown},
     output,
-    output::Format,
+    output::FormatChoice,
     outputs::{self, Files, Outputs},
     progress, runtime,
 };
@@ -111,13 +111,13 @@ pub(super) struct Verified {
     pub told: Told,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     let Some(Verified { local, decision, path, .. }) = verify(arguments, runner::asked_to_stop())? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     };
     report(&local, &decision, &path, format)?;
-    if actions::is_here() {
+    if actions::is_here() && format != FormatChoice::Github {
         // Beside the results, not among them: a program may be reading those.
         output::note_text(render::annotation_commands(&decision.view));
     }
@@ -438,9 +438,13 @@ impl Local {
     }
 }
 
-fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Result<(), CliError> {
+fn report(local: &Local, decision: &Decision, path: &Path, format: FormatChoice) -> Result<(), CliError> {
     match format {
-        Format::Human => {
+        FormatChoice::Github => {
+            output::text(render::annotation_commands(&decision.view));
+            Ok(())
+        }
+        FormatChoice::Human => {
             let report = render::terminal_report(decision, &local.snapshot, &local.policy, output::colour());
             if actions::is_here() {
                 output::text(actions::silenced(&report))
@@ -451,7 +455,7 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
             output::line(format_args!("Evidence: {}", path.display()));
             Ok(())
         }
-        Format::Json => output::json(&json!({
+        FormatChoice::Json => output::json(&json!({
             "schema": "loopgate.verify/v1",
             "decision": decision.word(),
             "status": decision.next.status,

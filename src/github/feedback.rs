@@ -4,16 +4,21 @@
 //! ref. Anybody can write a comment that looks like ours, so only a bot's is believed; and a workflow can make check
 //! runs with our names, so what comes from GitHub Actions counts only where no other App speaks.
 
+mod wait;
+
+use chrono::TimeDelta;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub use self::wait::{Pacing, Waited};
 use super::{
-    Client, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path, retry::Repeat,
+    Client, Clock, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path,
+    retry::Repeat,
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
-    render::{ReadFrom, Told},
+    render::{ReadFrom, Reading, Told},
 };
 use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, observed::OwnCheck};
 
@@ -92,6 +97,13 @@ impl Run {
     }
 }
 
+impl FeedbackSeen {
+    /// `since`: only what was said of another head counts.
+    pub fn reading(self, since: Option<Sha>) -> Reading {
+        Reading::of_head(self.told, self.from, self.head, since)
+    }
+}
+
 impl FeedbackReader {
     /// `bot`: the account of the App whose word alone counts; else that of the App whose check runs carry our names.
     pub const fn new(client: Client, repository: RepoName, number: PrNumber, bot: Option<Login>) -> Self {
@@ -127,6 +139,26 @@ impl FeedbackReader {
             return Ok(seen((ReadFrom::StateRef, told)));
         }
         Ok(seen((ReadFrom::Nowhere, Told::nothing(&self.repository, self.number, head))))
+    }
+
+    /// Looks until the verdict on another head than `since` is final, or the time is over. `say` is told what is waited for.
+    ///
+    /// # Errors
+    /// What repeating would not change.
+    pub async fn wait<S: Future<Output = ()>>(
+        &self,
+        since: Option<Sha>,
+        (pacing, time): (Pacing, TimeDelta),
+        clock: &dyn Clock,
+        sleep: impl Fn(TimeDelta) -> S,
+        say: impl Fn(&str),
+    ) -> Result<Waited, Error> {
+        let look = || async move {
+            let seen = self.look().await?;
+            let is_open = seen.is_open;
+            Ok((seen.reading(since), is_open))
+        };
+        wait::until_final(look, pacing, time, clock, sleep, say).await
     }
 
     /// Answers in a comment, as whoever owns the credentials: the comment's address.

@@ -23,7 +23,7 @@ use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
-    memory::{AppliedFix, CitedFile, Index, LineStatus, MemoryLine, Retention},
+    memory::{AppliedFix, CitedFile, Index, LineStatus, Memory, MemoryLine, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
@@ -40,6 +40,8 @@ const MOST_WAITING: usize = 200;
 const MOST_KNOWN: usize = 4_096;
 /// How long it is asked again what a line's fix changed. Then the line is written without.
 const ASKED_FOR: TimeDelta = TimeDelta::hours(1);
+/// How long a repository without cards is believed to have none: other processes may write the first.
+const ABSENCE_IS_BELIEVED_FOR: TimeDelta = TimeDelta::minutes(1);
 /// Files that are read to see whether cards still hold, and bytes of each.
 const MOST_CITED: usize = 8;
 const CITED_BYTES: usize = 1 << 20;
@@ -63,6 +65,8 @@ struct OfRepository {
     /// What lines that wait, or will, have still to be told of, by their runs.
     unanswered: BTreeMap<String, PushedSince>,
     not_before: Option<Timestamp>,
+    /// Until then nothing is there to be looked up.
+    without_cards_until: Option<Timestamp>,
     /// Since when writes are refused.
     refused_since: Option<Timestamp>,
     /// Until then nothing is kept: it may not be written.
@@ -124,7 +128,10 @@ impl DebugMemory {
         }
         let found = match (questions.look_up, policy.state) {
             (false, _) => Ok(MemoryAnswers::default()),
-            (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await,
+            (true, StateBackend::Ref) => match self.cards(client, snapshot, policy).await {
+                Ok(memory) => Ok(look_up(client, snapshot, policy, decision, &memory).await),
+                Err(error) => Err(error),
+            },
             // Where no ref may be written there is none to read, and a comment has no room for more.
             (true, StateBackend::Comment | StateBackend::Artifact) => {
                 Ok(MemoryAnswers { matches: Some(Vec::new()), ..Default::default() })
@@ -154,6 +161,20 @@ impl DebugMemory {
         if let Some(taught) = taught {
             decision.note_recorded(taught);
         }
+    }
+
+    /// The cards. Where there were none a moment ago, and none were written here since, there are none now.
+    async fn cards(&self, client: &Client, snapshot: &Snapshot, policy: &Policy) -> Result<Memory, RefsError> {
+        let (repository, now) = (&snapshot.repository, client.now());
+        if self.with(repository, |of| of.without_cards_until.is_some_and(|until| until > now)) {
+            return Ok(Memory::default());
+        }
+        let objects = GithubObjects::new(client.clone(), repository.clone());
+        let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days });
+        let (tip, memory) = store.cards().await?;
+        let until = tip.is_none().then(|| now + ABSENCE_IS_BELIEVED_FOR);
+        self.with(repository, |of| of.without_cards_until = until);
+        Ok(memory)
     }
 
     /// Keeps what a decision that is about to be saved leaves to be remembered.
@@ -208,7 +229,7 @@ impl DebugMemory {
         };
         self.with(repository, |of| match written {
             Ok(recorded) => {
-                of.refused_since = None;
+                (of.refused_since, of.without_cards_until) = (None, None);
                 let mended = |line: &&MemoryLine| line.status == LineStatus::Passed && line.attempt > 1;
                 for line in notes.lines.iter().filter(mended) {
                     let taught = recorded.taught.get(&line.session_id).copied().unwrap_or_default();
@@ -317,10 +338,9 @@ async fn look_up(
     snapshot: &Snapshot,
     policy: &Policy,
     decision: &mut Decision,
-) -> Result<MemoryAnswers, RefsError> {
-    let objects = GithubObjects::new(client.clone(), snapshot.repository.clone());
-    let memory = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days }).load().await?;
-    let index = Index::of(&memory);
+    memory: &Memory,
+) -> MemoryAnswers {
+    let index = Index::of(memory);
     decision.search(&index);
     let asked = decision.look_up(&index, snapshot, policy);
     let read = asked.cited().into_iter().take(MOST_CITED).map(async |cited| {
@@ -336,5 +356,5 @@ async fn look_up(
         .map(|(cited, bytes)| (cited, (blob_id(&bytes), String::from_utf8_lossy(&bytes).into_owned())))
         .collect();
     let file = |path: &str| files.get(path).map(|(blob, text)| CitedFile { blob: Some(*blob), text });
-    Ok(asked.answers(&decision.next.run_id, &policy.memory, file))
+    asked.answers(&decision.next.run_id, &policy.memory, file)
 }

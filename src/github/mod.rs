@@ -22,12 +22,14 @@ mod given_up;
 mod group;
 mod health;
 mod identity;
+mod looked_heads;
 mod marker;
 mod memory;
 mod objects;
 mod observe;
 mod paging;
 mod path;
+mod pull_request;
 mod reconcile;
 mod recorded_loop;
 pub mod registration;
@@ -51,15 +53,17 @@ pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
-pub use feedback::{FeedbackReader, FeedbackSeen};
+pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
 pub use fence::{Fence, fenced};
 pub use group::{GroupAnswer, MergeGroup};
+pub use looked_heads::LookedHeads;
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
     Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment,
     PullRequestFacts, Target,
 };
+pub use pull_request::PullRequest;
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
 pub use recorded_loop::LoopReader;
 pub use resolve::ListedPull;

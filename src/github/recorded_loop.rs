@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use futures::{StreamExt as _, stream};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
-    Client, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, error::OrAbsent as _, objects::told, path,
+    Client, Error, ErrorKind, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, error::OrAbsent as _,
+    objects::told, path, ttl_cache::TtlCache,
 };
 use crate::{
     refs::{GitObjects as _, RefName, RefsError, Seal, StateStore},
     render::{RecordedLoop, SavedState},
 };
-use loopgate_core::{InstallationId, PrNumber, RepoName, Sha, Timestamp};
+use loopgate_core::{InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId};
 
 /// Pages of saved states read at most, of 100 each.
 const MOST_PAGES: usize = 3;
@@ -24,6 +26,8 @@ pub struct LoopReader {
     github: Github,
     reconcile: Reconcile,
     seal: Option<Seal>,
+    /// Who may read what, as GitHub said.
+    readers: TtlCache<(RepoName, UserId), bool>,
 }
 
 #[derive(Deserialize)]
@@ -46,7 +50,8 @@ struct Committer {
 impl LoopReader {
     /// States that are not under this seal are not shown, if there is one.
     pub fn new(github: Github, seal: Option<Seal>) -> Self {
-        Self { reconcile: Reconcile::new(github.clone()).sealing(seal.clone()), github, seal }
+        let reconcile = Reconcile::new(github.clone()).sealing(seal.clone());
+        Self { reconcile, github, seal, readers: TtlCache::default() }
     }
 
     pub const fn github(&self) -> &Github {
@@ -59,6 +64,42 @@ impl LoopReader {
     /// What GitHub says against it.
     pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, RefsError> {
         self.github.client(None).installation_of(repository).await.map_err(told)
+    }
+
+    /// The installation that may see a repository, if this person may read it. GitHub's word on that is believed for five
+    /// minutes. What it does not show to the App, and what it does not show to the person, are one.
+    ///
+    /// # Errors
+    /// When GitHub does not answer, or asks to wait.
+    pub async fn installation_for(
+        &self,
+        repository: &RepoName,
+        (id, login): (UserId, &Login),
+    ) -> Result<Option<InstallationId>, Error> {
+        let asked = async {
+            let Some(installation) = self.github.client(None).installation_of(repository).await? else {
+                return Ok::<_, Error>(None);
+            };
+            let (client, key) = (self.github.client(Some(installation)), (repository.clone(), id));
+            let may_read = match self.readers.get(&key, client.now()) {
+                Some(known) => known,
+                None => {
+                    let login = path::escape(login.as_str());
+                    let path = format!("{}/collaborators/{login}/permission", path::repo(repository));
+                    let rights: Value = client.get(&path).await.or_absent()?.unwrap_or_default();
+                    // The login may belong to somebody else by now: ids are never reused.
+                    let is_owner = rights["user"]["id"] == id.get();
+                    let may_read = is_owner && rights["permission"].as_str().is_some_and(|right| right != "none");
+                    self.readers.put(key, may_read, client.now());
+                    may_read
+                }
+            };
+            Ok(may_read.then_some(installation))
+        };
+        match asked.await {
+            Err(error) if error.kind() == ErrorKind::Refusal => Ok(None),
+            asked => asked,
+        }
     }
 
     pub fn objects(&self, installation: InstallationId, repository: &RepoName) -> GithubObjects {

@@ -70,6 +70,29 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         known.insert(key, answer);
     }
 
+    /// Changes what is known, or what stands for nothing known.
+    pub(crate) fn change<T>(&self, key: K, now: Timestamp, change: impl FnOnce(&mut V) -> T) -> T
+    where
+        V: Default,
+    {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        let until = now + LIFE;
+        let new = || Answer { value: V::default(), until, is_sure: true };
+        let answer = known.entry(key).or_insert_with(new);
+        if answer.until <= now {
+            *answer = new();
+        }
+        answer.until = until;
+        change(&mut answer.value)
+    }
+
+    pub(crate) fn remove(&self, key: &K) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
     /// Forgets all answers: something happened that may have changed any of them.
     pub(crate) fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -15,7 +15,9 @@ use serde::Deserialize;
 use self::events::RoutedEvent;
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use super::WorkClass;
-use loopgate_core::{AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, observed::Hint};
+use loopgate_core::{
+    AppId, CheckRunId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint,
+};
 
 /// Who we are, so that echoes of our own writes can be told from people's acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,10 +99,25 @@ pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
     }
 }
 
+/// What is told of a check that somebody else runs on a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckNews {
+    /// A check run ended.
+    Run { id: CheckRunId, suite: u64, name: String, app: Option<String> },
+    /// A suite ended, with so many check runs.
+    Suite { id: u64, runs: u64 },
+    /// A commit status was set.
+    Status { context: String },
+}
+
 /// Where a delivery goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Routed {
     Work(Work),
+    /// Work on one head, unless nothing there depends on this check.
+    Check(Work, CheckNews),
+    /// This person does not let the App act for them any more.
+    Withdrawn(UserId),
     /// Nothing to look at: acknowledged and counted, never queued.
     Irrelevant(Irrelevant),
     /// GitHub asks whether we are there.
@@ -123,6 +140,8 @@ loopgate_core::words! {
         NotAPullRequest = "not_a_pull_request",
         /// A push that changes neither our configuration nor CODEOWNERS, or not to a branch.
         NothingThatGoverns = "nothing_that_governs",
+        /// Of a check that the configuration does not name.
+        NotConfigured = "not_configured",
         /// Sent by a repository's own webhook, not to an installation of the App.
         NoInstallation = "no_installation",
     }
@@ -147,10 +166,12 @@ pub enum Misread {
 /// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
 pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
     Ok(match events::read(&Reader { event, body, own, received_at })? {
-        RoutedEvent::Concerns { installation: Some(installation), targets, hints } => {
-            Routed::Work(Work { installation, targets, hints })
+        RoutedEvent::Concerns { installation: Some(installation), targets, hints, news } => {
+            let work = Work { installation, targets, hints };
+            news.map_or(Routed::Work(work.clone()), |news| Routed::Check(work, news))
         }
         RoutedEvent::Concerns { installation: None, .. } => Routed::Irrelevant(Irrelevant::NoInstallation),
+        RoutedEvent::Withdrawn(person) => Routed::Withdrawn(person),
         RoutedEvent::Irrelevant(why) => Routed::Irrelevant(why),
         RoutedEvent::Ping => Routed::Ping,
     })

@@ -1,6 +1,8 @@
 //! Disputed failures in words: what is disputed, who was said to be right, and what follows. Names and reasons from
 //! outside stand in these texts as they are; who shows them makes them safe.
 
+use serde_json::{Value, json};
+
 use loopgate_core::state::{Dispute, DisputeEnd, DisputeKind, Settlement};
 
 /// "alice says that the test is wrong: it rounds down"
@@ -13,6 +15,15 @@ pub(super) fn claim(dispute: &Dispute) -> String {
         DisputeKind::Environment => "the environment is at fault",
     };
     format!("{} says that {what}: {}", dispute.by, dispute.reason)
+}
+
+/// How whoever disputes a failure says so with an account of their own; `words` are those of the command.
+pub fn dispute_to_say(words: &str) -> Value {
+    json!({
+        "said_in": "nowhere", "comment": format!("/loop dispute {words}"), "line": format!("Loopgate-Dispute: {words}"),
+        "do": "Nothing was written: this server has no token of yours for GitHub. Post `comment` on the pull request with \
+               your own account, or put `line` into the message of the next commit that you push.",
+    })
 }
 
 /// What fails: its test, else its check.

@@ -2,6 +2,7 @@
 //! never believed.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     disputes,
@@ -13,6 +14,11 @@ use loopgate_core::{
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Settled, Tier, ToldFix, Trial},
     verdict::FailureView,
 };
+
+/// What was looked for in a memory, for programs.
+pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
+    json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen })
+}
 
 /// One match as a fixer gets it.
 #[derive(Debug, Serialize)]

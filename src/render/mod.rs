@@ -84,10 +84,11 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use dashboard::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Filter, Frame, ListedLoop, LoopPage,
-    MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue, RecordedLoop, Repositories, STYLE,
-    SavedState, Verdict as CheckVerdict, age, shortened, work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT,
+    ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue, RecordedLoop,
+    Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
 };
+pub use disputes::dispute_to_say;
 pub use explain::Explanation;
 pub use export::executable_feedback;
 pub use feedback::feedback;
@@ -96,7 +97,7 @@ pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::{Currency, FixTask, ReadFrom, Reading, Told, json_text};
-pub use memory::{memory_cards, memory_recurring, memory_stats};
+pub use memory::{memory_cards, memory_found, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
@@ -117,7 +118,7 @@ pub use tried::{Trial, Tried, trial, trial_page, tried};
 pub use warning::not_repeated;
 pub use what_if::what_if;
 pub use words::moment;
-pub use workflow::{annotation_commands, defused, silenced};
+pub use workflow::{annotation_commands, configuration_commands, defused, error_command, silenced};
 
 /// Every text of one pull request.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -136,6 +136,9 @@ impl StatusModel {
         let steps = steps::next_steps(subject);
         let (next, later) =
             if steps::are_of_later(&decision.action) { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let failures = Failures::of(view, &links, 20);
+        // What was put off stands with what stays behind after the merge.
+        let todos = if decision.action == NextAction::Complete { Shown::default() } else { failures.todos };
         let (base_tests_head, base_tests) = base_tests::shown(snapshot).unzip();
         let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
         Self {
@@ -159,7 +162,7 @@ impl StatusModel {
             coverage: coverage_line::coverage_line(view, &links),
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, skips(view), skip_line),
-            failures: Failures::of(view, &links, 20),
+            failures: Failures { todos, ..failures },
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             checklist: checklist::ticks(subject),

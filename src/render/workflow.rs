@@ -14,6 +14,7 @@ use loopgate_core::{
     deciding::View,
     failure::Blame,
     observed::AnnotationLevel,
+    policy::ConfigError,
     verdict::{CheckStanding, FailureView},
 };
 
@@ -55,6 +56,23 @@ pub fn annotation_commands(view: &View) -> String {
     commands("error", &errors, more_errors) + &commands("warning", &warnings, more_warnings)
 }
 
+/// The same of what is wrong in a configuration, all of it: a file has few such places.
+pub fn configuration_commands(errors: &[ConfigError], warnings: &[ConfigError]) -> String {
+    let said = |problem: &ConfigError| Said {
+        properties: format!(" file={},line={},col={}", property(&problem.file), problem.line, problem.column),
+        message: problem.hint.iter().fold(problem.message.clone(), |message, hint| format!("{message}\n{hint}")),
+    };
+    let all = |level, problems: &[ConfigError]| -> String {
+        problems.iter().map(|problem| command(level, &said(problem))).collect()
+    };
+    all("error", errors) + &all("warning", warnings)
+}
+
+/// One annotation of a step that could not do its work, without the end of its line.
+pub fn error_command(message: &str) -> String {
+    format!("::error title=Loopgate::{}", data(message))
+}
+
 struct Said {
     /// With a blank in front.
     properties: String,
@@ -63,13 +81,16 @@ struct Said {
 
 fn commands(level: &str, all: &[Said], more: usize) -> String {
     let shown = if all.len() + more > MOST { MOST - 1 } else { all.len() };
-    let line = |said: &Said| format!("::{level}{}::{}\n", said.properties, data(&said.message));
-    let mut lines: String = all.iter().take(shown).map(line).collect();
+    let mut lines: String = all.iter().take(shown).map(|said| command(level, said)).collect();
     let rest = all.len() + more - shown.min(all.len());
     if rest > 0 {
         lines.push_str(&format!("::{level}::{rest} more; the summary of the job lists them\n"));
     }
     lines
+}
+
+fn command(level: &str, said: &Said) -> String {
+    format!("::{level}{}::{}\n", said.properties, data(&said.message))
 }
 
 fn of_place(annotation: &CheckAnnotation) -> Said {
@@ -120,6 +141,24 @@ mod tests {
     fn is_command(line: &str) -> bool {
         let line = line.trim_start();
         line.contains("##[") || line.strip_prefix("::").is_some_and(|rest| rest.contains("::"))
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_configuration_stands_at_its_place() {
+        let problem = |message: &str, hint: Option<&str>| ConfigError {
+            file: "a,b:c.yml".into(),
+            line: 3,
+            column: 5,
+            message: message.into(),
+            hint: hint.map(str::to_owned),
+            snippet: String::new(),
+        };
+        let told = configuration_commands(&[problem("100%\n::error::no", Some("yes"))], &[problem("hm", None)]);
+        insta::assert_snapshot!(told, @"
+        ::error file=a%2Cb%3Ac.yml,line=3,col=5::100%25%0A::error::no%0Ayes
+        ::warning file=a%2Cb%3Ac.yml,line=3,col=5::hm
+        ");
+        assert_eq!(error_command("one\ntwo"), "::error title=Loopgate::one%0Atwo");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a worker does with its work: the [`Reconciler`] that looks at pull requests of a real GitHub.
 
+use std::sync::Arc;
+
 use super::{
     ReadinessCheck,
     groups::Groups,
@@ -8,8 +10,8 @@ use super::{
 use crate::{
     channels::Channels,
     github::{
-        Clock, Error, Failed, Github, Reconcile, ReconcileRequest, Seen, Settled, Summary, webhook::OwnApp,
-        webhook::Target,
+        Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary,
+        webhook::OwnApp, webhook::Target,
     },
     refs::Seal,
 };
@@ -69,6 +71,10 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         self.groups.heed(&self.reconcile, work, self.clock.now()).await?;
         let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
+    }
+
+    fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
+        Some(self.reconcile.heads().clone())
     }
 
     async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {

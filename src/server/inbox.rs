@@ -70,6 +70,7 @@ async fn write(
         let answers = match writer.apply(&changes).await {
             Ok(applied) => {
                 metrics.inbox_commits.add(1);
+                metrics.written.send_replace(());
                 announce(&queue, &store, &applied).await;
                 applied.into_iter().map(Ok).collect()
             }

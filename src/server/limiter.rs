@@ -1,4 +1,4 @@
-//! Refused requests per address.
+//! Requests that are counted: refused ones per address, calls per person.
 //!
 //! Whoever sends many requests that do not prove to come from GitHub is not refused for it: behind a load balancer all
 //! requests come from one address, GitHub's among a stranger's. What the address may cost is bounded instead: its large
@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     net::{IpAddr, Ipv6Addr},
     sync::{Mutex, PoisonError},
 };
@@ -14,40 +15,46 @@ use chrono::TimeDelta;
 
 use loopgate_core::Timestamp;
 
-/// Failures that an address may have at once, and that it earns back one by one.
+/// Requests that one may have at once, and earns back one by one.
 const BURST: i64 = 30;
 const EARNED_EVERY: TimeDelta = TimeDelta::seconds(2);
 
-/// More addresses than this are not remembered; then all start anew.
-const ADDRESSES: usize = 10_000;
+/// More than this are not remembered; then all start anew.
+const REMEMBERED: usize = 10_000;
 
-/// When each address will have earned everything back; each failure moves it on.
-#[derive(Debug, Default)]
-pub(super) struct Limiter(Mutex<HashMap<IpAddr, Timestamp>>);
+/// When each will have earned everything back; each request moves it on.
+#[derive(Debug)]
+pub(super) struct Limiter<K>(Mutex<HashMap<K, Timestamp>>);
 
-impl Limiter {
-    /// Whether so many requests of this address were refused that more are to be expected.
-    pub fn is_suspect(&self, address: IpAddr, now: Timestamp) -> bool {
+impl<K> Default for Limiter<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash> Limiter<K> {
+    /// Whether so many requests were counted that one has to earn the next.
+    pub fn is_exhausted(&self, who: &K, now: Timestamp) -> bool {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Almost always empty: nothing was refused.
-        records.get(&site(address)).is_some_and(|clear_at| *clear_at - now > EARNED_EVERY * (BURST as i32 - 1))
+        records.get(who).is_some_and(|clear_at| *clear_at - now > EARNED_EVERY * (BURST as i32 - 1))
     }
 
-    pub fn failed(&self, address: IpAddr, now: Timestamp) {
+    pub fn count(&self, who: K, now: Timestamp) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if records.len() >= ADDRESSES {
+        if records.len() >= REMEMBERED {
             records.retain(|_, clear_at| *clear_at > now);
         }
-        if records.len() >= ADDRESSES {
+        if records.len() >= REMEMBERED {
             records.clear();
         }
-        let clear_at = records.entry(site(address)).or_insert(now);
+        let clear_at = records.entry(who).or_insert(now);
         *clear_at = ((*clear_at).max(now) + EARNED_EVERY).min(now + EARNED_EVERY * BURST as i32);
     }
 }
 
 /// One IPv6 customer has a whole /64.
-fn site(address: IpAddr) -> IpAddr {
+pub(super) fn site(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
         v4 => v4,
@@ -67,22 +74,22 @@ mod tests {
         let limiter = Limiter::default();
         let address: IpAddr = "203.0.113.7".parse().unwrap();
         for n in 0..BURST {
-            assert!(!limiter.is_suspect(address, at(0)), "failure {n}");
-            limiter.failed(address, at(0));
+            assert!(!limiter.is_exhausted(&address, at(0)), "failure {n}");
+            limiter.count(address, at(0));
         }
-        assert!(limiter.is_suspect(address, at(0)));
-        assert!(limiter.is_suspect(address, at(1)));
-        assert!(!limiter.is_suspect(address, at(2)));
-        assert!(!limiter.is_suspect("203.0.113.8".parse().unwrap(), at(0)));
-        assert!(limiter.is_suspect("::ffff:203.0.113.7".parse().unwrap(), at(0)));
+        assert!(limiter.is_exhausted(&address, at(0)));
+        assert!(limiter.is_exhausted(&address, at(1)));
+        assert!(!limiter.is_exhausted(&address, at(2)));
+        assert!(!limiter.is_exhausted(&"203.0.113.8".parse().unwrap(), at(0)));
+        assert!(limiter.is_exhausted(&site("::ffff:203.0.113.7".parse().unwrap()), at(0)));
     }
 
     #[test]
     fn the_memory_is_bounded() {
         let limiter = Limiter::default();
-        for n in 0..3 * u32::try_from(ADDRESSES).unwrap() {
-            limiter.failed(IpAddr::from(n.to_be_bytes()), at(0));
+        for n in 0..3 * u32::try_from(REMEMBERED).unwrap() {
+            limiter.count(n, at(0));
         }
-        assert!(limiter.0.lock().unwrap().len() <= ADDRESSES);
+        assert!(limiter.0.lock().unwrap().len() <= REMEMBERED);
     }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
+use tokio::sync::watch;
 
 use super::storage::Counts;
 use crate::github::{Github, STATUSES, WorkClass};
@@ -52,6 +53,8 @@ pub(super) struct Metrics {
     deliveries: [Count; Received::ALL.len()],
     pub unknown_events: Count,
     pub inbox_commits: Count,
+    /// Raised after each of them.
+    pub written: watch::Sender<()>,
     pub inbox_failures: Count,
     pub queued: Count,
     pub running: Count,

@@ -26,7 +26,7 @@ use tokio::{sync::Mutex, time::timeout};
 
 use super::{
     clock::Clock,
-    dashboard,
+    dashboard::{self, Live},
     examining::Doctor,
     inbox::Inbox,
     listener::secured,
@@ -104,6 +104,7 @@ pub(super) struct Admin {
     /// Reads loops for the dashboard's pages.
     pub loops: Option<LoopReader>,
     pub doctor: Option<Arc<Doctor>>,
+    pub live: Live,
     /// What forms of the dashboard are known by.
     pub form_token: String,
 }

@@ -29,12 +29,15 @@ use tokio::{
 use super::{
     clock::Clock,
     inbox::Inbox,
-    limiter::Limiter,
+    limiter::{Limiter, site},
     metrics::{Metrics, Received},
     signature::Signatures,
-    storage::{Applied, Change, Delivery, DeliveryId},
+    storage::{Applied, Change, Delivery, DeliveryId, TokenChange},
 };
-use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed, Work};
+use crate::github::{
+    LookedHeads,
+    webhook::{self, CheckNews, Irrelevant, Misread, OwnApp, Routed, Target, Work},
+};
 
 /// GitHub caps payloads at 25 MB.
 pub(super) const LARGEST_BODY: usize = 25 * 1024 * 1024;
@@ -64,9 +67,11 @@ pub(super) struct Receiver {
     /// Whose echoes are left out. The bot's login is learned from GitHub, perhaps only later.
     pub own: Arc<RwLock<OwnApp>>,
     pub inbox: Inbox,
-    pub limiter: Limiter,
+    pub limiter: Limiter<IpAddr>,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
+    /// What was looked at a moment ago; none where other processes look at pull requests too.
+    heads: Option<Arc<LookedHeads>>,
     large_bodies: Semaphore,
     suspect_bodies: Semaphore,
 }
@@ -127,7 +132,7 @@ pub(super) async fn webhook(
         Ok(answer) => answer,
         Err(Refused(answer)) => {
             tracing::debug!(%address, result = answer.counted.as_str(), "refused");
-            receiver.limiter.failed(address, now);
+            receiver.limiter.count(site(address), now);
             answer
         }
     };
@@ -144,7 +149,13 @@ impl Receiver {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (large_bodies, suspect_bodies) = (Semaphore::new(LARGE_BODIES_KIB), Semaphore::new(SUSPECT_BODIES_KIB));
-        Self { signatures, own, inbox, limiter: Limiter::default(), metrics, clock, large_bodies, suspect_bodies }
+        let (limiter, heads) = (Limiter::default(), None);
+        Self { signatures, own, inbox, limiter, metrics, clock, heads, large_bodies, suspect_bodies }
+    }
+
+    /// Leaves out news of checks on these heads that the configuration does not name.
+    pub fn knowing(self, heads: Option<Arc<LookedHeads>>) -> Self {
+        Self { heads, ..self }
     }
 
     async fn receive(self: Arc<Self>, address: IpAddr, request: Request) -> Result<Answer, Refused> {
@@ -187,7 +198,7 @@ impl Receiver {
     /// Waits until the body has a place in memory. A body of unknown length takes the place of the largest.
     async fn room_for(&self, address: IpAddr, length: Option<usize>) -> Option<SemaphorePermit<'_>> {
         let large = Some(length.unwrap_or(LARGEST_BODY)).filter(|&length| length > ORDINARY)?;
-        let is_suspect = self.limiter.is_suspect(address, self.clock.now());
+        let is_suspect = self.limiter.is_exhausted(&site(address), self.clock.now());
         let bodies = if is_suspect { &self.suspect_bodies } else { &self.large_bodies };
         // Never closed, and there is room for the largest; so this waits, and does not fail.
         bodies.acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX)).await.ok()
@@ -209,7 +220,7 @@ impl Receiver {
             webhook::route(event, body, &own, self.clock.now())
         };
         let answer = match (routed, believed) {
-            (Ok(Routed::Work(work)), Believed::Place) => {
+            (Ok(Routed::Work(work) | Routed::Check(work, _)), Believed::Place) => {
                 self.keep(event, &delivery, Routed::Work(Work { hints: Vec::new(), ..work })).await
             }
             (Ok(routed), _) => self.keep(event, &delivery, routed).await,
@@ -220,8 +231,17 @@ impl Receiver {
     }
 
     async fn keep(&self, event: &str, delivery: &DeliveryId, routed: Routed) -> Answer {
-        let work = match routed {
-            Routed::Work(work) => work,
+        let accept = |work| {
+            let (id, event, received_at) = (delivery.clone(), event.to_owned(), self.clock.now());
+            Change::Accept(Delivery { id, event, received_at, work })
+        };
+        let change = match routed {
+            Routed::Work(work) => accept(work),
+            Routed::Check(work, news) if self.concerns(&work, &news).await => accept(work),
+            Routed::Check(..) => {
+                return Answer::new(StatusCode::ACCEPTED, Received::Irrelevant, Irrelevant::NotConfigured.as_str());
+            }
+            Routed::Withdrawn(person) => Change::Tokens(TokenChange::RevokeAll(person)),
             Routed::Ping => return Answer::new(StatusCode::OK, Received::Ping, "pong"),
             Routed::Irrelevant(why) => {
                 if why == Irrelevant::UnknownEvent {
@@ -230,12 +250,17 @@ impl Receiver {
                 return Answer::new(StatusCode::ACCEPTED, Received::Irrelevant, why.as_str());
             }
         };
-        let (id, event, received_at) = (delivery.clone(), event.to_owned(), self.clock.now());
-        match self.inbox.apply(Change::Accept(Delivery { id, event, received_at, work })).await {
+        match self.inbox.apply(change).await {
             Ok(Applied::Duplicate) => Answer::new(StatusCode::ACCEPTED, Received::Duplicate, "accepted before"),
             Ok(_) => Answer::new(StatusCode::ACCEPTED, Received::Accepted, "accepted"),
             Err(_) => not_available(),
         }
+    }
+
+    /// Whether news of a check may change what was decided on its head, as far as is known.
+    async fn concerns(&self, work: &Work, news: &CheckNews) -> bool {
+        let (Some(heads), [Target::Head { repository, sha }]) = (&self.heads, &*work.targets) else { return true };
+        heads.concerns(repository, *sha, news, self.clock.now()).await
     }
 }
 

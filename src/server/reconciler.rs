@@ -1,9 +1,9 @@
 //! What the server calls to get the work done.
 
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 use crate::{
-    github::{Failed, Seen, webhook::Target},
+    github::{Failed, LookedHeads, Seen, webhook::Target},
     render::OpenLoop,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, metrics::RunLine, observed::Hint};
@@ -17,6 +17,11 @@ use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, metrics::RunL
 pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? Nobody else works on the same target meanwhile.
     fn resolve(&self, work: &Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
+
+    /// The heads that were looked at a moment ago, if they are remembered.
+    fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
+        None
+    }
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
     fn reconcile(&self, job: Job) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
@@ -62,6 +67,8 @@ pub struct Unresolved {
     /// Never [`Target::PullRequest`].
     pub target: Target,
     pub hints: Vec<Hint>,
+    /// When the newest delivery came.
+    pub heard_at: Timestamp,
 }
 
 /// A pull request by its repository and number.

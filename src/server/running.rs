@@ -18,7 +18,7 @@ use super::{
     channel,
     clock::Clock,
     config::{Polling, ServerConfig},
-    dashboard::{self, Visitors},
+    dashboard::{self, Live, Visitors},
     dirty::{DirtySet, Limits},
     examining::Doctor,
     inbox::{self, Inbox},
@@ -149,6 +149,8 @@ impl Server {
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
         let (ask, asked) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();
+        // A process beside this one may have looked at another pull request with the same head.
+        let heads = if self.config.database_url.is_none() { reconciler.looked_heads() } else { None };
         let shared = Shared {
             reconciler,
             store: store.clone(),
@@ -164,7 +166,7 @@ impl Server {
         let own = Arc::new(RwLock::new(self.own));
         let receiver =
             Receiver::new(signatures.clone(), own.clone(), inbox.clone(), metrics.clone(), self.clock.clone());
-        let receiver = Arc::new(receiver);
+        let receiver = Arc::new(receiver.knowing(heads));
         let channel =
             config.webhook_proxy.clone().map(|url| Task(tokio::spawn(channel::listen(url, receiver.clone()))));
         let reads_log = (config.polling == Polling::On).then(|| receiver.clone());
@@ -191,6 +193,7 @@ impl Server {
             recovery: recovery.clone(),
             loops: self.loops,
             doctor: doctor.clone(),
+            live: Live::new(listeners_stop.clone()),
             form_token: Uuid::new_v4().simple().to_string(),
         };
         let admin_pages = Arc::new(admin_pages);

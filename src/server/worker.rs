@@ -275,7 +275,7 @@ impl<R: Reconciler> Worker<R> {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
-                while let Ok(Applied::Pruned(1..)) = shared.inbox.apply(Change::Prune { now }).await {}
+                while let Ok(Applied::Rows(1..)) = shared.inbox.apply(Change::Prune { now }).await {}
                 TaskReport::Pruned
             });
         }
@@ -391,7 +391,7 @@ impl<R: Reconciler> Shared<R> {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => WorkClass::Spread,
             Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => class,
         };
-        let unresolved = Unresolved { installation, target, hints };
+        let unresolved = Unresolved { installation, target, hints, heard_at: loaded.origin.received_at };
         let mut pulls = caught(self.reconciler.resolve(&unresolved)).await?;
         // In the order they were listed in: what changed last comes first.
         let mut met = HashSet::with_capacity(pulls.len());

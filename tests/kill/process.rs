@@ -85,7 +85,7 @@ impl Process {
     /// Completes once everything that was told to it is done and nothing new comes of that, or one of its requests
     /// hangs. Whether it is idle.
     pub async fn until_idle(&self, github: &Simulator) -> bool {
-        let patience = Instant::now() + Duration::from_secs(60);
+        let patience = Instant::now() + Duration::from_secs(180);
         loop {
             assert!(Instant::now() < patience, "it never comes to an end: {}", self.figures().await);
             github.settle().await;

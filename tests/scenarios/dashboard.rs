@@ -3,8 +3,13 @@
 
 use std::process::Command;
 
+use loopgate_core::RepoName;
 use loopgate_simulator::Pr;
 use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 use crate::world::{
     ADDRESS,
@@ -46,6 +51,16 @@ async fn who_acts(world: &World) -> Vec<(String, u64)> {
         }
     }
     listed
+}
+
+/// Whenever somebody asks there, a pull request is opened.
+async fn makes_happen(world: &World, repo: &RepoName, asked: TcpListener) {
+    loop {
+        let (mut caller, _) = asked.accept().await.expect("a connection");
+        let _head = caller.read(&mut [0; 4096]).await.expect("a request");
+        world.person("alice").opens(repo, "feat: it came while the page was open", &[("src/new.rs", "// 2\n")]).await;
+        caller.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await.expect("an answer");
+    }
 }
 
 fn named(part: &str, pr: &Pr) -> (String, u64) {
@@ -124,7 +139,13 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
         format!("/{repo}/memory"),
         format!("/{repo}/pull/99"),
     ];
-    let url = world.admin_url();
-    let driven = tokio::task::spawn_blocking(move || Command::new("node").arg(script).arg(url).args(pages).status());
-    assert!(driven.await.expect("no panic").expect("node").success(), "the browser found something");
+    let asked = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let here = format!("http://{}", asked.local_addr().expect("an address"));
+    let mut node = Command::new("node");
+    node.arg(script).arg(world.admin_url()).args(pages).env("LOOPGATE_CHANGE", here);
+    let driven = tokio::task::spawn_blocking(move || node.status());
+    tokio::select! {
+        ended = driven => assert!(ended.expect("no panic").expect("node").success(), "the browser found something"),
+        () = makes_happen(&world, &repo, asked) => {}
+    }
 }

@@ -6,6 +6,7 @@
 //! skipped, and pass.
 
 mod adversaries;
+mod agents;
 mod bases;
 mod conversations;
 mod dashboard;
@@ -15,9 +16,11 @@ mod emulator_driver;
 mod endings;
 mod gates;
 mod held_runs;
+mod live;
 mod memory;
 mod people;
 mod places;
+mod playing;
 mod recovery;
 mod sign_in;
 mod simulator_only;

@@ -1,5 +1,7 @@
 //! People sign in with GitHub on the public listener, and see what GitHub shows them.
 
+use std::process::Command;
+
 use chrono::TimeDelta;
 use http::StatusCode;
 use loopgate_core::RepoName;
@@ -163,6 +165,26 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
     assert!(alice.cookies.borrow().is_empty());
     alice.cookies.replace(session);
     assert_eq!(alice.visits("/index.json").await.status, 401, "what was ended stays ended");
+}
+
+/// In a real browser, where `LOOPGATE_BROWSER` names the script that drives one.
+#[tokio::test(flavor = "multi_thread")]
+async fn people_sign_in_make_tokens_and_sign_out_by_click() {
+    let Some(script) = std::env::var_os("LOOPGATE_BROWSER") else {
+        return println!("skipped: LOOPGATE_BROWSER is not set: signing in with a browser");
+    };
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = format!("http://{}", free.local_addr().expect("it is bound"));
+    drop(free);
+    let world = World::published(&address, None).await;
+    let shared = loop_in(&world, "acme/shared", "feat: gliders").await;
+    loop_in(&world, "acme/skunkworks", "feat: zeppelins").await;
+    world.simulator().admin().add_collaborator(&shared, "dave", Role::Read).expect("a repository");
+    let token = world.simulator().user("dave").token().expect("a person");
+    let asked = [address, token, "acme/shared".to_owned(), "acme/skunkworks".to_owned()];
+    let drive = move || Command::new("node").arg(script).arg("--sign-in").args(asked).status();
+    let driven = tokio::task::spawn_blocking(drive).await.expect("no panic");
+    assert!(driven.expect("node").success(), "the browser found something");
 }
 
 #[tokio::test(flavor = "multi_thread")]

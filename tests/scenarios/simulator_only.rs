@@ -6,9 +6,12 @@ use loopgate::github::{
     ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Settled, Setup,
     SystemClock,
 };
-use loopgate_simulator::{Conditional, Config, PullSpec, Simulator};
+use loopgate_simulator::{CheckSpec, Conclusion, Conditional, Config, Pr, PullSpec, Simulator};
 
-use crate::world::{GitHub, World};
+use crate::{
+    bases::{CHECKS, GATES},
+    world::{GitHub, World},
+};
 
 const CONFIGURATION: &str = include_str!("../fixtures/small.loopgate.yml");
 const FILES: &[(&str, &str)] = &[(".github/loopgate.yml", CONFIGURATION)];
@@ -67,4 +70,43 @@ async fn looking_at_what_did_not_change_is_nearly_free() {
     assert!(unconditional.is_empty(), "{unconditional:?}");
     assert!(counts[3].total <= 10, "{:?}", counts[3]);
     assert_eq!(counts[3].not_modified, counts[3].total, "{:?}", github.requests());
+}
+
+/// A check run of another App ends. How often the head's check runs were read for that.
+async fn looks_after(world: &World, pr: &Pr, check: &str) -> usize {
+    let github = world.simulator();
+    github.forget_requests();
+    let spec = CheckSpec::concluded(check, Conclusion::Failure);
+    github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), spec).unwrap();
+    world.settle().await;
+    github.requests().iter().filter(|request| request.path.contains("/check-runs")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_nobody_configured_costs_no_look() {
+    // What a look read is believed for five minutes.
+    let world = World::quick(None).await;
+    let configuration = format!("{CHECKS}{GATES}");
+    let repo = world.repository("widgets", &[(".github/loopgate.yml", &configuration)]);
+    let pr = world.person("alice").opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")]).await;
+    assert_eq!(looks_after(&world, &pr, "storybook").await, 0);
+    let answers = world.simulator().deliveries();
+    let answer = answers.iter().rev().find(|delivery| delivery.event == "check_run").unwrap();
+    assert!(answer.accepted(), "{answer:?}");
+
+    assert_ne!(looks_after(&world, &pr, "ci / build").await, 0, "it is configured");
+    let look = world.look(&pr);
+    assert!(look.status().contains("Waiting for unit"), "of the build it has heard: {look:?}");
+    assert_ne!(looks_after(&world, &pr, "loopgate / gates").await, 0, "the name is ours");
+
+    // Another pull request with the same head, into a base whose configuration names the check.
+    let other = configuration.replace("ci / test", "storybook");
+    world.person("olga").pushes_to(&repo, "release", &[(".github/loopgate.yml", &other)]).await;
+    let second = world.person("alice").opens_from(&repo, "feat: totals again", &world.branch(&pr), "release").await;
+    assert_ne!(looks_after(&world, &second, "storybook").await, 0, "the other base asks for it");
+
+    // Once it is closed the next look sees that the head is one pull request's again.
+    world.person("alice").closes(&second).await;
+    assert_ne!(looks_after(&world, &pr, "storybook again").await, 0);
+    assert_eq!(looks_after(&world, &pr, "storybook at last").await, 0);
 }

@@ -32,6 +32,7 @@ use loopgate_core::{
 pub struct Executor {
     /// Labels that are known to exist.
     labels: TtlCache<(RepoName, String), ()>,
+    label_creation: tokio::sync::Mutex<()>,
     /// Reviewers that GitHub would not have, and why.
     refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
     /// What was asked to run again, and what came of asking: until GitHub shows that it runs, the wish stands.
@@ -119,41 +120,36 @@ impl Executor {
         Ok(executed)
     }
 
-    /// Begins check runs of ours with these names, which the head does not have yet: the first thing people see. What they
-    /// say follows.
+    /// Begins the check run of the verdict, which the head does not have yet: the first thing people see. What it says
+    /// follows. None where it may not go yet.
     ///
     /// # Errors
-    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it, and so is what may not go
-    /// yet.
-    pub async fn begin_check_runs(
+    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it.
+    pub async fn begin_verify(
         &self,
         client: &Client,
         repository: &RepoName,
         head: Sha,
-        missing: Vec<(OwnCheck, String)>,
+        name: String,
         us: &AppIdentity,
-    ) -> Result<Vec<OwnCheckRun>, Error> {
-        let mut begun = Vec::new();
-        for (check, name) in missing {
-            let body = json!({
-                "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
-            });
-            let path = format!("{}/check-runs", path::repo(repository));
-            let Ok(_booked) = client.book(need_of(check), head) else { return Ok(begun) };
-            let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
-            match created.and_then(|created| remember_check_run(client, repository, head, created)) {
-                Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
-                Ok(Created { id, .. }) => begun.push(OwnCheckRun {
-                    id,
-                    name,
-                    progress: CheckProgress::InProgress,
-                    external_id: Some(check_run::BEGUN.to_owned()),
-                    annotations: 0,
-                }),
-                Err(error) => return error.refusal().map(|_| begun),
-            }
+    ) -> Result<Option<OwnCheckRun>, Error> {
+        let body = json!({
+            "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
+        });
+        let path = format!("{}/check-runs", path::repo(repository));
+        let Ok(_booked) = client.book(need_of(OwnCheck::Verify), head) else { return Ok(None) };
+        let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
+        match created.and_then(|created| remember_check_run(client, repository, head, created)) {
+            Ok(Created { app: Some(app), .. }) if app.id != us.id => Err(somebody_else(us, &app)),
+            Ok(Created { id, .. }) => Ok(Some(OwnCheckRun {
+                id,
+                name,
+                progress: CheckProgress::InProgress,
+                external_id: Some(check_run::BEGUN.to_owned()),
+                annotations: 0,
+            })),
+            Err(error) => error.refusal().map(|_| None),
         }
-        Ok(begun)
     }
 
     async fn carry_out(&self, place: &Place<'_>, effect: &Effect, executed: &mut Executed) -> Result<Did, Error> {
@@ -219,6 +215,8 @@ impl Executor {
     /// repository has it.
     async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did, Error> {
         let (key, now) = ((place.surface.repository.clone(), name.to_lowercase()), place.client.now());
+        // Many pull requests may ask for the first of its kind at once.
+        let _alone = self.label_creation.lock().await;
         if self.labels.get(&key, now).is_some() {
             return Ok(Did::Nothing);
         }

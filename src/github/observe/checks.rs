@@ -248,13 +248,9 @@ const fn has_failed(check: &ExternalCheck) -> bool {
 /// Whether the policy takes this check for one of its own.
 fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
     verify.checks.values().any(|policy| match &policy.source {
-        CheckSource::External(source) => is_from(check, source),
+        CheckSource::External(source) => source.is_of(&check.name, check.app.as_deref()),
         CheckSource::Command(_) => false,
     })
-}
-
-fn is_from(check: &ExternalCheck, source: &ExternalSource) -> bool {
-    source.name.matches(&check.name) && source.app.as_deref().is_none_or(|app| check.app.as_deref() == Some(app))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -107,6 +107,8 @@ pub struct Observation {
     pub base_head: Sha,
     pub policy: Policy,
     pub surface: ObservedSurface,
+    /// Whether another open pull request was seen with the same head.
+    pub is_head_shared: bool,
 }
 
 /// Reviewers asked about beside those whom gates ask about.
@@ -518,7 +520,8 @@ impl Observer {
         Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
-        Ok(Observation { snapshot, base_head: tip, policy, surface })
+        let is_head_shared = others.iter().any(|other| other.number != target.number);
+        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared })
     }
 }
 

@@ -25,9 +25,9 @@ use self::{
     problems::ProblemMemory,
 };
 use super::{
-    Client, Error, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts, StateArtifact,
-    Target,
+    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
     evidence_memory::EvidenceMemory,
+    looked_heads::LookedHeads,
     memory::{DebugMemory, Writers},
     observe::escalation_template,
     plan,
@@ -61,6 +61,7 @@ pub struct Reconcile {
     seal: Option<Seal>,
     artifact: Option<Arc<StateArtifact>>,
     look_again: LookAgain,
+    heads: Arc<LookedHeads>,
     lifetime: Lifetime,
 }
 
@@ -195,6 +196,7 @@ impl Reconcile {
             debug_memory: DebugMemory::default(),
             problems: ProblemMemory::default(),
             look_again: LookAgain::default(),
+            heads: Arc::default(),
             lifetime: Lifetime::OneTurn,
             seal: None,
             artifact: None,
@@ -219,6 +221,11 @@ impl Reconcile {
     /// Forgets what was believed of people, teams and organisations for a while, since it has changed.
     pub fn forget(&self) {
         self.observer.forget();
+    }
+
+    /// The heads that were looked at a moment ago.
+    pub const fn heads(&self) -> &Arc<LookedHeads> {
+        &self.heads
     }
 
     /// Calls humans on these channels too, as the policy says.
@@ -367,6 +374,11 @@ impl Reconcile {
             ended = Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?.map(Box::new);
         }
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
+        if open && !observation.is_head_shared {
+            self.heads.keep(&observation.snapshot, &observation.policy, now);
+        } else {
+            self.heads.forget(&job.repository, head);
+        }
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_all_shown;
         let seen = match updated_at {
             Some(updated_at) if open => Seen::Open { updated_at, head, is_final },
@@ -491,8 +503,8 @@ impl Reconcile {
         Ok(facts.map(|facts| (facts, loaded)))
     }
 
-    /// The rest of the observation, while a head that has no check runs of ours is given them: the first thing people
-    /// see of us.
+    /// The rest of the observation, while a head that has no verdict of ours is given a check run for it: the first thing
+    /// people see of us.
     async fn observe(
         &self,
         client: &Client,
@@ -505,14 +517,12 @@ impl Reconcile {
         let open = pull_request.lifecycle == Lifecycle::Open;
         let head = pull_request.head.sha;
         let (us, present) = (facts.us().clone(), facts.check_runs());
-        let wanted = OwnCheck::ALL.map(|check| check.name(&pull_request.base.scope));
-        let wanted = OwnCheck::ALL.into_iter().zip(wanted);
-        let missing = wanted.filter(|(_, name)| present.iter().all(|run| run.name != *name)).collect();
+        let verify = OwnCheck::Verify.name(&pull_request.base.scope);
+        let is_missing = open && present.iter().all(|run| run.name != verify);
         let begin = async {
-            if open {
-                self.executor.begin_check_runs(client, &job.repository, head, missing, &us).await
-            } else {
-                Ok(Vec::<OwnCheckRun>::new())
+            match is_missing {
+                true => self.executor.begin_verify(client, &job.repository, head, verify, &us).await,
+                false => Ok(None),
             }
         };
         let complete = self.observer.complete(client, target, facts, job.hints.clone(), loaded.intact());
@@ -659,7 +669,7 @@ const fn nothing(result: Settled) -> ReconcileOutcome {
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
 async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
-    let Observation { snapshot, base_head, policy, surface } = observation;
+    let Observation { snapshot, base_head, policy, surface, .. } = observation;
     let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
     let own = if decision.surface.posts.iter().any(is_new) {
         escalation_template(client, &snapshot.repository, *base_head).await?

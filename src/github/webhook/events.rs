@@ -9,9 +9,9 @@ use loopgate_core::{
 use serde::de::IgnoredAny;
 
 use super::{
-    Irrelevant, Misread, OwnApp, Reader, Target,
+    CheckNews, Irrelevant, Misread, OwnApp, Reader, Target,
     payload::{
-        Account, CheckRunEvent, CheckSuiteEvent, Commit, Common, Id, InstallationEvent, IssueCommentEvent,
+        Account, App, CheckRunEvent, CheckSuiteEvent, Commit, Common, InstallationEvent, IssueCommentEvent,
         MergeGroupEvent, Number, OrganizationEvent, PullRequest, PullRequestEvent, PushEvent, Repository,
         ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRun, WorkflowRunEvent,
     },
@@ -26,9 +26,23 @@ pub(super) enum RoutedEvent {
         installation: Option<InstallationId>,
         targets: Vec<Target>,
         hints: Vec<Hint>,
+        /// Of a check that somebody else runs on the one target, a head.
+        news: Option<CheckNews>,
     },
+    Withdrawn(UserId),
     Irrelevant(Irrelevant),
     Ping,
+}
+
+impl RoutedEvent {
+    fn with(self, told: Option<CheckNews>) -> Self {
+        match self {
+            Self::Concerns { installation, targets, hints, .. } => {
+                Self::Concerns { installation, targets, hints, news: told }
+            }
+            other => other,
+        }
+    }
 }
 
 /// A hint names no more pull requests than this; more would be a commit that half a company shares.
@@ -57,8 +71,19 @@ pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
         "installation_repositories" => installation_repositories(reader),
         "repository" => repository(reader),
         "team" | "membership" | "organization" => organization(reader),
+        "github_app_authorization" => withdrawn(reader),
         "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
         _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
+    }
+}
+
+/// Every App is told, and cannot choose not to be
+/// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
+fn withdrawn(reader: &Reader<'_>) -> RouteResult {
+    let event: InstallationEvent<'_> = reader.read()?;
+    match event.common().sender {
+        Some(person) if event.common().action == "revoked" => Ok(RoutedEvent::Withdrawn(UserId::new(person.id))),
+        _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
@@ -172,7 +197,13 @@ fn check_run(reader: &Reader<'_>) -> RouteResult {
         "completed" => {
             let completed = sha(&run.head_sha).map(|head| Hint::CheckRunCompleted { check_run, head });
             let hints = named(run.pull_requests.as_deref()).into_iter().chain(completed);
-            return reader.head(event.common(), &run.head_sha, hints);
+            let news = run.name.as_deref().zip(run.check_suite.as_ref()).map(|(name, suite)| CheckNews::Run {
+                id: check_run,
+                suite: suite.id,
+                name: name.to_owned(),
+                app: run.app.as_ref().and_then(|app| Some(app.slug.as_ref()?.to_string())),
+            });
+            return Ok(reader.head(event.common(), &run.head_sha, hints)?.with(news));
         }
         "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
         "rerequested" => by().map(|by| Hint::CheckRunRerequested { check_run, by }),
@@ -193,7 +224,11 @@ fn check_suite(reader: &Reader<'_>) -> RouteResult {
     let ours = reader.own.owns(suite.app.as_ref());
     let hint = match event.common().action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
-        "completed" => named(suite.pull_requests.as_deref()),
+        "completed" => {
+            let news = suite.id.zip(suite.latest_check_runs_count).map(|(id, runs)| CheckNews::Suite { id, runs });
+            let named = named(suite.pull_requests.as_deref());
+            return Ok(reader.head(event.common(), &suite.head_sha, named)?.with(news));
+        }
         "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
         "rerequested" => sha(&suite.head_sha)
             .zip(actor(event.common().sender))
@@ -208,7 +243,8 @@ fn status(reader: &Reader<'_>) -> RouteResult {
     if reader.own.acted(event.common().sender) {
         return irrelevant(Irrelevant::OwnEvent);
     }
-    reader.head(event.common(), &event.sha, None)
+    let news = event.context.as_deref().map(|context| CheckNews::Status { context: context.to_owned() });
+    Ok(reader.head(event.common(), &event.sha, None)?.with(news))
 }
 
 fn workflow_run(reader: &Reader<'_>) -> RouteResult {
@@ -399,7 +435,7 @@ impl Reader<'_> {
         hints: impl IntoIterator<Item = Hint>,
     ) -> RouteResult {
         let installation = common.installation.map(|installation| InstallationId::new(installation.id));
-        Ok(RoutedEvent::Concerns { installation, targets, hints: hints.into_iter().collect() })
+        Ok(RoutedEvent::Concerns { installation, targets, hints: hints.into_iter().collect(), news: None })
     }
 }
 
@@ -409,7 +445,7 @@ impl OwnApp {
         bot.as_str().eq_ignore_ascii_case(&sender.login)
     }
 
-    fn owns(&self, app: Option<&Id>) -> bool {
+    fn owns(&self, app: Option<&App<'_>>) -> bool {
         app.is_some_and(|app| app.id == self.app_id.get())
     }
 }

@@ -189,9 +189,19 @@ payload! {
 #[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct CheckRun<'a> {
     pub id: u64,
+    pub name: Option<Text<'a>>,
     pub head_sha: Text<'a>,
-    pub app: Option<Id>,
+    pub app: Option<App<'a>>,
+    pub check_suite: Option<Id>,
     pub pull_requests: Option<Vec<Number>>,
+}
+
+/// A GitHub App, as check runs and suites name theirs.
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub(super) struct App<'a> {
+    pub id: u64,
+    pub slug: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -215,8 +225,11 @@ payload! {
 #[derive(Debug, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct CheckSuite<'a> {
+    pub id: Option<u64>,
     pub head_sha: Text<'a>,
-    pub app: Option<Id>,
+    pub app: Option<App<'a>>,
+    /// How many check runs it has, the newest of each name.
+    pub latest_check_runs_count: Option<u64>,
     pub pull_requests: Option<Vec<Number>>,
 }
 
@@ -224,6 +237,7 @@ payload! {
     /// `status`
     StatusEvent {
         sha: Text<'a>,
+        context: Option<Text<'a>>,
     }
 }
 

@@ -305,6 +305,8 @@ fn merge_groups() {
 fn what_is_unknown_or_not_ours_is_ignored() {
     assert_eq!(routed("ping", json!({ "zen": "…" })), Ok(Routed::Ping));
     assert_eq!(routed("star", json!({ "action": "created" })), nothing(Irrelevant::UnknownEvent));
+    let revoked = json!({ "action": "revoked", "sender": { "id": 7, "login": "alice" } });
+    assert_eq!(routed("github_app_authorization", revoked), Ok(Routed::Withdrawn(UserId::new(7))));
     let body = json!({ "action": "opened", "pull_request": { "number": 1 }, "installation": null });
     assert_eq!(routed("pull_request", body), nothing(Irrelevant::NoInstallation));
 }

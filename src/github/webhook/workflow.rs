@@ -70,7 +70,7 @@ pub fn route_in_workflow(
             InWorkflow::Look { targets, hints }
         }
         RoutedEvent::Irrelevant(why) => InWorkflow::Irrelevant(why),
-        RoutedEvent::Ping => InWorkflow::Unsuitable(Unsuitable::Unknown),
+        RoutedEvent::Ping | RoutedEvent::Withdrawn(_) => InWorkflow::Unsuitable(Unsuitable::Unknown),
     })
 }
 

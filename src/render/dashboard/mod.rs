@@ -7,6 +7,7 @@ mod operations;
 mod overview;
 mod repository;
 mod timeline;
+mod tokens;
 
 use std::sync::LazyLock;
 
@@ -27,9 +28,13 @@ pub use operations::{
 };
 pub use overview::{Filter, ListedLoop, Overview, Repositories, age, shortened};
 pub use repository::{MemoryPage, MetricsPage};
+pub use tokens::{TokenRow, TokensPage};
 
 /// The one style sheet of all pages.
 pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.css");
+
+/// The one script of all pages: they show what is new without being loaded again.
+pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/live.js");
 
 /// Who reads a page, as what stands around it shows.
 #[derive(Clone, Debug, Serialize)]

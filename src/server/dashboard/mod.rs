@@ -5,8 +5,11 @@
 //! A page is a document of [`render`](crate::render): it is sent as HTML, or as JSON to whoever asks for that, with an
 //! ETag of what is sent. Lists come from the index of open loops, everything else is read from GitHub for whoever looks.
 
+mod agents;
+mod live;
 mod operations;
 mod reply;
+mod tokens;
 mod visitors;
 
 use std::sync::Arc;
@@ -23,7 +26,7 @@ use chrono::{DurationRound as _, TimeDelta};
 use serde::Deserialize;
 
 use self::reply::{Reader, Reply, without_suffix};
-pub(super) use self::visitors::Visitors;
+pub(super) use self::{live::Live, visitors::Visitors};
 use super::{
     pages::Admin,
     storage::{IndexFilter, StoreError},
@@ -32,8 +35,8 @@ use crate::{
     github::{LoopReader, Served, WorkClass, serving},
     refs::{MemoryStore, RefsError, RunLines},
     render::{
-        Filter, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page, Repositories, STYLE, loop_page,
-        shortened,
+        Filter, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page, Repositories,
+        STYLE, loop_page, shortened,
     },
 };
 use loopgate_core::{
@@ -73,18 +76,22 @@ async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next
 
 /// What is of repositories, for whoever signed in and may see them.
 pub(super) fn published(admin: Arc<Admin>, visitors: &Arc<Visitors>) -> Router {
-    let pages = pages().with_state(admin).route_layer(from_fn_with_state(visitors.clone(), visitors::admit));
-    pages.merge(visitors::routes(visitors.clone())).merge(style())
+    let pages = pages().with_state(admin.clone()).merge(tokens::routes((admin.clone(), visitors.clone())));
+    let pages = pages.route_layer(from_fn_with_state(visitors.clone(), visitors::admit));
+    pages.merge(visitors::routes(visitors.clone())).merge(agents::routes(admin, visitors.origin())).merge(style())
 }
 
 fn style<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
+    Router::new()
+        .route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
+        .route("/live.js", get(|| async { ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], LIVE_SCRIPT) }))
 }
 
 fn pages() -> Router<Arc<Admin>> {
     Router::new()
         .route("/", get(overview))
         .route("/index.json", get(overview))
+        .route("/events", get(live::events))
         .route("/me", get(mine))
         .route("/me.json", get(mine))
         .route("/repositories", get(repositories))

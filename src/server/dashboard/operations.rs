@@ -88,7 +88,7 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
     })
 }
 
-fn field(form: &str, name: &str) -> Option<String> {
+pub(super) fn field(form: &str, name: &str) -> Option<String> {
     let found = url::form_urlencoded::parse(form.as_bytes()).find(|(field, _)| field == name);
     found.map(|(_, value)| value.into_owned())
 }

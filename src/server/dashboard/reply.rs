@@ -24,11 +24,12 @@ use crate::{
     render::{Frame, Notice, Page},
     server::storage::Sees,
 };
-use loopgate_core::{Login, RepoName};
+use loopgate_core::{Login, RepoName, UserId};
 
-/// The pages load one style sheet, run nothing, send their forms here, and are framed by nobody.
+/// The pages load one style sheet and run one script, which asks only here, as their forms do; they are framed by nobody.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; \
+     frame-ancestors 'none'; base-uri 'none'",
 );
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,7 @@ pub(super) enum Reader {
     /// The doctor found so many faults.
     Operator { faults: usize },
     Visitor {
+        id: UserId,
         login: Login,
         /// What their forms are known by.
         token: String,

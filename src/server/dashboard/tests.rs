@@ -5,7 +5,7 @@ use axum::{
     http::{Request, Response, StatusCode, header::ETAG},
 };
 use http_body_util::BodyExt as _;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tower::Service as _;
 
 use super::*;
@@ -80,7 +80,9 @@ impl Pages {
         let token = "a-token".to_owned();
         let form_token = token.clone();
         let (checks, recovery, loops, doctor) = (Vec::new(), None, None, None);
-        let pages = Admin { store, inbox, clock, metrics, readiness, checks, recovery, loops, doctor, form_token };
+        let live = Live::new(watch::channel(false).1);
+        let pages =
+            Admin { store, inbox, clock, metrics, readiness, checks, recovery, loops, doctor, live, form_token };
         Self { app: admin(Arc::new(pages)), token, _data: data }
     }
 
@@ -88,9 +90,9 @@ impl Pages {
         let response: Response<Body> = self.app.call(request).await.unwrap();
         let tag = response.headers().get(ETAG).map(|tag| tag.to_str().unwrap().to_owned());
         let policy = &response.headers()["content-security-policy"];
-        assert!(
-            policy.to_str().unwrap().starts_with("default-src 'none'") && !policy.to_str().unwrap().contains("script")
-        );
+        let policy = policy.to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(policy.matches("script").count(), policy.matches("script-src 'self';").count(), "{policy}");
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, tag, String::from_utf8(body.to_vec()).unwrap())

@@ -29,7 +29,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Reader, Refused, Reply};
+use super::{Reader, Refused, Reply, operations::field};
 use crate::{
     github::{
         Error, Secret, SignIn, Visitor,
@@ -50,7 +50,7 @@ const MOST_OF_ONE: usize = 5;
 /// States that are remembered as spent, at most.
 const MOST_SPENT: usize = 10_000;
 /// Bytes of a form at most.
-const MOST_BYTES: usize = 1024;
+pub(super) const MOST_BYTES: usize = 1024;
 
 /// Who signed in.
 pub(in crate::server) struct Visitors {
@@ -153,8 +153,19 @@ impl Visitors {
                 Err(error) => return Err(error),
             };
         }
-        let (login, token) = (session.login.clone(), session.form_token.clone());
-        Ok(Reader::Visitor { login, token, sees: Sees::These(seen.1.clone()) })
+        let (id, login, token) = (session.user, session.login.clone(), session.form_token.clone());
+        Ok(Reader::Visitor { id, login, token, sees: Sees::These(seen.1.clone()) })
+    }
+
+    /// Where the pages are, without a slash at the end.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Whether a form is of a page that was made for this visitor, and came from there.
+    pub fn is_ours(&self, headers: &HeaderMap, form: &str, token: &str) -> bool {
+        let is_from_here = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes() == self.origin.as_bytes());
+        is_from_here && is_same(token, &field(form, "token").unwrap_or_default())
     }
 
     /// The word for the cookie of a new session.
@@ -285,10 +296,7 @@ async fn finish(
 
 async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: HeaderMap, form: String) -> Response {
     if let Some((id, session)) = visitors.session(&headers) {
-        let mut fields = url::form_urlencoded::parse(form.as_bytes());
-        let token = fields.find(|(name, _)| name == "token").map(|(_, value)| value).unwrap_or_default();
-        let is_from_here = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes() == visitors.origin.as_bytes());
-        if !is_from_here || !is_same(&session.form_token, &token) {
+        if !visitors.is_ours(&headers, &form, &session.form_token) {
             return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
         }
         visitors.sessions().remove(&id);

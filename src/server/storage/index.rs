@@ -65,6 +65,9 @@ pub(in crate::server) struct IndexedLoop {
 /// How many loops wait for whom, and since when the oldest does.
 pub(in crate::server) type IndexCounts = Vec<(Part, u64, Timestamp)>;
 
+/// Differs once loops of a filter were looked at, began or ended.
+pub(in crate::server) type IndexVersion = (i64, i64, Option<i64>);
+
 const WHERE: &str =
     "($1 = '' OR repository = $1) AND ($2 = '' OR author = $2 OR replace(who, ' ' || $2 || ' ', '') <> who)
     AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)
@@ -72,6 +75,12 @@ const WHERE: &str =
 
 static COUNTS: LazyLock<PerDatabase> = LazyLock::new(|| {
     PerDatabase::new(&format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"))
+});
+
+static VERSION: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(&format!(
+        "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop WHERE {WHERE}"
+    ))
 });
 
 static LOOPS: LazyLock<PerDatabase> = LazyLock::new(|| {
@@ -113,6 +122,11 @@ impl Store {
         }
         counts.sort_unstable();
         Ok(counts)
+    }
+
+    pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion, StoreError> {
+        let rows = self.database.read(filter.bound(&VERSION, &self.database)).await?;
+        rows.first().map_or(Ok((0, 0, None)), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
     /// Those that have waited longest come first.

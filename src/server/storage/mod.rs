@@ -6,6 +6,7 @@
 //! does is written once, in SQL that both databases understand: an embedded SQLite file for one process, or a PostgreSQL
 //! server for any number of them.
 
+mod access_tokens;
 mod index;
 mod names;
 mod postgres;
@@ -25,6 +26,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta};
+use sha2::{Digest as _, Sha256};
 use sqlx::{
     SqlSafeStr as _,
     migrate::{Migration, MigrationType, Migrator},
@@ -34,7 +36,8 @@ use tokio::task::JoinSet;
 #[cfg(test)]
 pub(super) use self::index::sample;
 pub(super) use self::{
-    index::{IndexFilter, Sees},
+    access_tokens::{AccessToken, MOST_TOKENS, TokenChange, TokenDigest},
+    index::{IndexFilter, IndexVersion, Sees},
     read::Store,
     write::Writer,
 };
@@ -182,6 +185,7 @@ pub(super) enum Change {
         most: usize,
         now: Timestamp,
     },
+    Tokens(TokenChange),
     /// Wake-ups that are due become work.
     Wake {
         now: Timestamp,
@@ -262,8 +266,8 @@ pub(super) enum Applied {
     /// does.
     Begun(Option<Box<TargetWork>>),
     Recorded,
-    /// So many ids are gone; call again while there are any.
-    Pruned(u64),
+    /// So many rows are new, changed or gone. Of ids to forget: call again while there are any.
+    Rows(u64),
 }
 
 /// What there is to do on a target.

@@ -38,6 +38,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("classes", include_str!("../../../migrations/postgres/0002_classes.sql")),
     ("open loops", include_str!("../../../migrations/postgres/0003_open_loops.sql")),
     ("problems", include_str!("../../../migrations/postgres/0004_problems.sql")),
+    ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
 ];
 
 /// How often a process says that it lives.

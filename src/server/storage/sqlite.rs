@@ -38,6 +38,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("classes", include_str!("../../../migrations/sqlite/0005_classes.sql")),
     ("open loops", include_str!("../../../migrations/sqlite/0006_open_loops.sql")),
     ("problems", include_str!("../../../migrations/sqlite/0007_problems.sql")),
+    ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";

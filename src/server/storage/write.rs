@@ -282,6 +282,7 @@ impl Batch<'_> {
                     self.listed((*installation, repository), pulls, *is_complete, *now).await?
                 }
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
+                Change::Tokens(change) => self.change_tokens(change).await?,
                 Change::Wake { now } => self.wake(*now).await?,
                 Change::Prune { now } => self.prune(*now).await?,
             });
@@ -603,7 +604,8 @@ impl Batch<'_> {
             .execute(self.on())
             .await?;
         self.forget_recovered(now).await?;
-        Ok(Applied::Pruned(ids))
+        self.forget_tokens(now).await?;
+        Ok(Applied::Rows(ids))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The language of the scenarios: what people and CI systems do, and what can be seen afterwards, on either world.
 
-mod browser;
+pub mod browser;
 mod ci;
 mod look;
 mod person;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use self::serving::{Fan, Paced, Times, serve};
 pub use self::{
-    browser::{ADDRESS, Browser},
+    browser::{ADDRESS, Answer, Browser},
     ci::{CI, Report, archive, evidence},
     look::Look,
     person::Person,

@@ -120,7 +120,9 @@ pub async fn serve(
         "LOOPGATE_GITHUB_API_URL" | "LOOPGATE_GITHUB_WEB_URL" => Some(url.clone()),
         "LOOPGATE_CLIENT_SECRET" => Some(sign_in.clone()),
         "LOOPGATE_PUBLIC_URL" => Some(address.clone()),
-        "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        // Where a browser is to find it.
+        "LOOPGATE_LISTEN" => Some(address.strip_prefix("http://").unwrap_or("127.0.0.1:0").to_owned()),
+        "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
         "LOOPGATE_RESYNC" => resync.map(str::to_owned),
         "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
         _ => None,

@@ -116,3 +116,10 @@ pub struct ExternalSource {
     /// Slug of the App that must own it; any App when absent.
     pub app: Option<String>,
 }
+
+impl ExternalSource {
+    /// Whether a check run or status of this name and App feeds it.
+    pub fn is_of(&self, name: &str, app: Option<&str>) -> bool {
+        self.name.matches(name) && self.app.as_deref().is_none_or(|wanted| app == Some(wanted))
+    }
+}

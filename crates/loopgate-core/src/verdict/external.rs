@@ -25,10 +25,9 @@ pub fn standing(
     source: &ExternalSource,
     files: &ChangedFiles,
 ) -> CheckStanding {
-    let app_matches = |check: &ExternalCheck| source.app.as_ref().is_none_or(|app| check.app.as_ref() == Some(app));
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
-    for check in checks.iter().filter(|check| source.name.matches(&check.name) && app_matches(check)) {
+    for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
         match ended(check) {
             None => return CheckStanding::Running { url: check.url.clone() },
             Some(Ended::NotStarted) => not_started = Some(check.url.clone()),

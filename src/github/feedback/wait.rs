@@ -3,7 +3,6 @@
 use chrono::TimeDelta;
 
 use crate::{
-    cli::online::Rights,
     github::{Clock, Error, ErrorKind},
     render::{self, Reading},
 };
@@ -17,15 +16,10 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// Without credentials 60 requests an hour are granted, unchanged answers included; with them thousands, and
-    /// unchanged answers are free.
-    pub const fn of(rights: Rights) -> Self {
-        let (first, most) = match rights {
-            Rights::App | Rights::Token => (2, 15),
-            Rights::Nobodys => (60, 60),
-        };
-        Self { first: TimeDelta::seconds(first), most: TimeDelta::seconds(most) }
-    }
+    /// Thousands of requests an hour are granted, and unchanged answers are free.
+    pub const WITH_TOKEN: Self = Self { first: TimeDelta::seconds(2), most: TimeDelta::seconds(15) };
+    /// 60 requests an hour are granted, unchanged answers included.
+    pub const WITHOUT: Self = Self { first: TimeDelta::seconds(60), most: TimeDelta::seconds(60) };
 
     fn next(self, pause: TimeDelta) -> TimeDelta {
         (pause * 3 / 2).min(self.most)
@@ -139,7 +133,7 @@ mod tests {
         (ended, pauses.take(), said.take().join("\n"))
     }
 
-    const TOKEN: Pacing = Pacing::of(Rights::Token);
+    const TOKEN: Pacing = Pacing::WITH_TOKEN;
 
     fn is_final(ended: &Result<Waited, Error>) -> bool {
         matches!(ended, Ok(Waited::Ended(reading)) if reading.is_final())
@@ -168,7 +162,7 @@ mod tests {
 
     #[test]
     fn without_credentials_it_asks_once_a_minute_and_stops_at_the_end() {
-        let (ended, pauses, _) = waited(Pacing::of(Rights::Nobodys), vec![read(OLD, false, OLD, None)]);
+        let (ended, pauses, _) = waited(Pacing::WITHOUT, vec![read(OLD, false, OLD, None)]);
         assert!(matches!(ended, Ok(Waited::TimedOut(Some(_)))), "{ended:?}");
         assert_eq!(pauses, [60; 30]);
     }

@@ -1,13 +1,10 @@
 //! `loopgate feedback`: what stands between a pull request, or the working tree here, and ready.
 
-mod wait;
-
 use std::path::{Path, PathBuf};
 
 use chrono::TimeDelta;
 use clap::Args;
 
-pub(super) use self::wait::{Pacing, Waited, until_final};
 use super::{
     CliError, CommandResult, exit, local,
     online::{self, PullRequest, Reader},
@@ -15,7 +12,7 @@ use super::{
     runtime,
 };
 use crate::{
-    github::{Error, FeedbackSeen, SystemClock},
+    github::{Error, SystemClock, Waited},
     render::{self, Currency, ReadFrom, Reading, Told},
     runner::Checkout,
 };
@@ -84,7 +81,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 /// What was said of a pull request by now.
 pub(super) async fn look(reader: &Reader, of: &PullRequest, since: Option<Sha>) -> Result<Reading, CliError> {
     let seen = reader.of(of.clone()).await?.look().await;
-    seen.map(|seen| reading(seen, since)).map_err(|error| told(of, error))
+    seen.map(|seen| seen.reading(since)).map_err(|error| told(of, error))
 }
 
 /// What was said once the verdict on the head is final, or by the end of the time.
@@ -94,15 +91,10 @@ pub(super) async fn wait(
     since: Option<Sha>,
     time: TimeDelta,
 ) -> Result<Reading, CliError> {
-    let feedback = &reader.of(of.clone()).await?;
-    let look = || async move {
-        let seen = feedback.look().await?;
-        let is_open = seen.is_open;
-        Ok((reading(seen, since), is_open))
-    };
     let sleep = |time: TimeDelta| tokio::time::sleep(time.to_std().unwrap_or_default());
     let say = |words: &str| output::note_line(words);
-    let waited = until_final(look, Pacing::of(reader.rights), time, &SystemClock, sleep, say).await;
+    let feedback = reader.of(of.clone()).await?;
+    let waited = feedback.wait(since, (reader.rights.pacing(), time), &SystemClock, sleep, say).await;
     match waited.map_err(|error| told(of, error))? {
         Waited::Ended(reading) => Ok(reading),
         Waited::TimedOut(Some(reading)) => {
@@ -111,10 +103,6 @@ pub(super) async fn wait(
         }
         Waited::TimedOut(None) => Err(CliError::waiting(format!("GitHub did not tell of {of} in time"))),
     }
-}
-
-fn reading(seen: FeedbackSeen, since: Option<Sha>) -> Reading {
-    Reading::of_head(seen.told, seen.from, seen.head, since)
 }
 
 /// Why GitHub could not be asked of it.

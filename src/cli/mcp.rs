@@ -1,0 +1,165 @@
+//! `loopgate mcp`: what the command line answers, for programs that speak the Model Context Protocol
+//! (<https://modelcontextprotocol.io/specification>) on standard input and output.
+//!
+//! Nothing but the protocol is written to standard output: notes go to standard error, as everywhere. No tool writes to
+//! GitHub but `dispute`, whose comment is the caller's own. When the client leaves, or the process is asked to stop, the checks that run are ended.
+
+use std::{fs, io, path::Path, sync::Arc};
+
+use clap::Args;
+use rmcp::{ServiceExt as _, model::Extensions, service::ServerInitializeError};
+use serde_json::Value;
+use tokio::{
+    fs::File,
+    sync::{Mutex, OnceCell},
+};
+
+use super::{
+    CliError, CommandResult, dispute, exit, explain, feedback, local, memory, online::Reader, runtime, verify,
+};
+use crate::{
+    mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
+    render::{Currency, ReadFrom, Reading},
+    runner::{self, FixerDispute, Interrupt, Interrupter},
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\nWithout any of these public repositories are read.\n\n\
+    A client starts it in the repository that is worked on. In its configuration:\n  \
+    {{ \"mcpServers\": {{ \"loopgate\": {{ \"command\": \"loopgate\", \"args\": [\"mcp\"] }} }} }}\n\
+    Claude Code: claude mcp add loopgate -- loopgate mcp", super::online::ENVIRONMENT))]
+pub struct Arguments {}
+
+pub fn run(_: &Arguments) -> CommandResult {
+    let runtime = runtime()?;
+    let ended = runtime.block_on(serve());
+    // A read of standard input may be under way, which nothing can end.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve() -> CommandResult {
+    let (interrupter, interrupt) = Interrupter::new();
+    let session = Arc::new(Session::new(interrupt));
+    let serving = async {
+        match Tools(Arc::clone(&session)).serve(streams().map_err(CliError::unavailable)?).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
+            // The client has left before it said anything.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(CliError::bad_data(error)),
+        }
+    };
+    let ended = tokio::select! {
+        ended = serving => ended.map(|()| exit::OK),
+        () = runner::asked_to_stop() => Ok(exit::INTERRUPTED),
+    };
+    interrupter.interrupt();
+    session.checks_have_ended().await;
+    ended
+}
+
+/// Standard input and output, as files: the protocol needs no more of them.
+fn streams() -> io::Result<(File, File)> {
+    #[cfg(unix)]
+    use std::os::fd::AsFd as Handle;
+    #[cfg(windows)]
+    use std::os::windows::io::AsHandle as Handle;
+    #[cfg(unix)]
+    let owned = (Handle::as_fd(&io::stdin()).try_clone_to_owned()?, Handle::as_fd(&io::stdout()).try_clone_to_owned()?);
+    #[cfg(windows)]
+    let owned =
+        (Handle::as_handle(&io::stdin()).try_clone_to_owned()?, Handle::as_handle(&io::stdout()).try_clone_to_owned()?);
+    Ok((File::from_std(fs::File::from(owned.0)), File::from_std(fs::File::from(owned.1))))
+}
+
+/// What calls share.
+struct Session {
+    /// One GitHub for all calls, so that what was read before is asked for conditionally, and a limit is kept.
+    reader: OnceCell<Reader>,
+    /// Two verifications would write into each other's evidence.
+    verifying: Arc<Mutex<()>>,
+    interrupt: Interrupt,
+}
+
+impl Session {
+    pub fn new(interrupt: Interrupt) -> Self {
+        Self { reader: OnceCell::new(), verifying: Arc::default(), interrupt }
+    }
+
+    async fn reader(&self) -> Result<&Reader, CliError> {
+        self.reader.get_or_try_init(async || Reader::from_environment()).await
+    }
+
+    /// Resolves when no verification is under way any more.
+    pub async fn checks_have_ended(&self) {
+        drop(self.verifying.lock().await);
+    }
+
+    async fn verify(&self, input: Verify, stop: Stop) -> Result<Value, CliError> {
+        let guard = Arc::clone(&self.verifying).lock_owned().await;
+        let mut interrupt = self.interrupt.clone();
+        let stop = async move {
+            tokio::select! {
+                () = stop => {}
+                () = interrupt.interrupted() => {}
+            }
+        };
+        let arguments = verify::Arguments::of(input.checks, input.base);
+        let verified = tokio::task::spawn_blocking(move || {
+            let verified = verify::verify(&arguments, stop);
+            drop(guard);
+            verified
+        });
+        let verified = verified.await.map_err(CliError::unavailable)??;
+        let told = verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.told;
+        Ok(document(&Reading { told, from: ReadFrom::Verification, currency: Currency::Current }))
+    }
+
+    async fn feedback(&self, input: Feedback) -> Result<Value, CliError> {
+        Ok(document(&match input.pull_request {
+            Some(of) => feedback::look(self.reader().await?, &of, None).await?,
+            None => {
+                let here = std::env::current_dir().map_err(CliError::unavailable)?;
+                feedback::here(&here, Path::new(local::EVIDENCE))?
+            }
+        }))
+    }
+
+    async fn answered(&self, call: Call, stop: Stop) -> Result<Value, CliError> {
+        match call {
+            Call::Verify(input) => self.verify(input, stop).await,
+            Call::Feedback(input) => self.feedback(input).await,
+            Call::Wait(input) => {
+                let time = input.time().map_err(|Refused(why)| CliError::usage(why))?;
+                Ok(document(&feedback::wait(self.reader().await?, &input.pull_request, input.since, time).await?))
+            }
+            Call::Explain(input) => {
+                let looked = explain::look(&input.pull_request).await?;
+                serde_json::to_value(explain::document(&looked)).map_err(CliError::bad_data)
+            }
+            Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
+            Call::Dispute(input) => self.dispute(input).await,
+        }
+    }
+
+    async fn dispute(&self, Dispute { failure, kind, reason, pull_request }: Dispute) -> Result<Value, CliError> {
+        let dispute = FixerDispute { failure, kind, reason };
+        let handed_in = match pull_request {
+            Some(of) => dispute::on_pull_request(self.reader().await?, &of, &dispute).await?,
+            None => dispute::here(&dispute).await?,
+        };
+        serde_json::to_value(handed_in).map_err(CliError::bad_data)
+    }
+}
+
+impl Toolbox for Session {
+    const PLACE: Place = Place::WorkingTree;
+
+    fn answer(self: Arc<Self>, call: Call, _: Extensions, stop: Stop) -> Answer {
+        Box::pin(async move { self.answered(call, stop).await.map_err(|error| Refused(error.message)) })
+    }
+}
+
+fn document(reading: &Reading) -> Value {
+    Value::Object(reading.document())
+}

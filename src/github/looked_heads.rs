@@ -1,0 +1,217 @@
+//! What the last look at a head read, so that events that tell nothing beyond it cost no request.
+//!
+//! Two kinds of event are answered by a look. One of a check that the configuration does not name changes no decision. One
+//! that came before the look began told nothing that the look did not read, if the check runs it told of had ended there.
+//! Both hold only where nobody else was seen with that head; a pull request that comes later has a look of its own, which
+//! reads everything.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use tokio::{sync::Notify, time::timeout};
+
+use super::{ttl_cache::TtlCache, webhook::CheckNews};
+use loopgate_core::{
+    CheckRunId, RepoName, Sha, Timestamp,
+    observed::{CheckProgress, Hint, OwnCheck, Snapshot},
+    policy::{CheckSource, ExternalSource, Policy},
+};
+
+/// Check runs of a suite that are remembered as heard of; of a larger one nothing is left out.
+const MOST_RUNS: usize = 500;
+
+/// How long the end of a suite waits for those of its check runs, which it may overtake.
+const OVERTAKEN: Duration = Duration::from_secs(1);
+
+/// The heads looked at in the last minutes, by this process.
+#[derive(Debug, Default)]
+pub struct LookedHeads {
+    looks: TtlCache<(RepoName, Sha), Look>,
+    suites: TtlCache<(RepoName, u64), Suite>,
+    /// Something was heard of a suite.
+    ends: Notify,
+}
+
+#[derive(Debug, Clone)]
+struct Look {
+    begun: Timestamp,
+    ended: BTreeSet<CheckRunId>,
+    sources: Vec<ExternalSource>,
+}
+
+/// What was heard of a check suite.
+#[derive(Debug, Clone, Default)]
+struct Suite {
+    ended: BTreeSet<CheckRunId>,
+    /// How many check runs it had at most when it ended.
+    size: u64,
+}
+
+impl LookedHeads {
+    /// Keeps what a look that began then read.
+    pub(super) fn keep(&self, snapshot: &Snapshot, policy: &Policy, begun: Timestamp) {
+        let ended = |progress| matches!(progress, CheckProgress::Completed { .. });
+        let runs = snapshot.checks.iter().filter(|check| ended(check.progress)).filter_map(|check| check.id);
+        let sources = policy.verify.checks.values().filter_map(|check| match &check.source {
+            CheckSource::External(source) => Some(source.clone()),
+            CheckSource::Command(_) => None,
+        });
+        let look = Look { begun, ended: runs.collect(), sources: sources.collect() };
+        self.looks.put((snapshot.repository.clone(), snapshot.pull_request.head.sha), look, begun);
+    }
+
+    pub(super) fn forget(&self, repository: &RepoName, head: Sha) {
+        self.looks.remove(&(repository.clone(), head));
+    }
+
+    /// Whether a look at the head began after the newest of these deliveries came, and shows what they told.
+    pub fn answered(
+        &self,
+        repository: &RepoName,
+        head: Sha,
+        hints: &[Hint],
+        heard_at: Timestamp,
+        now: Timestamp,
+    ) -> bool {
+        let Some(look) = self.looks.get(&(repository.clone(), head), now) else { return false };
+        heard_at < look.begun
+            && hints.iter().all(|hint| match hint {
+                Hint::NamedPulls { .. } => true,
+                Hint::CheckRunCompleted { check_run, .. } => look.ended.contains(check_run),
+                _ => false,
+            })
+    }
+
+    /// Whether the news of a check may change what was decided on the head, as far as is known.
+    pub async fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
+        let is_heard = self.hear(repository, news, now);
+        let Some(look) = self.looks.get(&(repository.clone(), head), now) else { return true };
+        let is_mapped = |name: &str, app: Option<&str>| {
+            OwnCheck::named(name).is_some() || look.sources.iter().any(|source| source.is_of(name, app))
+        };
+        match news {
+            CheckNews::Run { name, app, .. } => is_mapped(name, app.as_deref()),
+            CheckNews::Status { context } => is_mapped(context, None),
+            CheckNews::Suite { id, runs } => {
+                let heard = self.whole(repository, *id, *runs, now);
+                !is_heard && timeout(OVERTAKEN, heard).await.is_err()
+            }
+        }
+    }
+
+    /// Remembers what is told of a suite, and says whether it has ended and the end of each of its runs was heard.
+    fn hear(&self, repository: &RepoName, news: &CheckNews, now: Timestamp) -> bool {
+        let (CheckNews::Run { suite: id, .. } | CheckNews::Suite { id, .. }) = news else { return false };
+        let is_heard = self.suites.change((repository.clone(), *id), now, |suite| match news {
+            CheckNews::Run { id, .. } => {
+                if suite.ended.len() < MOST_RUNS {
+                    suite.ended.insert(*id);
+                }
+                false
+            }
+            CheckNews::Suite { runs, .. } if *runs == suite.size => {
+                // One of them was repeated, and its end may be lost.
+                suite.ended.clear();
+                false
+            }
+            CheckNews::Suite { runs, .. } => {
+                suite.size = suite.size.max(*runs);
+                suite.is_heard(*runs)
+            }
+            CheckNews::Status { .. } => false,
+        });
+        self.ends.notify_waiters();
+        is_heard
+    }
+
+    /// Until the ends of so many runs of a suite were heard.
+    async fn whole(&self, repository: &RepoName, suite: u64, runs: u64, now: Timestamp) {
+        let key = (repository.clone(), suite);
+        loop {
+            let more = self.ends.notified();
+            if self.suites.get(&key, now).is_some_and(|suite| suite.is_heard(runs)) {
+                return;
+            }
+            more.await;
+        }
+    }
+}
+
+impl Suite {
+    /// Whether the ends of so many were heard.
+    fn is_heard(&self, runs: u64) -> bool {
+        usize::try_from(runs).is_ok_and(|runs| (1..=self.ended.len()).contains(&runs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use loopgate_core::policy::NameGlob;
+
+    use super::*;
+
+    const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn at(second: u32) -> Timestamp {
+        format!("2026-11-20T10:15:{second:02}Z").parse().unwrap()
+    }
+
+    fn place() -> (RepoName, Sha) {
+        ("acme/widgets".parse().unwrap(), HEAD.parse().unwrap())
+    }
+
+    /// Looked at since second 10: the check run 7 had ended, `build` is configured.
+    fn looked() -> LookedHeads {
+        let heads = LookedHeads::default();
+        let source = ExternalSource { name: NameGlob::parse("build").unwrap(), app: Some("ci".to_owned()) };
+        let look = Look { begun: at(10), ended: [CheckRunId::new(7)].into(), sources: vec![source] };
+        heads.looks.put(place(), look, at(12));
+        heads
+    }
+
+    fn run(id: u64, name: &str, app: &str) -> CheckNews {
+        let (name, app) = (name.to_owned(), Some(app.to_owned()));
+        CheckNews::Run { id: CheckRunId::new(id), suite: 1, name, app }
+    }
+
+    #[test]
+    fn a_look_answers_what_it_read() {
+        let (heads, (repository, head)) = (looked(), place());
+        let ended = |id| Hint::CheckRunCompleted { check_run: CheckRunId::new(id), head };
+        let answered = |second, hints: &[Hint]| heads.answered(&repository, head, hints, at(second), at(13));
+        assert!(answered(9, &[]) && answered(9, &[ended(7), Hint::NamedPulls { pulls: Vec::new() }]));
+        assert!(!answered(10, &[]), "it may have come after what tells of it was read");
+        assert!(!answered(9, &[ended(7), ended(8)]), "a list that lags");
+        assert!(!answered(9, &[Hint::Closed]));
+        let much_later = "2026-11-20T10:25:00Z".parse().unwrap();
+        assert!(!heads.answered(&repository, head, &[], at(9), much_later));
+    }
+
+    #[tokio::test]
+    async fn a_suite_concerns_nobody_once_the_end_of_each_run_was_heard() {
+        let (heads, (repository, head)) = (looked(), place());
+        // Whoever would wait is not waited for.
+        let concerns = |news| heads.concerns(&repository, head, &news, at(13)).now_or_never().unwrap_or(true);
+        let suite = |runs| CheckNews::Suite { id: 1, runs };
+        assert!(concerns(suite(1)), "nothing was heard of it");
+        assert!(!concerns(run(1, "lint", "ci")) && !concerns(run(2, "build", "somebody")));
+        assert!(concerns(run(3, "build", "ci")) && concerns(run(4, "loopgate / verify", "ci")));
+        assert!(!concerns(suite(4)));
+        assert!(!concerns(suite(3)), "an older one that comes late");
+        assert!(concerns(suite(4)), "one was repeated");
+        assert!(concerns(suite(0)), "it is held");
+        assert!(concerns(CheckNews::Status { context: "loopgate / gates".to_owned() }));
+        assert!(!concerns(CheckNews::Status { context: "build".to_owned() }), "a status has no App");
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_suite_may_come_before_that_of_its_last_run() {
+        let (heads, (repository, head)) = (looked(), place());
+        let (suite, last) = (CheckNews::Suite { id: 1, runs: 1 }, run(1, "lint", "ci"));
+        let both = futures::future::join(
+            heads.concerns(&repository, head, &suite, at(13)),
+            heads.concerns(&repository, head, &last, at(13)),
+        );
+        assert_eq!(both.await, (false, false));
+    }
+}

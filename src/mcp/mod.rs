@@ -1,0 +1,118 @@
+//! The tools for programs that speak the Model Context Protocol (<https://modelcontextprotocol.io/specification>): one
+//! table, whoever answers. `loopgate mcp` does where the repository is worked on, a server does for whoever shows a token.
+
+mod tools;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Extensions, Implementation,
+        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+    },
+    service::RequestContext,
+};
+use serde_json::Value;
+use tokio::time::interval;
+
+use self::tools::TOOLS;
+pub use self::tools::{Call, Dispute, Explain, Feedback, Memory, Verify, Wait};
+use crate::render;
+
+/// How often a client that asked for it is told that a call goes on: many give up after a minute of silence.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+
+/// Why a tool did not do what it was called for; told to whoever called it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+/// Where tools are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a working tree, by whoever started this process.
+    WorkingTree,
+    /// On a server, far from it: each call names what it is about, and is answered in one piece.
+    Server,
+}
+
+/// Resolves when the client does not want the answer any more.
+pub type Stop = BoxFuture<'static, ()>;
+pub type Answer = BoxFuture<'static, Result<Value, Refused>>;
+
+/// Who answers calls.
+pub trait Toolbox: Send + Sync + 'static {
+    const PLACE: Place;
+
+    /// Answers a call. `from` is what the transport knows of the caller. A verification ends by `stop` what it has begun;
+    /// any other answer is dropped.
+    fn answer(self: Arc<Self>, call: Call, from: Extensions, stop: Stop) -> Answer;
+}
+
+/// The protocol, before those who answer.
+pub struct Tools<T>(pub Arc<T>);
+
+impl<T: Toolbox> ServerHandler for Tools<T> {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("loopgate", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(tools::INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let offered = TOOLS.iter().filter_map(|tool| tool.described(T::PLACE));
+        Ok(ListToolsResult::with_all_items(offered.collect()))
+    }
+
+    /// What a tool cannot do is told to whoever called it, wrong arguments included
+    /// (<https://modelcontextprotocol.io/seps/1303-input-validation-errors-as-tool-execution-errors>); a tool that there
+    /// is not is an error of the protocol.
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = TOOLS.iter().find(|tool| tool.name == request.name && tool.is_offered(T::PLACE));
+        let tool = tool.ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
+        let RequestContext { ct: cancelled, meta, peer, extensions, .. } = context;
+        let stop = cancelled.clone();
+        let stop: Stop = Box::pin(async move { stop.cancelled().await });
+        let (ends_itself, mut answer): (_, Answer) = match Call::of(tool, request.arguments.unwrap_or_default()) {
+            Ok(call) => (matches!(call, Call::Verify(_)), Arc::clone(&self.0).answer(call, extensions, stop)),
+            Err(refused) => (false, Box::pin(async { Err(refused) })),
+        };
+        let token = meta.get_progress_token().filter(|_| T::PLACE == Place::WorkingTree);
+        let (mut every, mut told) = (interval(PROGRESS_EVERY), 0);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => break answer,
+                () = cancelled.cancelled(), if !ends_itself => break Err(Refused("stopped".to_owned())),
+                _ = every.tick(), if token.is_some() => {
+                    let Some(token) = token.clone() else { continue };
+                    let progress = ProgressNotificationParam::new(token, f64::from(told));
+                    let said = progress.with_message(format!("{} is at work", tool.name));
+                    // Whoever is gone needs no progress.
+                    let _ = peer.notify_progress(said).await;
+                    told += 1;
+                }
+            }
+        };
+        let result = match answer {
+            Ok(document) => {
+                let text = ContentBlock::text(render::json_text(&document));
+                let mut result = CallToolResult::structured(document);
+                result.content = vec![text];
+                result
+            }
+            Err(Refused(why)) => CallToolResult::error(vec![ContentBlock::text(render::defused(&why))]),
+        };
+        Ok(result.into())
+    }
+}

@@ -1,0 +1,222 @@
+//! The tools, one entry each.
+
+use chrono::TimeDelta;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::{JsonSchema, schema_for};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Place, Refused};
+use crate::github::PullRequest;
+use loopgate_core::{CheckName, FailureId, PrNumber, RepoName, Sha, state::DisputeKind};
+
+/// Seconds that `wait` takes unless told otherwise: less than the minute after which clients give up.
+const WAIT: u32 = 50;
+const LONGEST_WAIT: u32 = 1_800;
+
+/// What a client is told of all of them.
+pub const INSTRUCTIONS: &str = "Loopgate verifies changes and decides: proceed, retry, escalate or wait. Run `verify` \
+    before you push (`loopgate verify` where it is no tool) and call `wait` after. Mend what `failures` names, as `do` \
+    says. Do not edit tests to make them pass: `dispute` what is not yours to mend.";
+
+/// A tool.
+pub struct Entry {
+    pub name: &'static str,
+    description: &'static str,
+    /// An argument that can be left out in a working tree, and must be given on a server.
+    here: Option<&'static str>,
+    input: fn() -> schemars::Schema,
+    effect: Effect,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Effect {
+    Reads,
+    /// Runs the commands of the repository, and leaves evidence in the working tree: only there.
+    RunsChecks,
+    /// Comments on the pull request, or pauses the loop here. A server tells what to say, and reads.
+    Disputes,
+}
+
+/// A call with its arguments, by the name of its tool.
+#[derive(Deserialize)]
+#[serde(tag = "name", content = "arguments", rename_all = "snake_case")]
+pub enum Call {
+    Verify(Verify),
+    Feedback(Feedback),
+    Wait(Wait),
+    Explain(Explain),
+    Memory(Memory),
+    Dispute(Dispute),
+}
+
+impl Call {
+    pub fn of(tool: &Entry, arguments: JsonObject) -> Result<Self, Refused> {
+        let call = serde_json::from_value(json!({ "name": tool.name, "arguments": arguments }));
+        call.map_err(|error| Refused(format!("wrong arguments: {error}")))
+    }
+
+    /// The repository and the pull request that it names, if it names any.
+    pub fn subject(&self) -> Option<(&RepoName, Option<PrNumber>)> {
+        let of = match self {
+            Self::Verify(_) => None,
+            Self::Memory(Memory { repository, .. }) => return repository.as_ref().map(|name| (name, None)),
+            Self::Feedback(Feedback { pull_request }) | Self::Dispute(Dispute { pull_request, .. }) => {
+                pull_request.as_ref()
+            }
+            Self::Wait(Wait { pull_request, .. }) | Self::Explain(Explain { pull_request }) => Some(pull_request),
+        };
+        of.map(|PullRequest { repository, number }| (repository, Some(*number)))
+    }
+}
+
+pub const TOOLS: &[Entry] = &[
+    Entry {
+        name: "verify",
+        description: "Run the repository's checks in the working tree and say what fails and how to mend it.",
+        here: None,
+        input: || schema_for!(Verify),
+        effect: Effect::RunsChecks,
+    },
+    Entry {
+        name: "feedback",
+        description: "What stands between a pull request and ready, now.",
+        here: Some("pull_request"),
+        input: || schema_for!(Feedback),
+        effect: Effect::Reads,
+    },
+    Entry {
+        name: "wait",
+        description: "Wait for the final verdict on a pull request's head. If `final` is false in the answer, call it \
+                      again.",
+        here: None,
+        input: || schema_for!(Wait),
+        effect: Effect::Reads,
+    },
+    Entry {
+        name: "explain",
+        description: "Why a pull request is where it is: every rule, gate and approval, with its reason.",
+        here: None,
+        input: || schema_for!(Explain),
+        effect: Effect::Reads,
+    },
+    Entry {
+        name: "memory",
+        description: "Failures that the repository has seen before, and what mended them.",
+        here: Some("repository"),
+        input: || schema_for!(Memory),
+        effect: Effect::Reads,
+    },
+    Entry {
+        name: "dispute",
+        description: "Say that a failure is not yours to mend: the test is wrong, or it is unclear or impossible what it \
+                      asks for. A person settles it; no attempt is counted, and nothing passes by it.",
+        here: Some("pull_request"),
+        input: || schema_for!(Dispute),
+        effect: Effect::Disputes,
+    },
+];
+
+impl Entry {
+    pub fn is_offered(&self, place: Place) -> bool {
+        place == Place::WorkingTree || self.effect != Effect::RunsChecks
+    }
+
+    /// As a client is told of it; none where it is not offered.
+    pub fn described(&self, place: Place) -> Option<Tool> {
+        let mut input = match (self.input)().to_value() {
+            Value::Object(schema) => schema,
+            _ => JsonObject::new(),
+        };
+        if let (Place::Server, Some(argument)) = (place, self.here) {
+            let required = input.entry("required").or_insert_with(|| Value::Array(Vec::new()));
+            required.as_array_mut().into_iter().for_each(|names| names.push(argument.into()));
+        }
+        let reads = self.effect == Effect::Reads || place == Place::Server;
+        let annotations = ToolAnnotations::new().read_only(reads).destructive(false);
+        let described = Tool::new(self.name, self.description, input).with_annotations(annotations);
+        self.is_offered(place).then_some(described)
+    }
+}
+
+/// Which checks to run.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Only these checks, by name, and what they need.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub checks: Vec<CheckName>,
+    /// The branch that the change is measured against.
+    pub base: Option<String>,
+}
+
+/// What to read.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Feedback {
+    /// OWNER/REPO#N; without it, what the last `verify` here found.
+    #[schemars(with = "Option<String>")]
+    pub pull_request: Option<PullRequest>,
+}
+
+/// What to wait for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    /// OWNER/REPO#N.
+    #[schemars(with = "String")]
+    pub pull_request: PullRequest,
+    /// The commit id of the head before your push: only a verdict on another head counts.
+    #[schemars(with = "Option<String>")]
+    pub since: Option<Sha>,
+    /// At most; 50 unless given.
+    #[schemars(range(max = LONGEST_WAIT))]
+    pub timeout_seconds: Option<u32>,
+}
+
+impl Wait {
+    /// How long at most.
+    pub fn time(&self) -> Result<TimeDelta, Refused> {
+        match self.timeout_seconds.unwrap_or(WAIT) {
+            seconds @ ..=LONGEST_WAIT => Ok(TimeDelta::seconds(i64::from(seconds))),
+            _ => Err(Refused(format!("wrong arguments: timeout_seconds is at most {LONGEST_WAIT}"))),
+        }
+    }
+}
+
+/// What to explain.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explain {
+    /// OWNER/REPO#N.
+    #[schemars(with = "String")]
+    pub pull_request: PullRequest,
+}
+
+/// What to look for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Words that must all occur in the test, message, cause, files or fix.
+    pub words: String,
+    /// OWNER/REPO on GitHub; without it, what the repository here has fetched.
+    #[schemars(with = "Option<String>")]
+    pub repository: Option<RepoName>,
+}
+
+/// What is disputed, and why.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dispute {
+    /// The failure's `id`.
+    #[schemars(with = "String")]
+    pub failure: FailureId,
+    #[serde(default)]
+    pub kind: DisputeKind,
+    /// One sentence for the person who settles it.
+    pub reason: String,
+    /// OWNER/REPO#N; without it, the loop here.
+    #[schemars(with = "Option<String>")]
+    pub pull_request: Option<PullRequest>,
+}

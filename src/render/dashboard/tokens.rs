@@ -1,0 +1,41 @@
+//! The tokens of whoever signed in.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Notice, Page};
+
+/// What people make for programs that act for them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TokensPage {
+    pub schema: &'static str,
+    /// Where a program shows its token.
+    pub address: String,
+    /// The token that was just made: nobody is told of it again.
+    pub made: Option<String>,
+    /// The newest first.
+    pub tokens: Vec<TokenRow>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TokenRow {
+    /// The token's SHA-256.
+    pub id: String,
+    pub name: String,
+    pub made: String,
+    /// None where it was never used.
+    pub last_used: Option<String>,
+    pub ends: String,
+}
+
+impl Page for TokensPage {
+    const TEMPLATE: &'static str = "dashboard/tokens.html";
+}
+
+impl Notice {
+    /// A person has as many tokens as one may have.
+    pub fn too_many_tokens(most: u32) -> Self {
+        let error = format!("You have {most} tokens already. Revoke one that is not used any more.");
+        Self { schema: "loopgate.notice/v1", title: "Not done", error }
+    }
+}

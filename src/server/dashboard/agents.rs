@@ -1,0 +1,212 @@
+//! `/mcp`: the tools for programs that show a token. Each request stands for itself, and is answered with JSON.
+//!
+//! A token says who its owner is, and nothing else: whether they may read a repository is asked of GitHub with the App's
+//! own token. Nothing is written to GitHub, and no token is passed on: what is disputed is answered with the words to say.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{
+        StatusCode,
+        header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE},
+        request::Parts,
+    },
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+use chrono::TimeDelta;
+use rmcp::{
+    model::Extensions,
+    transport::{
+        StreamableHttpServerConfig, StreamableHttpService, streamable_http_server::session::never::NeverSessionManager,
+    },
+};
+use serde_json::Value;
+use url::Url;
+
+use super::{as_a_visitor, tokens::PREFIX};
+use crate::{
+    github::{ErrorKind, FeedbackReader, LoopReader, Pacing, Waited},
+    mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools},
+    refs::MemoryStore,
+    render::{dispute_to_say, explanation, memory_found},
+    server::{
+        limiter::Limiter,
+        pages::Admin,
+        storage::{AccessToken, Change, TokenChange, TokenDigest},
+    },
+};
+use loopgate_core::{
+    InstallationId, PrNumber, RepoName, Sha, UserId,
+    commands::Command,
+    memory::{Index, Retention},
+    policy::MemoryPolicy,
+};
+
+/// Bytes of a request at most.
+const MOST_BYTES: usize = 64 << 10;
+/// How long one call waits at most: clients, and what stands between, give up after a minute of silence.
+const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(55);
+
+/// Answers for the owners of tokens.
+struct Desk {
+    admin: Arc<Admin>,
+    calls: Limiter<UserId>,
+}
+
+/// `origin` is where browsers find the pages: requests by other names, and from other pages, are refused
+/// (<https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#security-warning>).
+pub(super) fn routes(admin: Arc<Admin>, origin: &str) -> Router {
+    let desk = Arc::new(Desk { admin, calls: Limiter::default() });
+    let url = Url::parse(origin).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
+    let scheme = url.as_ref().map_or("https", Url::scheme);
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_allowed_hosts([host, "localhost", "127.0.0.1", "::1"])
+        .with_allowed_origins([format!("{scheme}://{host}:{port}")])
+        .with_max_request_body_bytes(MOST_BYTES);
+    let of_desk = desk.clone();
+    let service =
+        StreamableHttpService::new(move || Ok(Tools(of_desk.clone())), Arc::<NeverSessionManager>::default(), config);
+    Router::new().route_service("/mcp", service).route_layer(from_fn_with_state(desk, admit))
+}
+
+/// Lets through who shows a token that is good, and leaves with the request whose it is, in the token's place.
+async fn admit(State(desk): State<Arc<Desk>>, mut request: Request, next: Next) -> Response {
+    let shown = request.headers_mut().remove(AUTHORIZATION);
+    let shown = shown.as_ref().and_then(|line| line.to_str().ok()).and_then(|line| line.split_once(' '));
+    let token = shown.filter(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && token.starts_with(PREFIX));
+    let Some((_, token)) = token else { return unauthorized("Bearer realm=\"loopgate\"") };
+    let (Desk { admin, calls }, digest) = (&*desk, TokenDigest::of(token));
+    let now = admin.clock.now();
+    let known = match admin.store.token(&digest, now).await {
+        Ok(Some(known)) => known,
+        Ok(None) => return unauthorized("Bearer realm=\"loopgate\", error=\"invalid_token\""),
+        Err(error) => {
+            tracing::warn!(%error, "a token could not be looked up");
+            return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "10")], "not now\n").into_response();
+        }
+    };
+    if calls.is_exhausted(&known.owner, now) {
+        return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "2")], "one request every two seconds\n")
+            .into_response();
+    }
+    calls.count(known.owner, now);
+    if known.is_use_news(now) {
+        // Only for people to see.
+        admin.inbox.apply(Change::Tokens(TokenChange::Use(digest, now))).await.ok();
+    }
+    request.extensions_mut().insert(known);
+    next.run(request).await
+}
+
+fn unauthorized(challenge: &'static str) -> Response {
+    let text = "show a token as `Authorization: Bearer lg_...`; who signs in here makes one under /tokens\n";
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge)], text).into_response()
+}
+
+impl Toolbox for Desk {
+    const PLACE: Place = Place::Server;
+
+    fn answer(self: Arc<Self>, call: Call, from: Extensions, _: Stop) -> Answer {
+        Box::pin(async move {
+            let owner = from.get::<Parts>().and_then(|parts| parts.extensions.get::<AccessToken>());
+            let owner = owner.ok_or_else(|| Refused("nobody is signed in".to_owned()))?;
+            as_a_visitor(self.answered(owner, &call)).await
+        })
+    }
+}
+
+impl Desk {
+    async fn answered(&self, owner: &AccessToken, call: &Call) -> Result<Value, Refused> {
+        let named = call.subject().ok_or_else(|| Refused("there is no working tree here".to_owned()))?;
+        let loops = self.admin.loops.as_ref().ok_or_else(|| not_now("this server reads no GitHub"))?;
+        let installation = loops.installation_for(named.0, (owner.owner, &owner.login)).await.map_err(not_now)?;
+        let answer = match installation {
+            Some(installation) => self.told((loops, installation), named, call).await?,
+            None => None,
+        };
+        answer.ok_or_else(|| {
+            let what = named.1.map_or_else(|| named.0.to_string(), |number| format!("{}#{number}", named.0));
+            Refused(format!(
+                "there is no {what} that Loopgate looks after, or GitHub does not show it to {}",
+                owner.login
+            ))
+        })
+    }
+
+    /// What a call asks for of a repository that may be shown; none where there is no such thing.
+    async fn told(
+        &self,
+        (loops, installation): (&LoopReader, InstallationId),
+        (repository, number): (&RepoName, Option<PrNumber>),
+        call: &Call,
+    ) -> Result<Option<Value>, Refused> {
+        let number = number.unwrap_or(PrNumber::new(0));
+        match call {
+            Call::Verify(_) => Ok(None),
+            // What is known now is what is known after no time.
+            Call::Feedback(_) => {
+                self.waited((loops, installation), (repository, number), None, TimeDelta::zero()).await
+            }
+            Call::Wait(input) => {
+                let time = input.time()?.min(LONGEST_WAIT);
+                self.waited((loops, installation), (repository, number), input.since, time).await
+            }
+            Call::Explain(_) => {
+                let looked = loops.now(installation, (repository, number), self.admin.clock.now()).await;
+                let Some(it) = looked.map_err(|failed| not_now(failed.reason))? else { return Ok(None) };
+                serde_json::to_value(explanation(&it.decision, &it.snapshot, &it.policy)).map(Some).map_err(not_now)
+            }
+            Call::Memory(input) => {
+                let objects = loops.objects(installation, repository);
+                let retention = Retention { days: MemoryPolicy::default().retention_days };
+                let memory = MemoryStore::new(&objects, retention).load().await.map_err(not_now)?;
+                Ok(Some(memory_found(&Index::of(&memory).search(&input.words), &memory.without_card(&input.words))))
+            }
+            Call::Dispute(Dispute { failure, kind, reason, .. }) => {
+                let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+                if reason.is_empty() {
+                    return Err(Refused("a dispute needs a reason".to_owned()));
+                }
+                let said = Command::Dispute { failure: *failure, kind: *kind, reason };
+                Ok(Some(dispute_to_say(&said.arguments().join(" "))))
+            }
+        }
+    }
+
+    /// What was said of a pull request once the verdict on another head than `since` is final, or by the end of the time.
+    async fn waited(
+        &self,
+        (loops, installation): (&LoopReader, InstallationId),
+        (repository, number): (&RepoName, PrNumber),
+        since: Option<Sha>,
+        time: TimeDelta,
+    ) -> Result<Option<Value>, Refused> {
+        let clock = &*self.admin.clock;
+        let waited = async {
+            let client = loops.github().client(Some(installation));
+            let us = loops.github().identity(&client).await?;
+            let reader = FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
+            let sleep = |pause| clock.sleep_until(clock.now() + pause);
+            reader.wait(since, (Pacing::WITH_TOKEN, time), clock, sleep, |_| ()).await
+        };
+        match waited.await {
+            Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(Value::Object(reading.document()))),
+            Ok(Waited::TimedOut(None)) => Err(not_now("GitHub did not tell in time")),
+            Err(error) if error.kind() == ErrorKind::Refusal => Ok(None),
+            Err(error) => Err(not_now(error)),
+        }
+    }
+}
+
+/// The reason may name what only operators know.
+fn not_now(reason: impl ToString) -> Refused {
+    tracing::warn!(reason = reason.to_string(), "a tool's call was not answered");
+    Refused("GitHub does not answer as it should now. Call again in a minute.".to_owned())
+}

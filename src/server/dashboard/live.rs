@@ -1,0 +1,133 @@
+//! Pages that are open in a browser hear when they may have changed, and fetch themselves anew.
+//!
+//! A listener is told only *that* something changed, of the repositories it may see: it asks the index of open loops,
+//! with the rights it came with, whenever this process has written, and where several processes share a database every
+//! two seconds, too. It is sent away after four minutes and comes again, so that rights are looked at again; more than so
+//! many at once are refused, and their pages ask for themselves.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    extract::{Query, State},
+    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures::stream;
+use serde::Deserialize;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    Refused,
+    reply::{Reader, Reply},
+    seen,
+};
+use crate::{
+    render::Notice,
+    server::{
+        pages::Admin,
+        storage::{IndexFilter, IndexVersion, Store},
+    },
+};
+
+/// Listeners at once, of operators and of visitors.
+const MOST: usize = 64;
+/// How long one listens before its rights are looked at again: less than GitHub's word on them is believed.
+const LISTENS: Duration = Duration::from_secs(4 * 60);
+/// How long a listener waits for more before it asks what changed.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often what other processes wrote is asked for.
+const POLL: Duration = Duration::from_secs(2);
+
+/// Room for listeners, until the server stops.
+pub(in crate::server) struct Live {
+    operators: Arc<Semaphore>,
+    visitors: Arc<Semaphore>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Live {
+    pub fn new(stop: watch::Receiver<bool>) -> Self {
+        let room = || Arc::new(Semaphore::new(MOST));
+        Self { operators: room(), visitors: room(), stop }
+    }
+}
+
+struct Listener {
+    store: Store,
+    filter: IndexFilter,
+    known: IndexVersion,
+    written: watch::Receiver<()>,
+    stop: watch::Receiver<bool>,
+    until: Instant,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Listener {
+    /// Completes when something changed; with nothing when it is over.
+    async fn hears(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        loop {
+            let is_shared = self.store.poll_every().is_some();
+            tokio::select! {
+                changed = self.written.changed() => changed.ok()?,
+                () = sleep(POLL), if is_shared => {}
+                () = sleep_until(self.until) => return None,
+                _ = self.stop.wait_for(|stop| *stop) => return None,
+            }
+            // What a burst of deliveries led to is one event.
+            sleep(PAUSE).await;
+            let version = self.store.index_version(&self.filter).await.ok()?;
+            if version != self.known {
+                self.known = version;
+                return Some((Ok(Event::default().data("changed")), self));
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Of {
+    /// The path of the page that listens.
+    #[serde(default)]
+    page: String,
+}
+
+pub(super) async fn events(State(admin): State<Arc<Admin>>, reply: Reply, Query(Of { page }): Query<Of>) -> Response {
+    match listen(&admin, &reply.reader, &page).await {
+        Ok(Some(listener)) => {
+            let heard = stream::unfold(listener, Listener::hears);
+            // Some proxies keep answers back until they are whole, unless they are told not to.
+            ([("x-accel-buffering", "no")], Sse::new(heard).keep_alive(KeepAlive::default())).into_response()
+        }
+        Ok(None) => {
+            let full = Notice::not_now("Enough pages listen already. Ask again in half a minute.");
+            let mut response = reply.with(StatusCode::SERVICE_UNAVAILABLE, &full);
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
+            response
+        }
+        Err(refused) => refused.told(&reply),
+    }
+}
+
+/// None where there is no room.
+async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Listener>, Refused> {
+    let repository = match page.split('/').skip(1).collect::<Vec<_>>()[..] {
+        [owner, name, _, ..] => Some(seen(reader, &format!("{owner}/{name}"))?),
+        _ => None,
+    };
+    let room = match reader {
+        Reader::Operator { .. } => &admin.live.operators,
+        Reader::Visitor { .. } | Reader::Stranger => &admin.live.visitors,
+    };
+    let Ok(place) = room.clone().try_acquire_owned() else { return Ok(None) };
+    let filter = IndexFilter { sees: reader.sees(), repository, ..IndexFilter::default() };
+    let (written, stop) = (admin.metrics.written.subscribe(), admin.live.stop.clone());
+    let known = admin.store.index_version(&filter).await?;
+    let (store, until) = (admin.store.clone(), Instant::now() + LISTENS);
+    Ok(Some(Listener { store, filter, known, written, stop, until, _place: place }))
+}

@@ -1,0 +1,117 @@
+//! The page on which people make tokens for their programs, see when each was used, and revoke them.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header::CACHE_CONTROL},
+    response::{IntoResponse, Redirect, Response},
+    routing::{get, post},
+};
+use chrono::TimeDelta;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Reader, Refused, Reply,
+    operations::field,
+    told,
+    visitors::{MOST_BYTES, Visitors},
+};
+use crate::{
+    github::registration::nonce,
+    render::{Notice, TokenRow, TokensPage, moment, plain_line},
+    server::{
+        pages::Admin,
+        storage::{AccessToken, Applied, Change, MOST_TOKENS, TokenChange, TokenDigest},
+    },
+};
+use loopgate_core::{Login, UserId};
+
+/// What tokens begin with, so that whoever looks for secrets knows one; 64 hexadecimal digits follow.
+pub(super) const PREFIX: &str = "lg_";
+/// How long a token is good for.
+const LIFE: TimeDelta = TimeDelta::days(90);
+/// Characters of a name.
+const NAME: usize = 60;
+
+pub(super) type Tokens = (Arc<Admin>, Arc<Visitors>);
+
+pub(super) fn routes(tokens: Tokens) -> Router {
+    Router::new()
+        .route("/tokens", get(list).post(make))
+        .route("/tokens.json", get(list))
+        .route("/tokens/revoke", post(revoke))
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .with_state(tokens)
+}
+
+/// 256 bits that nobody can guess.
+fn fresh() -> String {
+    let chance = [nonce(), nonce(), nonce()].concat();
+    format!("{PREFIX}{}", hex::encode(Sha256::digest(chance)))
+}
+
+/// Whose page it is; of nobody else there is one.
+fn owner(reply: &Reply) -> Result<(UserId, &Login, &str), Refused> {
+    match &reply.reader {
+        Reader::Visitor { id, login, token, .. } => Ok((*id, login, token)),
+        Reader::Operator { .. } | Reader::Stranger => Err(Refused::Absent("page of that name")),
+    }
+}
+
+async fn list(State((admin, visitors)): State<Tokens>, reply: Reply) -> Response {
+    let page = page(&admin, &visitors, &reply, None).await;
+    told(&reply, page)
+}
+
+async fn page(admin: &Admin, visitors: &Visitors, reply: &Reply, made: Option<String>) -> Result<TokensPage, Refused> {
+    let (owner, ..) = owner(reply)?;
+    let tokens = admin.store.tokens_of(owner, admin.clock.now()).await?;
+    let row = |it: AccessToken| TokenRow {
+        id: it.digest.0,
+        name: plain_line(&it.name),
+        made: moment(it.made_at),
+        last_used: it.used_at.map(moment),
+        ends: moment(it.ends_at),
+    };
+    let (address, tokens) = (format!("{}/mcp", visitors.origin()), tokens.into_iter().map(row).collect());
+    Ok(TokensPage { schema: "loopgate.tokens/v1", address, made, tokens })
+}
+
+/// Makes one of which only the digest is kept.
+async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: HeaderMap, form: String) -> Response {
+    let made = async {
+        let (owner, login, of_page) = owner(&reply)?;
+        if !visitors.is_ours(&headers, &form, of_page) {
+            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form()));
+        }
+        let name = field(&form, "name").unwrap_or_default().trim().chars().take(NAME).collect();
+        let (token, now) = (fresh(), admin.clock.now());
+        let (digest, login) = (TokenDigest::of(&token), login.clone());
+        let new = AccessToken { digest, owner, login, name, made_at: now, used_at: None, ends_at: now + LIFE };
+        match changed(&admin, TokenChange::Make(new)).await? {
+            Applied::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::too_many_tokens(MOST_TOKENS))),
+            _ => Ok(reply.with(StatusCode::OK, &page(&admin, &visitors, &reply, Some(token)).await?)),
+        }
+    };
+    let mut response = made.await.unwrap_or_else(|refused: Refused| refused.told(&reply));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn revoke(State((admin, visitors)): State<Tokens>, reply: Reply, headers: HeaderMap, form: String) -> Response {
+    let revoked = async {
+        let (owner, _, of_page) = owner(&reply)?;
+        let Some(id) = field(&form, "id").filter(|_| visitors.is_ours(&headers, &form, of_page)) else {
+            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form()));
+        };
+        changed(&admin, TokenChange::Revoke(owner, TokenDigest(id))).await?;
+        Ok(Redirect::to("/tokens").into_response())
+    };
+    revoked.await.unwrap_or_else(|refused: Refused| refused.told(&reply))
+}
+
+async fn changed(admin: &Admin, change: TokenChange) -> Result<Applied, Refused> {
+    admin.inbox.apply(Change::Tokens(change)).await.map_err(|error| Refused::NotNow(error.to_string()))
+}

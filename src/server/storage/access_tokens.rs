@@ -1,0 +1,127 @@
+//! The tokens that people made for their programs, by their digests.
+
+use super::{write::Batch, *};
+use loopgate_core::{Login, UserId};
+
+/// Tokens that one person may have at a time. Processes that make one at the same moment may each make the last.
+pub(in crate::server) const MOST_TOKENS: u32 = 20;
+/// When a token was used last is noted to this.
+const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
+
+/// What is known of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct AccessToken {
+    pub digest: TokenDigest,
+    pub owner: UserId,
+    /// As it was when the token was made.
+    pub login: Login,
+    pub name: String,
+    pub made_at: Timestamp,
+    pub used_at: Option<Timestamp>,
+    pub ends_at: Timestamp,
+}
+
+/// The SHA-256 of a token, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct TokenDigest(pub String);
+
+impl TokenDigest {
+    pub fn of(token: &str) -> Self {
+        Self(hex::encode(Sha256::digest(token)))
+    }
+}
+
+/// A change of somebody's tokens.
+#[derive(Debug, Clone)]
+pub(in crate::server) enum TokenChange {
+    /// Unless the owner has as many as one may have.
+    Make(AccessToken),
+    Use(TokenDigest, Timestamp),
+    /// One of this person's.
+    Revoke(UserId, TokenDigest),
+    RevokeAll(UserId),
+}
+
+const TOKENS: &str = "SELECT digest, owner, login, name, made_at, used_at, ends_at FROM access_token";
+
+static TOKEN: LazyLock<String> = LazyLock::new(|| format!("{TOKENS} WHERE digest = $1 AND ends_at > $2"));
+
+static TOKENS_OF: LazyLock<String> =
+    LazyLock::new(|| format!("{TOKENS} WHERE owner = $1 AND ends_at > $2 ORDER BY made_at DESC, digest"));
+
+impl Store {
+    /// The token of that digest, unless it has ended.
+    pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>, StoreError> {
+        Ok(self.tokens(Query::new(&TOKEN).bind(digest.0.as_str()), now).await?.pop())
+    }
+
+    /// Somebody's tokens, the newest first.
+    pub async fn tokens_of(&self, owner: UserId, now: Timestamp) -> Result<Vec<AccessToken>, StoreError> {
+        self.tokens(Query::new(&TOKENS_OF).bind(owner.get().cast_signed()), now).await
+    }
+
+    async fn tokens(&self, query: Query, now: Timestamp) -> Result<Vec<AccessToken>, StoreError> {
+        let rows = self.database.read(query.bind(now.timestamp_millis())).await?;
+        rows.iter().filter_map(|row| token(row).transpose()).collect()
+    }
+}
+
+/// None where this version cannot read who it is of.
+fn token(row: &Row) -> Result<Option<AccessToken>, StoreError> {
+    let Ok(login) = row.get::<&str>(2)?.parse() else { return Ok(None) };
+    Ok(Some(AccessToken {
+        digest: TokenDigest(row.get(0)?),
+        owner: UserId::new(row.get::<i64>(1)?.cast_unsigned()),
+        login,
+        name: row.get(3)?,
+        made_at: time(row.get(4)?).unwrap_or_default(),
+        used_at: time(row.get(5)?),
+        ends_at: time(row.get(6)?).unwrap_or_default(),
+    }))
+}
+
+impl Batch<'_> {
+    pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<Applied, StoreError> {
+        let query = match change {
+            TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => Query::new(
+                "INSERT INTO access_token (digest, owner, login, name, made_at, ends_at)
+                 SELECT $1, $2, $3, $4, $5, $6
+                 WHERE (SELECT COUNT(*) FROM access_token WHERE owner = $2 AND ends_at > $5) < $7",
+            )
+            .bind(digest.0.as_str())
+            .bind(owner.get().cast_signed())
+            .bind(login.as_str())
+            .bind(name.as_str())
+            .bind(made_at.timestamp_millis())
+            .bind(ends_at.timestamp_millis())
+            .bind(i64::from(MOST_TOKENS)),
+            TokenChange::Use(digest, at) => Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1")
+                .bind(digest.0.as_str())
+                .bind(at.timestamp_millis()),
+            TokenChange::Revoke(owner, digest) => {
+                Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2")
+                    .bind(owner.get().cast_signed())
+                    .bind(digest.0.as_str())
+            }
+            TokenChange::RevokeAll(owner) => {
+                Query::new("DELETE FROM access_token WHERE owner = $1").bind(owner.get().cast_signed())
+            }
+        };
+        Ok(Applied::Rows(query.execute(self.on()).await?))
+    }
+
+    pub(super) async fn forget_tokens(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        Query::new("DELETE FROM access_token WHERE ends_at <= $1")
+            .bind(now.timestamp_millis())
+            .execute(self.on())
+            .await?;
+        Ok(())
+    }
+}
+
+impl AccessToken {
+    /// Whether that it is used now is to be noted.
+    pub fn is_use_news(&self, now: Timestamp) -> bool {
+        self.used_at.is_none_or(|used| used < now - USE_NOTED_EVERY)
+    }
+}
