@@ -10,6 +10,7 @@ use loopgate_simulator::{CheckSpec, Conclusion, Conditional, Config, Pr, PullSpe
 
 use crate::{
     bases::{CHECKS, GATES},
+    triggers,
     world::{GitHub, World},
 };
 
@@ -38,6 +39,21 @@ async fn duplicate_deliveries_change_nothing() {
     assert_eq!(world.state_commits(&pr), saved);
     assert_eq!(world.writes(), Vec::<String>::new());
     println!("{} deliveries came twice: nothing was written", deliveries.len());
+}
+
+/// What another App says under one of our names is not among what is read. Nobody waits to see it there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_bears_our_name_delays_no_call() {
+    let world = World::quick(None).await;
+    let repo = triggers::watched(&world, "delayed", "", "");
+    let pr = triggers::opened(&world, &repo).await;
+    triggers::fails_in_turn(&world, &pr, &["expected a comma", "expected a comma"]).await;
+    triggers::pushes(&world, &pr, 2).await;
+    let head = world.head(&pr).parse().unwrap();
+    let namesake = CheckSpec::concluded("loopgate / gates", Conclusion::Success);
+    world.simulator().ci("other-ci").check_run(&repo, head, namesake).unwrap();
+    triggers::fails(&world, &pr, "expected a comma").await;
+    assert_eq!(triggers::calls(&world.look(&pr)).len(), 1, "{:?}", world.look(&pr));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use loopgate_core::{
     CheckRunId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
     gate::may_speak,
-    observed::{Actor, Hint},
+    observed::{Actor, Hint, OwnCheck},
 };
 
 use serde::de::IgnoredAny;
@@ -195,7 +195,10 @@ fn check_run(reader: &Reader<'_>) -> RouteResult {
     let hint = match event.common().action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
-            let completed = sha(&run.head_sha).map(|head| Hint::CheckRunCompleted { check_run, head });
+            // Of a check run with one of our names nothing is awaited: ours are known, and no other counts.
+            let is_named_as_ours = run.name.as_deref().is_some_and(|name| OwnCheck::named(name).is_some());
+            let head = sha(&run.head_sha).filter(|_| !is_named_as_ours);
+            let completed = head.map(|head| Hint::CheckRunCompleted { check_run, head });
             let hints = named(run.pull_requests.as_deref()).into_iter().chain(completed);
             let news = run.name.as_deref().zip(run.check_suite.as_ref()).map(|(name, suite)| CheckNews::Run {
                 id: check_run,

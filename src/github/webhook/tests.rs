@@ -181,6 +181,9 @@ fn checks_lead_to_their_head() {
     let completed = Hint::CheckRunCompleted { check_run, head: SHA.parse().unwrap() };
     assert_eq!(routed("check_run", run("completed", 1)), work(head(), vec![named.clone(), completed]));
     assert_eq!(routed("check_run", run("completed", 42)), nothing(Irrelevant::OwnEvent));
+    let mut namesake = run("completed", 1);
+    namesake["check_run"]["name"] = "loopgate / verify".into();
+    assert_eq!(routed("check_run", namesake), work(head(), vec![named.clone()]), "what is read does not count it");
     assert_eq!(routed("check_run", run("created", 1)), nothing(Irrelevant::UnknownAction));
     let again = Hint::CheckRunRerequested { check_run, by: alice() };
     assert_eq!(routed("check_run", run("rerequested", 42)), work(head(), vec![again]));
