@@ -5,13 +5,17 @@
 //!
 //! - `file PATH TEXT`: the owner pushes a file to `main`; `\n` in it ends a line
 //! - `open BRANCH PATH TEXT`: alice opens a pull request with a file
+//! - `push NUMBER PATH TEXT`: she pushes a file to it
 //! - `check NUMBER NAME CONCLUSION`: another App's check run on its head ends, with `success` or `failure`
+//! - `token`: prints the token of a workflow's job, for `loopgate reconcile`
+//! - `run NUMBER FILE`: this workflow begins to run on its head; prints the run and the head
+//! - `end RUN CONCLUSION ARCHIVE`: it ends, with a zip archive of evidence
 //! - `show NUMBER`: prints its check runs, labels and comments
 
 use std::io::BufRead as _;
 
-use loopgate_core::{PrNumber, RepoName};
-use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, Config, Pr, PullSpec, Simulator};
+use loopgate_core::{PrNumber, RepoName, WorkflowRunId};
+use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, Config, Pr, PullSpec, RunSpec, Simulator};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -31,6 +35,10 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
+fn conclusion(word: &str) -> Conclusion {
+    if word == "success" { Conclusion::Success } else { Conclusion::Failure }
+}
+
 fn happen(github: &Simulator, repo: &RepoName, line: &str) -> Result<(), Failure> {
     let pr = |number: &str| Ok::<_, Failure>(Pr { repo: repo.clone(), number: PrNumber::new(number.parse()?) });
     match line.splitn(4, ' ').collect::<Vec<_>>()[..] {
@@ -42,17 +50,29 @@ fn happen(github: &Simulator, repo: &RepoName, line: &str) -> Result<(), Failure
             let spec = PullSpec::new(branch).branch(branch).file(path, text);
             println!("#{}", github.user("alice").open_pull_request(repo, spec)?.number);
         }
-        ["check", number, name, conclusion] => {
-            let conclusion = if conclusion == "success" { Conclusion::Success } else { Conclusion::Failure };
+        ["push", number, path, text] => {
+            github.user("alice").push(&pr(number)?, &[(path, text)], "Update")?;
+        }
+        ["check", number, name, ended] => {
             let head = github.pull_request(&pr(number)?)?.head_sha;
-            github.ci("other-ci").check_run(repo, head, CheckSpec::concluded(name, conclusion))?;
+            github.ci("other-ci").check_run(repo, head, CheckSpec::concluded(name, conclusion(ended)))?;
+        }
+        ["token"] => println!("GITHUB_TOKEN={}", github.actions_token(repo, None)?),
+        ["run", number, file] => {
+            let head = github.pull_request(&pr(number)?)?.head_sha;
+            let spec = RunSpec::new(head, file).jobs(&["verify"]);
+            println!("GITHUB_RUN_ID={} HEAD={head}", github.start_workflow(repo, spec)?);
+        }
+        ["end", run, ended, archive] => {
+            let evidence = vec![("loopgate-evidence".to_owned(), std::fs::read(archive)?.into())];
+            github.finish_workflow(repo, WorkflowRunId::new(run.parse()?), conclusion(ended), evidence)?;
         }
         ["show", number] => {
             let pull = github.pull_request(&pr(number)?)?;
             println!("{:#?}\n{:?}", pull.check_runs, pull.labels);
             pull.comments.iter().for_each(|comment| println!("{}: {}", comment.author, comment.body));
         }
-        _ => return Err("file, open, check or show".into()),
+        _ => return Err("file, open, push, check, token, run, end or show".into()),
     }
     Ok(())
 }
