@@ -10,7 +10,7 @@ use std::{
 
 use clap::Args;
 use serde_json::json;
-use tokio::{net::TcpListener, sync::watch, time::Instant};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 use url::Url;
 
 use super::{
@@ -30,6 +30,8 @@ use loopgate_core::Login;
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 /// How often GitHub is asked whether the App is installed.
 const ASK_EVERY: Duration = Duration::from_secs(2);
+/// How long the last pages are waited for.
+const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -121,11 +123,13 @@ impl Arguments {
 async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     let until = Instant::now() + PATIENCE;
     let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
-    let app = match stage {
-        Some(Stage::Registered(app)) => app,
+    let (app, served) = match stage {
+        Some(Stage::Registered(app)) => (app, None),
         before => {
             let registered = tokio::time::timeout_at(until, register(arguments, before)).await;
-            registered.map_err(|_| CliError::waiting("nothing was registered within an hour; run it again"))??
+            let (app, served) =
+                registered.map_err(|_| CliError::waiting("nothing was registered within an hour; run it again"))??;
+            (app, Some(served))
         }
     };
     output::note_line(format_args!(
@@ -135,12 +139,15 @@ async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
         app.file.display()
     ));
     let progress = installed(&arguments.data_dir, &app, until).await?;
+    if let Some(served) = served {
+        served.end().await;
+    }
     tell(&app, &progress, &arguments.arrival.arrival(), format)?;
     Ok(exit::OK)
 }
 
-/// Serves the page until the credentials are on disk.
-async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<RegisteredApp, CliError> {
+/// Serves the page, and waits until the credentials are on disk.
+async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<(RegisteredApp, ServedPages), CliError> {
     let wish = arguments.wish(before)?;
     let (listener, address) = bind(&arguments.listen.to_string()).await?;
     let pages = pages(&arguments.data_dir, wish, &format!("http://{address}"))?;
@@ -149,7 +156,8 @@ async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<Regist
     let instruction =
         if opened { "Your browser opens this page; press its button" } else { "Open this page and press its button" };
     output::note_line(format_args!("{instruction}:\n  {link}"));
-    served(pages, listener).await
+    let served = ServedPages::begin(&pages, listener);
+    Ok((registered(&pages).await?, served))
 }
 
 async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
@@ -168,14 +176,27 @@ fn disk(folder: &Path, error: &std::io::Error) -> CliError {
     CliError::unavailable(format!("{}: {error}", folder.display()))
 }
 
-async fn served(pages: Arc<SetupPages>, listener: TcpListener) -> Result<RegisteredApp, CliError> {
-    let (stop, stopping) = watch::channel(false);
-    let served = tokio::spawn(pages.clone().serve(listener, stopping));
-    let app = pages.registered().await;
-    stop.send_replace(true);
-    // The page that says so is still on its way.
-    tokio::time::timeout(Duration::from_secs(5), served).await.ok();
-    app.ok_or_else(|| CliError::unavailable("the page has gone"))
+async fn registered(pages: &SetupPages) -> Result<RegisteredApp, CliError> {
+    pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
+}
+
+/// The page while it is served. Whoever was led back from GitHub opens another connection for what comes next.
+struct ServedPages {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl ServedPages {
+    fn begin(pages: &Arc<SetupPages>, listener: TcpListener) -> Self {
+        let (stop, stopping) = watch::channel(false);
+        Self { stop, task: tokio::spawn(pages.clone().serve(listener, stopping)) }
+    }
+
+    /// What is on its way is still sent.
+    async fn end(self) {
+        self.stop.send_replace(true);
+        tokio::time::timeout(SENT_WITHIN, self.task).await.ok();
+    }
 }
 
 /// Whether something opens web pages here.
@@ -272,10 +293,13 @@ pub async fn on_public_listener(
         token = %folder.join("setup-token").display(),
         "no App is known yet: register one on this page, with the token in this file"
     );
+    let served = ServedPages::begin(&pages, listener);
     tokio::select! {
         stopped = stop_signal() => stopped.map(|()| Some(exit::OK)).map_err(CliError::unavailable),
-        app = served(pages, listener) => {
+        app = registered(&pages) => {
             tracing::info!(app = app?.slug, "registered");
+            tokio::time::timeout(SENT_WITHIN, pages.shown()).await.ok();
+            served.end().await;
             Ok(None)
         }
     }

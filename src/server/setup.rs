@@ -13,7 +13,10 @@ use axum::{
 };
 use minijinja::{Environment, context};
 use serde::Deserialize;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, watch},
+};
 
 use super::listener::{self, secured};
 use crate::github::{
@@ -43,6 +46,8 @@ pub struct SetupPages {
     address: String,
     token: Secret,
     registered: watch::Sender<Option<RegisteredApp>>,
+    /// The page that tells of it.
+    shown: Notify,
 }
 
 /// The token that opens the pages of a data directory: made where there is none.
@@ -77,6 +82,7 @@ impl SetupPages {
             address: format!("{}/setup", origin.trim_end_matches('/')),
             token,
             registered: watch::Sender::new(None),
+            shown: Notify::new(),
         }
     }
 
@@ -89,6 +95,11 @@ impl SetupPages {
     pub async fn registered(&self) -> Option<RegisteredApp> {
         let mut registered = self.registered.subscribe();
         registered.wait_for(Option::is_some).await.ok().and_then(|app| app.clone())
+    }
+
+    /// Completes once somebody was shown that the App is registered.
+    pub async fn shown(&self) {
+        self.shown.notified().await;
     }
 
     /// Serves the pages, and to probes that the process is alive, until `stop`.
@@ -190,6 +201,7 @@ impl SetupPages {
             installation_page => app.installation_page(), installed_on => names(&progress.installed_on),
             newest_delivery => progress.newest_delivery, asked_by,
         };
+        self.shown.notify_one();
         shown(StatusCode::OK, said, None)
     }
 }

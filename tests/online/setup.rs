@@ -117,6 +117,9 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
     }
 
     let install = setup.says("/installations/new").trim().to_owned();
+    // On another connection, as a browser may.
+    let registered = Browser::new().get(&link).await;
+    assert!(registered.text.contains("Install it on your repositories"), "{}", registered.text);
     let serve = || {
         let mut serve = command(folder.path(), &["serve", "--listen", &webhooks, "--admin-listen", &admin]);
         serve.env("LOOPGATE_LOG", "info");
@@ -258,7 +261,10 @@ async fn a_server_registers_its_app_by_itself_and_its_page_closes() {
     let token = std::fs::read_to_string(folder.path().join("loopgate-data/setup-token")).unwrap();
     assert_eq!(browser.get(&format!("{public}/healthz")).await.status, 200);
     let page = browser.get(&format!("{public}/setup?token={token}&organization=acme&name=Gate")).await;
-    assert_eq!(press(&browser, &page).await.status, 303);
+    let back = press(&browser, &page).await;
+    assert_eq!(back.status, 303);
+    let registered = Browser::new().get(&back.location()).await;
+    assert!(registered.text.contains("Install it on your repositories"), "{}", registered.text);
     server.says("ready");
     assert_eq!(browser.get(&format!("{public}/setup")).await.status, 404, "it is configured");
     let registered = browser.get(&format!("{public}/setup?token={token}")).await;
