@@ -1,11 +1,15 @@
 //! Tells the story on the terminal as somebody who looks at the pull request would see it.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use crate::{
     cli::output,
     render::{self, Colour},
 };
+use loopgate_core::PrNumber;
 use loopgate_simulator::{CommentView, PullView};
 
 /// Tells what people do and what they see.
@@ -37,9 +41,11 @@ const ACT: Duration = Duration::from_millis(1_600);
 /// What was told of the pull request already.
 #[derive(Default)]
 struct Seen {
+    pull: Option<PrNumber>,
     labels: BTreeSet<String>,
     reviewers: BTreeSet<String>,
-    checks: BTreeSet<String>,
+    /// What each check run said when it had ended, by its name.
+    checks: BTreeMap<String, String>,
     comments: BTreeSet<u64>,
     reactions: BTreeSet<(u64, String)>,
     verdict: String,
@@ -71,6 +77,10 @@ impl Narrator {
 
     /// What changed on the pull request since the last look.
     pub fn looks(&mut self, pull: &PullView) {
+        if self.seen.pull != Some(pull.number) {
+            let lines = std::mem::take(&mut self.seen.lines);
+            self.seen = Seen { pull: Some(pull.number), lines, ..Seen::default() };
+        }
         let mut lines = Vec::new();
         self.labels(pull, &mut lines);
         self.reviewers(pull, &mut lines);
@@ -104,9 +114,14 @@ impl Narrator {
 
     fn checks(&mut self, pull: &PullView, lines: &mut Vec<String>) {
         for run in pull.check_runs.iter().filter(|run| run.name.starts_with("loopgate")) {
-            let state = run.conclusion.map_or(run.status.to_owned(), |conclusion| conclusion.as_str().to_owned());
-            let told = format!("{} — {state} — {}", run.name, run.title.as_deref().unwrap_or_default());
-            if self.seen.checks.insert(format!("{} {told}", pull.head_sha)) {
+            // What is waited for stands in the status comment.
+            let Some(conclusion) = run.conclusion else {
+                self.seen.checks.remove(&run.name);
+                continue;
+            };
+            let title = run.title.as_deref().unwrap_or_default();
+            let told = format!("{} — {} — {title}", run.name, conclusion.as_str());
+            if self.seen.checks.insert(run.name.clone(), told.clone()).as_ref() != Some(&told) {
                 lines.push(self.sees("check", &told));
             }
         }
@@ -148,14 +163,17 @@ impl Narrator {
     pub fn reads(&mut self, title: &str, text: &str) {
         self.print(&format!("   {}", self.paint("2", title)));
         let mut was_empty = true;
+        let mut read = Vec::new();
         for line in render::plain(&render::folded(text)).lines() {
             let is_empty = line.trim().is_empty();
-            let is_new = is_empty || self.seen.lines.insert(line.to_owned());
+            let is_new = is_empty || !self.seen.lines.contains(line);
+            read.push(line.to_owned());
             if is_new && !(is_empty && was_empty) {
                 self.print(&format!("   {} {line}", self.paint("2", "│")));
                 was_empty = is_empty;
             }
         }
+        self.seen.lines.extend(read);
     }
 
     pub fn says(&self, text: &str) {

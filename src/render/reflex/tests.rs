@@ -60,6 +60,7 @@ fn blocked() -> LoopState {
         regressed: Default::default(),
         retry_class: None,
         disputed: false,
+        weakened: false,
         summary: "unit: adds — expected 6, got 7".into(),
     };
     let digest = attempt(2, 0.5);

@@ -100,6 +100,7 @@ pub fn digest(
         coverage: coverage_met(evaluation),
         flaky: BTreeSet::new(),
         regressed: BTreeSet::new(),
+        weakened: false,
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
         memory_matches: before.and_then(|before| before.memory_matches.clone()),
         recorded: before.and_then(|before| before.recorded),

@@ -166,6 +166,7 @@ mod tests {
             coverage: None,
             flaky: BTreeSet::new(),
             disputed: false,
+            weakened: false,
             summary: format!("unit: {errors}"),
         }
     }

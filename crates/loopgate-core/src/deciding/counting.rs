@@ -91,8 +91,9 @@ fn attempt_of_head(
     let mut digest =
         attempt::digest(given.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), given.now);
     digest.flaky.clone_from(flaky);
-    if digest.result == VerificationResult::Pass && tamper::not_accepted(tampering, &next.accepted_tampering).is_some()
-    {
+    digest.weakened = digest.result == VerificationResult::Pass
+        && tamper::not_accepted(tampering, &next.accepted_tampering).is_some();
+    if digest.weakened {
         digest.summary = "checks pass, but tests or thresholds were weakened".to_owned();
     }
     digest.disputed = digest.rejections.is_empty() && is_disputed(given, next, verification, &digest);

@@ -136,6 +136,9 @@ pub struct AttemptDigest {
     /// It fails by nothing but what is disputed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
+    /// It passes, and weakens tests or thresholds; nobody had accepted that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weakened: bool,
     /// What was found in the debug memory for its failures; none until it was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_matches: Option<Vec<MemoryMatch>>,
