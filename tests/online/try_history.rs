@@ -1,10 +1,10 @@
 //! `loopgate try`: pull requests that ended without Loopgate.
 
 use loopgate_core::RepoName;
-use loopgate_simulator::{CheckSpec, Conclusion, Pr, PullSpec, Simulator};
+use loopgate_simulator::{CheckSpec, CommentView, Conclusion, Pr, PullSpec, Simulator};
 use serde_json::{Value, json};
 
-use crate::{As, assert_nothing_written, github, run};
+use crate::{As, assert_nothing_written, explain::look, github, run};
 
 /// A repository that knows nothing of Loopgate, and its last pull requests.
 async fn world() -> (Simulator, RepoName) {
@@ -65,6 +65,24 @@ async fn history_tells_what_would_have_been_done() {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(!page.contains("<script") && !page.contains("never merged"), "{page}");
+}
+
+/// Where Loopgate is at work already, what it writes tells how to approve. That is nobody's word.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_loopgate_wrote_is_no_attempt_to_approve() {
+    let github = github().await;
+    let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", "version: 1\n")];
+    let repo = github.create_repo("acme/widgets", &files).unwrap();
+    let pr = opened(&github, &repo, "feat: sign in", "src/auth/login.rs");
+    look(&github, &pr).await;
+    let asks = |comment: &CommentView| comment.author.ends_with("[bot]") && comment.body.contains("security approved");
+    assert!(github.pull_request(&pr).unwrap().comments.iter().any(asks));
+    github.user("mallory").comment(&pr, "security approved").unwrap();
+    github.user("olga").merge(&pr).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let said = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("mallory") && !said.out.contains("[bot]"), "{}", said.out);
 }
 
 #[tokio::test(flavor = "multi_thread")]

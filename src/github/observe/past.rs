@@ -6,10 +6,10 @@ use super::{
     stack::ComparedWith,
     whose_rights_matter,
 };
-use crate::github::{Client, Error, path};
+use crate::github::{Client, Error, marker::Marker, path};
 use loopgate_core::{
     AppId, Malformed, PrNumber, RepoName,
-    observed::{AppIdentity, Authority, ExternalCheck, ObservationProblem, Snapshot},
+    observed::{AccountKind, AppIdentity, Authority, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
     replay::{PastHead, PastPullRequest},
 };
@@ -107,6 +107,9 @@ impl Observer {
         last.base_folders = folders;
         last.commits = changes.commits;
         last.comments = comments.listing;
+        // Where a Loopgate was there, its own words are no attempt to approve.
+        let is_own = |body: &str, kind| kind == AccountKind::Bot && Marker::of(body).is_some();
+        last.comments.items.retain(|comment| !is_own(&comment.body, comment.author.kind));
         last.reviews = reviews;
         last.inline = inline.listing;
         last.problems = problems;
