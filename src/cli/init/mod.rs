@@ -16,7 +16,7 @@ use crate::{
     config,
     runner::{self, Detected, Purpose},
 };
-use loopgate_core::RepoName;
+use loopgate_core::{RepoName, evidence::CheckKind};
 
 /// The Action as it is published: the tag of the major version moves with its releases.
 const PUBLISHED: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/action@v", env!("CARGO_PKG_VERSION_MAJOR"));
@@ -182,9 +182,13 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 }
 
 impl Arguments {
-    /// Whether the CI that is there is followed, and none is added.
+    /// Whether the CI that is there is followed, and none is added. Where none of it tests, and there are tests, something
+    /// has to.
     fn follows(&self, detected: &Detected) -> bool {
-        !self.own_workflow && !detected.ci.is_empty()
+        let tests = |kind| matches!(kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+        let is_tested = detected.ci.iter().any(|job| tests(job.kind));
+        let has_tests = detected.checks.values().any(|check| tests(check.kind));
+        !self.own_workflow && !detected.ci.is_empty() && (is_tested || !has_tests)
     }
 
     /// Whether only something is added to what `init` writes otherwise.

@@ -171,6 +171,40 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
 }
 
 #[test]
+fn ci_that_tests_nothing_is_not_all_there_is() {
+    let workflow = |id: &str, run: &str| format!("on: pull_request\njobs:\n  {id}:\n    steps:\n      - run: {run}\n");
+    let analysis = workflow("analyze", "codeql");
+    let files = [("go.mod", ""), (".github/workflows/codeql.yml", analysis.as_str())];
+    let paths = |files: &[(&str, &str)]| made(files, &[]).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    assert_eq!(paths(&files), [CONFIGURATION, VERIFY]);
+    assert_eq!(paths(&files[1..]), [CONFIGURATION], "there is nothing to test");
+    let linted = workflow("linting", "composer tests");
+    assert_eq!(paths(&[files[0], files[1], (".github/workflows/ci.yml", &linted)]), [CONFIGURATION]);
+}
+
+/// Tests may stand in them.
+#[test]
+fn submodules_are_checked_out_where_somebody_does() {
+    let checkout = |input: &str| {
+        format!("on: push\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n        with:\n{input}")
+    };
+    let (plain, deep) = (checkout("          fetch-depth: 0\n"), checkout("          submodules: recursive\n"));
+    let modules = (".gitmodules", "[submodule \"spec\"]\n");
+    let cases: [(&[(&str, &str)], Option<&str>); 4] = [
+        (&[("go.mod", "")], None),
+        (&[("go.mod", ""), modules], Some("submodules: true\n")),
+        (&[("go.mod", ""), modules, (".github/workflows/ci.yml", &plain)], None),
+        (&[("go.mod", ""), modules, (".github/workflows/ci.yml", &deep)], Some("submodules: recursive\n")),
+    ];
+    for (files, expected) in cases {
+        let made = made(files, &["--own-workflow"]);
+        let said = made[1].1.split_once("submodules: ").map(|(_, said)| format!("submodules: {}", said));
+        assert_eq!(said.as_deref().map(|said| said.split_inclusive('\n').next().unwrap()), expected, "{}", made[1].1);
+        serde_yaml::from_str::<serde_yaml::Value>(&made[1].1).unwrap();
+    }
+}
+
+#[test]
 fn what_tests_need_is_installed_as_the_project_says() {
     let installs = |manifest: &str| {
         let files = [("pyproject.toml", manifest), ("tests/test_a.py", "import pytest\n")];

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use crate::runner::{Detected, Ecosystem, Project};
+use crate::runner::{Detected, Ecosystem, Project, submodules};
 use loopgate_core::policy::{CheckSource, CommandCheck};
 
 const SETUP_NODE: &str = "actions/setup-node@49933ea5288caeca8642d1e84afbd3f7d6820020 # v4.4.0";
@@ -15,15 +15,26 @@ const SETUP_JAVA: &str = "actions/setup-java@c5195efecf7bdfc987ee8bae7a71cb8b115
 
 /// The workflow that runs the checks.
 pub fn verify(root: &Path, detected: &Detected, action: &str) -> String {
-    include_str!("templates/verify.yml").replace("@SETUP@\n", &setup(root, detected)).replace("@ACTION@", action)
+    let text = include_str!("templates/verify.yml").replace("@SETUP@\n", &setup(root, detected));
+    with_submodules(root, &text.replace("@ACTION@", action))
 }
 
 /// The workflow in which a fixer works, the configuration's, and another job pushes what it committed.
 pub fn fix(root: &Path, detected: &Detected, action: &str) -> String {
     let step = format!("      - uses: {action}\n");
-    documented(".github/workflows/fix.yml", action)
+    let text = documented(".github/workflows/fix.yml", action)
         .replace("          fix-command: ./tools/fix\n          max-attempts: \"3\"\n", "")
-        .replacen(&step, &format!("{}{step}", setup(root, detected)), 1)
+        .replacen(&step, &format!("{}{step}", setup(root, detected)), 1);
+    with_submodules(root, &text)
+}
+
+/// Checks out what the repository's tests may stand in.
+fn with_submodules(root: &Path, text: &str) -> String {
+    let input = submodules(root).map(|how| format!("          submodules: {how}\n")).unwrap_or_default();
+    let lines = text.split_inclusive('\n');
+    lines
+        .map(|line| if line.contains("persist-credentials:") { format!("{line}{input}") } else { line.into() })
+        .collect()
 }
 
 /// A workflow as action/README.md explains it: what is written is what is documented.

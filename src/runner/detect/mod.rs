@@ -23,7 +23,7 @@ use chrono::TimeDelta;
 use indexmap::IndexMap;
 
 pub use projects::{Project, projects};
-pub use workflows::CiJob;
+pub use workflows::{CiJob, submodules};
 
 use loopgate_core::{
     CheckName,
@@ -147,7 +147,7 @@ fn usual(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {
         Ecosystem::Rust => rust::checks(site),
         Ecosystem::Node => node::checks(site),
         Ecosystem::Python => python::checks(site),
-        Ecosystem::Go => go::checks(),
+        Ecosystem::Go => go::checks(site),
         Ecosystem::Maven => java::maven(site),
         Ecosystem::Gradle => java::gradle(site),
         Ecosystem::Ruby => ruby::checks(site),

@@ -13,7 +13,9 @@ use loopgate_core::evidence::CheckKind as K;
 const TSC: &str = r"^(?P<file>[^()\s][^()]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.+)$";
 
 /// Names under which packages keep the script that checks types.
-const TYPES: [&str; 6] = ["typecheck", "type-check", "types", "check-types", "check:types", "tsc"];
+const TYPES: [&str; 7] = ["typecheck", "type-check", "types", "check-types", "check:types", "check:type", "tsc"];
+/// What scripts that lint are called.
+const LINT: [&str; 3] = ["lint", "check:lint", "lint:check"];
 
 loopgate_core::words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -74,9 +76,9 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
         let options = test_options(text, site);
         checks.push(Usual::new("test", K::Test, manager.run("test", &options)).needing(&["build"]));
     }
-    if let Some(text) = script("lint") {
+    if let Some((name, text)) = LINT.into_iter().find_map(|name| Some((name, script(name)?))) {
         let options = lint_options(text, site);
-        checks.push(Usual::new("lint", K::Lint, manager.run("lint", &options)));
+        checks.push(Usual::new("lint", K::Lint, manager.run(name, &options)));
     }
     if let Some(name) = TYPES.into_iter().find(|name| script(name).is_some()) {
         checks.push(Usual::new("types", K::Types, manager.run(name, "")).reading(TSC));

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     Purpose,
     manifest::Manifest,
-    usual::{Site, Usual, is_installed},
+    usual::{Site, Usual, entries, is_installed},
 };
 use loopgate_core::evidence::CheckKind as K;
 
@@ -84,13 +84,8 @@ fn own_code(directory: &Path) -> Option<String> {
 /// What the project's own people have a linter look at, by the first file that calls it: the rest may be no code of
 /// theirs. Empty where they have it look at everything.
 fn own_paths(site: &Site<'_>, call: &str) -> String {
-    let workflows =
-        entries(&site.root.join(".github/workflows"), |name| name.ends_with(".yml") || name.ends_with(".yaml"));
-    let files = ["tox.ini", "Makefile", "noxfile.py", "justfile"].map(|file| site.directory.join(file));
-    let texts = files.into_iter().chain(workflows).map(|file| super::manifest::text(&file));
-    let called =
-        texts.into_iter().find_map(|text| text.lines().find_map(|line| Some(line.split_once(call)?.1.to_owned())));
-    let called = called.unwrap_or_default();
+    let after = |text: String| text.lines().find_map(|line| Some(line.split_once(call)?.1.to_owned()));
+    let called = site.scripts().into_iter().find_map(after).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let words = called.split_whitespace().filter(|word| !word.starts_with('-') && word.chars().all(plain));
     words.filter(|word| site.directory.join(word).exists()).map(|word| format!(" {word}")).collect()
@@ -171,14 +166,6 @@ fn test_files(directory: &Path) -> Vec<std::path::PathBuf> {
     }
     files.truncate(50);
     files
-}
-
-fn entries(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<std::path::PathBuf> {
-    let entries = directory.read_dir().into_iter().flatten().flatten().take(2_000);
-    let mut found: Vec<_> =
-        entries.filter(|entry| wanted(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
-    found.sort();
-    found
 }
 
 /// The interpreter that has the project's packages: of the tool whose lock file there is, of a virtual environment in

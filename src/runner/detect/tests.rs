@@ -187,6 +187,8 @@ fn go_modules_each_by_itself() {
     worker/test in worker: go test -json ./... <- worker/build
     worker/lint in worker: go vet ./... <- worker/build
     ");
+    let races = written(&[("go.mod", ""), ("Makefile", "test:\n\tgo test -count=1 -race ./...\n")]);
+    assert!(races.contains("go test -race -json ./..."), "{races}");
 }
 
 #[test]

@@ -66,6 +66,12 @@ impl Site<'_> {
         super::manifest::text(&self.directory.join(file))
     }
 
+    /// Where the project's own people say what is run: files of the directory, then the workflows.
+    pub fn scripts(&self) -> Vec<String> {
+        let files = ["tox.ini", "Makefile", "noxfile.py", "justfile"].map(|file| self.text(file));
+        files.into_iter().chain(super::workflows::texts(self.root)).collect()
+    }
+
     /// A file in the directory whose every file is read as a report, as the shell of the host writes it.
     pub fn report(&self, name: &str) -> String {
         if cfg!(windows) && self.purpose == Purpose::RunHere {
@@ -84,6 +90,14 @@ impl Site<'_> {
     pub fn upwards(&self) -> impl Iterator<Item = PathBuf> {
         self.directory.ancestors().take_while(|above| above.starts_with(self.root)).map(Path::to_owned)
     }
+}
+
+pub(super) fn entries(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = directory.read_dir().into_iter().flatten().flatten().take(2_000);
+    let mut found: Vec<_> =
+        entries.filter(|entry| wanted(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
+    found.sort();
+    found
 }
 
 /// Whether a program is found where the shell looks for it.

@@ -4,12 +4,12 @@
 //! job's name after a slash
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::manifest::Manifest;
+use super::{manifest::Manifest, usual::entries};
 use loopgate_core::evidence::CheckKind::{
     self, Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types,
 };
@@ -53,7 +53,7 @@ const COMMANDS: [(CheckKind, &str); 4] = [
     (Security, r"\b(codeql-action|dependency-review-action|trivy-action)\b"),
     (
         Test,
-        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (test|check)|ctest|rspec|rake|phpunit|dotnet test|unittest)\b",
+        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (test|check)|ctest|rspec|rake|phpunit|composer( run)? tests?|dotnet test|unittest)\b",
     ),
     (Lint, r"\b(cargo (clippy|fmt)|eslint|ruff|flake8|golangci-lint|prettier|pre-commit)\b"),
     (Build, r"\b(build|compile)\b"),
@@ -61,15 +61,17 @@ const COMMANDS: [(CheckKind, &str); 4] = [
 
 /// The jobs of all workflows, by file and place in it.
 pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
-    let entries = root.join(FOLDER).read_dir().into_iter().flatten().flatten().take(MOST_FILES);
-    let mut files: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    // Loopgate's own are no CI to follow, though the relay names no Action of it.
-    files.retain(|file| (file.ends_with(".yml") || file.ends_with(".yaml")) && !file.starts_with("loopgate"));
-    files.sort();
+    let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let jobs = |file: &PathBuf| jobs_of(&format!("{FOLDER}/{}", name(file)), &Manifest::yaml(file));
+    files(root).iter().flat_map(jobs).collect()
+}
+
+/// The workflow files. Loopgate's own are no CI to follow, though the relay names no Action of it.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let is_one = |name: &str| (name.ends_with(".yml") || name.ends_with(".yaml")) && !name.starts_with("loopgate");
+    let mut files = entries(&root.join(FOLDER), is_one);
+    files.truncate(MOST_FILES);
     files
-        .iter()
-        .flat_map(|file| jobs_of(&format!("{FOLDER}/{file}"), &Manifest::yaml(&root.join(FOLDER).join(file))))
-        .collect()
 }
 
 fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
@@ -140,6 +142,25 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if "?*[]{}!\\".contains(c) { '?' } else { c }).collect()
 }
 
+/// What the workflow files say.
+pub(super) fn texts(root: &Path) -> impl Iterator<Item = String> {
+    files(root).into_iter().map(|file| super::manifest::text(&file))
+}
+
+/// How a checkout brings the repository's submodules: as in the workflows that are there. Where there are none, without
+/// those that submodules have themselves.
+pub fn submodules(root: &Path) -> Option<&'static str> {
+    if !root.join(".gitmodules").is_file() {
+        return None;
+    }
+    let texts: Vec<String> = texts(root).collect();
+    let asks = |how: &str| {
+        let says = |line: &str| line.trim().strip_prefix("submodules:").is_some_and(|said| said.contains(how));
+        texts.iter().any(|text| text.lines().any(says))
+    };
+    ["recursive", "true"].into_iter().find(|how| asks(how)).or(texts.is_empty().then_some("true"))
+}
+
 fn kind(id: &str, job: &Value) -> CheckKind {
     let named = job.get("name").and_then(Value::as_str).unwrap_or(id).to_lowercase();
     let words: Vec<&str> = named.split(|c: char| !c.is_ascii_alphanumeric()).collect();
@@ -148,5 +169,10 @@ fn kind(id: &str, job: &Value) -> CheckKind {
     let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
     let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
     let runs = |(_, pattern): &&(CheckKind, &str)| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&commands));
-    by_name.map(|(kind, _)| *kind).or_else(|| COMMANDS.iter().find(runs).map(|(kind, _)| *kind)).unwrap_or(Custom)
+    let by_command = COMMANDS.iter().find(runs).map(|(kind, _)| *kind);
+    match by_name.map(|(kind, _)| *kind) {
+        // A job that lints and tests fails with the tests.
+        Some(Lint) if by_command == Some(Test) => Test,
+        named => named.or(by_command).unwrap_or(Custom),
+    }
 }
