@@ -1,16 +1,19 @@
 //! What the last look at a head read, so that events that tell nothing beyond it cost no request.
 //!
-//! News of a check that the configuration does not name changes no decision. That holds only where nobody else was seen
-//! with that head; a pull request that comes later has a look of its own, which reads everything.
+//! Two kinds of event are answered by a look. News of a check that the configuration does not name changes no decision.
+//! What was heard a while before the look began told nothing that the look did not read, if the check runs it told of had
+//! ended there. Both hold only where nobody else was seen with that head; a pull request that comes later has a look of
+//! its own, which reads everything.
 
 use std::{collections::BTreeSet, time::Duration};
 
+use chrono::TimeDelta;
 use tokio::{sync::Notify, time::timeout};
 
 use super::{ttl_cache::TtlCache, webhook::CheckNews};
 use loopgate_core::{
     CheckRunId, RepoName, Sha, Timestamp,
-    observed::{OwnCheck, Snapshot},
+    observed::{CheckProgress, Hint, OwnCheck, Snapshot},
     policy::{CheckSource, ExternalSource, Policy},
 };
 
@@ -20,14 +23,24 @@ const MOST_RUNS: usize = 500;
 /// How long the end of a suite waits for those of its check runs, which it may overtake.
 const OVERTAKEN: Duration = Duration::from_secs(1);
 
+/// How much older than an event a look may read what it told of.
+const LAG: TimeDelta = TimeDelta::seconds(2);
+
 /// The heads looked at in the last minutes, by this process.
 #[derive(Debug, Default)]
 pub struct LookedHeads {
-    /// The checks that the configuration names.
-    looks: TtlCache<(RepoName, Sha), Vec<ExternalSource>>,
+    looks: TtlCache<(RepoName, Sha), Look>,
     suites: TtlCache<(RepoName, u64), Suite>,
     /// Something was heard of a suite.
     ends: Notify,
+}
+
+#[derive(Debug, Clone)]
+struct Look {
+    begun: Timestamp,
+    ended: BTreeSet<CheckRunId>,
+    /// The checks that the configuration names.
+    sources: Vec<ExternalSource>,
 }
 
 /// What was heard of a check suite.
@@ -41,24 +54,45 @@ struct Suite {
 impl LookedHeads {
     /// Keeps what a look that began then read.
     pub(super) fn keep(&self, snapshot: &Snapshot, policy: &Policy, begun: Timestamp) {
+        let ended = |progress| matches!(progress, CheckProgress::Completed { .. });
+        let runs = snapshot.checks.iter().filter(|check| ended(check.progress)).filter_map(|check| check.id);
         let sources = policy.verify.checks.values().filter_map(|check| match &check.source {
             CheckSource::External(source) => Some(source.clone()),
             CheckSource::Command(_) => None,
         });
         let head = (snapshot.repository.clone(), snapshot.pull_request.head.sha);
-        self.looks.put(head, sources.collect(), begun);
+        let look = Look { begun, ended: runs.collect(), sources: sources.collect() };
+        self.looks.put(head, look, begun);
     }
 
     pub(super) fn forget(&self, repository: &RepoName, head: Sha) {
         self.looks.remove(&(repository.clone(), head));
     }
 
+    /// Whether a look at the head began a while after the newest of these deliveries came, and read what they told.
+    pub fn answered(
+        &self,
+        repository: &RepoName,
+        head: Sha,
+        hints: &[Hint],
+        heard_at: Timestamp,
+        now: Timestamp,
+    ) -> bool {
+        let Some(look) = self.looks.get(&(repository.clone(), head), now) else { return false };
+        heard_at + LAG < look.begun
+            && hints.iter().all(|hint| match hint {
+                Hint::NamedPulls { .. } => true,
+                Hint::CheckRunCompleted { check_run, .. } => look.ended.contains(check_run),
+                _ => false,
+            })
+    }
+
     /// Whether the news of a check may change what was decided on the head, as far as is known.
     pub async fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
         let is_heard = self.hear(repository, news, now);
-        let Some(sources) = self.looks.get(&(repository.clone(), head), now) else { return true };
+        let Some(look) = self.looks.get(&(repository.clone(), head), now) else { return true };
         let is_mapped = |name: &str, app: Option<&str>| {
-            OwnCheck::named(name).is_some() || sources.iter().any(|source| source.is_of(name, app))
+            OwnCheck::named(name).is_some() || look.sources.iter().any(|source| source.is_of(name, app))
         };
         match news {
             CheckNews::Run { name, app, .. } => is_mapped(name, app.as_deref()),
@@ -132,17 +166,31 @@ mod tests {
         ("acme/widgets".parse().unwrap(), HEAD.parse().unwrap())
     }
 
-    /// Looked at, and `build` is configured.
+    /// Looked at since second 10: the check run 7 had ended, `build` is configured.
     fn looked() -> LookedHeads {
         let heads = LookedHeads::default();
         let source = ExternalSource { name: NameGlob::parse("build").unwrap(), app: Some("ci".to_owned()) };
-        heads.looks.put(place(), vec![source], at(12));
+        let look = Look { begun: at(10), ended: [CheckRunId::new(7)].into(), sources: vec![source] };
+        heads.looks.put(place(), look, at(12));
         heads
     }
 
     fn run(id: u64, name: &str, app: &str) -> CheckNews {
         let (name, app) = (name.to_owned(), Some(app.to_owned()));
         CheckNews::Run { id: CheckRunId::new(id), suite: 1, name, app }
+    }
+
+    #[test]
+    fn a_look_answers_what_it_read() {
+        let (heads, (repository, head)) = (looked(), place());
+        let ended = |id| Hint::CheckRunCompleted { check_run: CheckRunId::new(id), head };
+        let answered = |second, hints: &[Hint]| heads.answered(&repository, head, hints, at(second), at(13));
+        assert!(answered(7, &[]) && answered(7, &[ended(7), Hint::NamedPulls { pulls: Vec::new() }]));
+        assert!(!answered(8, &[]), "what was read may be older than that");
+        assert!(!answered(7, &[ended(7), ended(8)]), "a list that lags");
+        assert!(!answered(7, &[Hint::Closed]));
+        let much_later = "2026-11-20T10:25:00Z".parse().unwrap();
+        assert!(!heads.answered(&repository, head, &[], at(7), much_later));
     }
 
     #[tokio::test]

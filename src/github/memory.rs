@@ -12,13 +12,7 @@ use std::{
 use chrono::TimeDelta;
 use futures::future::join_all;
 
-use super::{
-    Client, Error, GithubObjects, Observation,
-    client::{REFUSAL_IS_CONFIRMED_AFTER, blob_id},
-    objects::told,
-    observe::pushed_between,
-    path,
-};
+use super::{Client, Error, GithubObjects, Observation, client::blob_id, objects::told, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
@@ -40,6 +34,8 @@ const MOST_WAITING: usize = 200;
 const MOST_KNOWN: usize = 4_096;
 /// How long it is asked again what a line's fix changed. Then the line is written without.
 const ASKED_FOR: TimeDelta = TimeDelta::hours(1);
+/// How long writes must be refused before they may not be made: what is waiting is given up then.
+const REFUSED_FOR: TimeDelta = TimeDelta::minutes(2);
 /// How long a repository without cards is believed to have none: other processes may write the first.
 const ABSENCE_IS_BELIEVED_FOR: TimeDelta = TimeDelta::minutes(1);
 /// Files that are read to see whether cards still hold, and bytes of each.
@@ -238,9 +234,7 @@ impl DebugMemory {
                 }
                 None
             }
-            Err(RefsError::Refused(reason))
-                if of.refused_since.is_some_and(|since| now - since >= REFUSAL_IS_CONFIRMED_AFTER) =>
-            {
+            Err(RefsError::Refused(reason)) if of.refused_since.is_some_and(|since| now - since >= REFUSED_FOR) => {
                 tracing::info!(reason, "the debug memory may not be written");
                 of.refused_since = None;
                 of.refused_until = Some(now + AFTER_A_REFUSAL);

@@ -67,6 +67,8 @@ pub struct Unresolved {
     /// Never [`Target::PullRequest`].
     pub target: Target,
     pub hints: Vec<Hint>,
+    /// When the newest delivery came.
+    pub heard_at: Timestamp,
 }
 
 /// A pull request by its repository and number.

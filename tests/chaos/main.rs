@@ -1,7 +1,8 @@
 //! The server in trouble: whatever goes wrong between it and GitHub, what is left in the end is what would have been
 //! left without. Nothing sleeps; time is moved by the tests.
 //!
-//! `LOOPGATE_CHAOS=N` plays every kind of trouble, probability and story with N seeds.
+//! `LOOPGATE_CHAOS=N` plays every kind of trouble, probability and story with N seeds. `LOOPGATE_CHAOS_KIND` plays one kind,
+//! and `LOOPGATE_CHAOS_SEED` one seed.
 
 mod stories;
 mod trouble;
@@ -207,6 +208,7 @@ fn stories(disturbance: Disturbance, seeds: u64) -> impl Iterator<Item = Case> {
 fn whatever_goes_wrong_the_end_is_the_same() {
     let wanted = std::env::var("LOOPGATE_CHAOS_KIND").ok();
     let kinds = KINDS.into_iter().enumerate().filter(|(_, kind)| wanted.as_ref().is_none_or(|it| it == kind.0));
+    let only = number("LOOPGATE_CHAOS_SEED");
     let mut cases = Vec::new();
     for (at, kind) in kinds {
         match number("LOOPGATE_CHAOS") {
@@ -220,6 +222,7 @@ fn whatever_goes_wrong_the_end_is_the_same() {
             }
         }
     }
+    cases.retain(|case| only.is_none_or(|seed| case.seed == seed));
     all_end_the_same(&cases);
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
+use http::StatusCode;
+
 use loopgate::github::{
     ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Settled, Setup,
     SystemClock,
 };
-use loopgate_simulator::{CheckSpec, Conclusion, Conditional, Config, Pr, PullSpec, Simulator};
+use loopgate_simulator::{CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator};
 
 use crate::{
     bases::{CHECKS, GATES},
@@ -54,6 +57,26 @@ async fn a_check_that_bears_our_name_delays_no_call() {
     world.simulator().ci("other-ci").check_run(&repo, head, namesake).unwrap();
     triggers::fails(&world, &pr, "expected a comma").await;
     assert_eq!(triggers::calls(&world.look(&pr)).len(), 1, "{:?}", world.look(&pr));
+}
+
+/// A request for approval is never changed again: it waits for who decides.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_asked_before_it_is_known_who_decides() {
+    let world = World::quick(None).await;
+    let repo = world.repository("asked", FILES);
+    let away = RequestFault::on("^/users/bob$", Harm::status(StatusCode::NOT_FOUND)).unwrap();
+    world.simulator().add_fault(away);
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    let asked = |world: &World| -> Vec<String> {
+        world.look(&pr).marked("<!-- loopgate:gate:security:").into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(asked(&world), Vec::<String>::new());
+    assert!(world.look(&pr).has_label("needs:security-review"));
+    world.simulator().heal();
+    world.wait(TimeDelta::seconds(90));
+    world.settle().await;
+    let [request] = &asked(&world)[..] else { panic!("{:?}", world.look(&pr)) };
+    assert!(request.contains("**Who decides:** bob.") && !request.contains("cannot approve"), "{request}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

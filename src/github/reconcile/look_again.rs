@@ -82,6 +82,13 @@ impl LookAgain {
         Some(at)
     }
 
+    /// Whether GitHub does not say who somebody is, or what they may do, and soon may.
+    pub fn awaits_answer(&self, job: &ReconcileRequest, now: Timestamp) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = all.get(&key(job)).and_then(|waiting| waiting.unanswered);
+        next(since.unwrap_or(now), now).is_some()
+    }
+
     /// When to look again, if there is a reason.
     pub fn after(
         &self,
@@ -114,7 +121,7 @@ fn next(since: Timestamp, now: Timestamp) -> Option<Timestamp> {
     OFFSETS.iter().map(|offset| since + *offset).find(|at| *at > now)
 }
 
-/// Takes out what cannot be taken back: it waits until the observation shows what the events told.
+/// Takes out what cannot be taken back: it waits until the observation shows what the events told, and who is who.
 pub(super) fn without_irrevocable(effects: &mut Vec<Effect>) {
     effects.retain(|effect| {
         !matches!(
@@ -125,6 +132,7 @@ pub(super) fn without_irrevocable(effects: &mut Vec<Effect>) {
                 | Effect::Rerun(_)
                 | Effect::ApproveRun(_)
                 | Effect::DeleteBranch(_)
+                | Effect::RequestReviewer(_)
         )
     });
 }

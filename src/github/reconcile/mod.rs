@@ -43,7 +43,7 @@ use loopgate_core::{
     deciding::{Decision, DecisionWord, Post, Surface},
     gate::Reviewer,
     metrics::RunLine,
-    observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
+    observed::{ChangedFiles, Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
     stage::Stage,
     state::{LoopState, RunStatus, VerificationResult},
@@ -338,6 +338,11 @@ impl Reconcile {
         }
         let (updated_at, head, is_private) = (facts.updated_at(), facts.pull_request().head.sha, facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
+        if stays && !open && !observation.snapshot.problems.is_empty() && client.doubts() > doubts {
+            // What has ended is judged once more, and what was refused a moment ago would be missing there for good.
+            let reason = "GitHub does not show all of what was closed as yet".to_owned();
+            return Err(Failed { reason, retry: Retry::WhenAnswered });
+        }
         let told = problems
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
@@ -361,11 +366,15 @@ impl Reconcile {
         let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
         let told = self.look_again.told(job, &observation, now);
         let is_all_shown = told.iter().all(|told| told.is_shown);
-        if stays && !is_all_shown {
+        let unanswered = observation.snapshot.authority.unknown().is_some();
+        let awaits_answer = unanswered && self.look_again.awaits_answer(job, now);
+        // Refused a moment ago, a change counts as one that touches everything.
+        let is_in_doubt =
+            matches!(observation.snapshot.files, ChangedFiles::TooLarge { .. }) && client.doubts() > doubts;
+        if stays && (!is_all_shown || awaits_answer || is_in_doubt) {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
-        let unanswered = observation.snapshot.authority.unknown().is_some();
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
         let mut ended = None;
