@@ -68,13 +68,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
             // Members, teams, access or the organisation's defaults have changed.
             self.reconcile.forget();
         }
-        let now = self.clock.now();
-        if let Target::Head { repository, sha } = &work.target
-            && self.reconcile.heads().answered(repository, *sha, &work.hints, work.heard_at, now)
-        {
-            return Ok(Vec::new());
-        }
-        self.groups.heed(&self.reconcile, work, now).await?;
+        self.groups.heed(&self.reconcile, work, self.clock.now()).await?;
         let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }

@@ -67,8 +67,6 @@ pub struct Unresolved {
     /// Never [`Target::PullRequest`].
     pub target: Target,
     pub hints: Vec<Hint>,
-    /// When the newest delivery came.
-    pub heard_at: Timestamp,
 }
 
 /// A pull request by its repository and number.

@@ -158,6 +158,7 @@ impl Server {
             metrics: metrics.clone(),
             clock: self.clock.clone(),
             rng: Mutex::new(self.rng),
+            heads: heads.clone(),
             suspects: tokio::sync::Mutex::default(),
         };
         let worker = Worker::new(shared, DirtySet::new(self.limits), unfinished);

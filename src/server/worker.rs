@@ -23,7 +23,7 @@ use super::{
     storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, WorkEnd},
 };
 use crate::{
-    github::{Failed, Served, WorkClass, fenced, serving, webhook::Target},
+    github::{Failed, LookedHeads, Served, WorkClass, fenced, serving, webhook::Target},
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -66,6 +66,8 @@ pub(super) struct Shared<R> {
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
     pub rng: std::sync::Mutex<fastrand::Rng>,
+    /// None where another process may know more of them.
+    pub heads: Option<Arc<LookedHeads>>,
     /// Held by the one job whose work was under way when the process last died.
     pub suspects: tokio::sync::Mutex<()>,
 }
@@ -391,8 +393,11 @@ impl<R: Reconciler> Shared<R> {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => WorkClass::Spread,
             Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => class,
         };
-        let unresolved = Unresolved { installation, target, hints, heard_at: loaded.origin.received_at };
-        let mut pulls = caught(self.reconciler.resolve(&unresolved)).await?;
+        let unresolved = Unresolved { installation, target, hints };
+        let mut pulls = match self.is_answered(&unresolved, loaded.origin.received_at) {
+            true => Vec::new(),
+            false => caught(self.reconciler.resolve(&unresolved)).await?,
+        };
         // In the order they were listed in: what changed last comes first.
         let mut met = HashSet::with_capacity(pulls.len());
         pulls.retain(|pull| met.insert(pull.clone()));
@@ -403,6 +408,12 @@ impl<R: Reconciler> Shared<R> {
         // Which pull requests a commit may belong to has served its purpose.
         let hints = unresolved.hints.into_iter().filter(|hint| !matches!(hint, Hint::NamedPulls { .. })).collect();
         Ok(WorkEnd::Resolved { into, origin, hints, class })
+    }
+
+    /// Whether the last look at a head read all that was heard of it. The newest delivery came then.
+    fn is_answered(&self, work: &Unresolved, heard_at: Timestamp) -> bool {
+        let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return false };
+        heads.answered(repository, *sha, &work.hints, heard_at, self.clock.now())
     }
 
     fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {

@@ -15,7 +15,7 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     let race = if site.purpose == Purpose::WriteDown && site.scripts().iter().any(races) { " -race" } else { "" };
     vec![
         Usual::new("build", K::Build, "go build ./...").reading(COMPILER),
-        Usual::new("test", K::Test, &format!("go test{race} -json ./...")).needing(&["build"]),
+        Usual::new("test", K::Test, format!("go test{race} -json ./...")).needing(&["build"]),
         Usual::new("lint", K::Lint, "go vet ./...").reading(COMPILER).needing(&["build"]),
     ]
 }
