@@ -63,6 +63,8 @@ pub async fn only_people_approve(world: World) {
     let gate = "  security: { approvers: { users: [bob, \"other-ci[bot]\"] } }\n";
     let repo = guarded_as(&world, "widgets", gate).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    // Who is no user anywhere is asked for again before anybody is told so.
+    world.wait(TimeDelta::seconds(90));
     // Our own help and request hold the very words.
     world.person("alice").says(&pr, "/loop help").await;
     let request = world.comment_of_ours(&pr, "<!-- loopgate:gate:security:").1;

@@ -63,18 +63,19 @@ async fn a_check_that_bears_our_name_delays_no_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_asked_before_it_is_known_who_decides() {
     let world = World::quick(None).await;
-    let repo = world.repository("asked", FILES);
+    let gate = "version: 1\ngates:\n  deploy: off\n  security: { approvers: { users: [bob] } }\n";
+    let repo = world.repository("asked", &[(".github/loopgate.yml", gate)]);
     let away = RequestFault::on("^/users/bob$", Harm::status(StatusCode::NOT_FOUND)).unwrap();
     world.simulator().add_fault(away);
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "pub fn login() {}\n")]).await;
     let asked = |world: &World| -> Vec<String> {
         world.look(&pr).marked("<!-- loopgate:gate:security:").into_iter().map(str::to_owned).collect()
     };
-    assert_eq!(asked(&world), Vec::<String>::new());
-    assert!(world.look(&pr).has_label("needs:security-review"));
+    assert_eq!(asked(&world), Vec::<String>::new(), "{:?}", world.look(&pr));
+    assert!(world.look(&pr).has_label("needs:security-review"), "{:?}", world.look(&pr).labels);
     world.simulator().heal();
-    world.wait(TimeDelta::seconds(90));
-    world.settle().await;
+    world.wait(TimeDelta::seconds(60));
+    world.person("alice").says(&pr, "/loop help").await;
     let [request] = &asked(&world)[..] else { panic!("{:?}", world.look(&pr)) };
     assert!(request.contains("**Who decides:** bob.") && !request.contains("cannot approve"), "{request}");
 }
@@ -114,6 +115,8 @@ async fn looking_at_what_did_not_change_is_nearly_free() {
 /// A check run of another App ends. How often the head's check runs were read for that.
 async fn looks_after(world: &World, pr: &Pr, check: &str) -> usize {
     let github = world.simulator();
+    // What the deed before led to is over.
+    world.settle().await;
     github.forget_requests();
     let spec = CheckSpec::concluded(check, Conclusion::Failure);
     github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), spec).unwrap();
