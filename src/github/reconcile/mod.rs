@@ -182,6 +182,8 @@ impl From<RefsError> for Failed {
 
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
+/// How long what has ended may wait for what was refused just then.
+const DOUBTED_FOR: TimeDelta = TimeDelta::minutes(2);
 /// When something that was refused or found absent is asked for once more: when it is no longer in doubt.
 const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
@@ -338,7 +340,8 @@ impl Reconcile {
         }
         let (updated_at, head, is_private) = (facts.updated_at(), facts.pull_request().head.sha, facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
-        if stays && !open && !observation.snapshot.problems.is_empty() && client.doubts() > doubts {
+        let has_just_ended = !open && now < observation.snapshot.pull_request.closed_at.unwrap_or(now) + DOUBTED_FOR;
+        if stays && has_just_ended && !observation.snapshot.problems.is_empty() && client.doubts() > doubts {
             // What has ended is judged once more, and what was refused a moment ago would be missing there for good.
             let reason = "GitHub does not show all of what was closed as yet".to_owned();
             return Err(Failed { reason, retry: Retry::WhenAnswered });
