@@ -128,6 +128,10 @@ impl Tap {
         }
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
+        // `prove` closes each file that passed with this word.
+        if content == "ok" && level == 0 && self.is_all_numbered() {
+            return;
+        }
         if let Some(point) = Point::of(content, level) {
             self.flush(out);
             if level == 0 && point.number == Some(1) {
@@ -161,6 +165,12 @@ impl Tap {
             let explained = self.point.as_mut().filter(|point| !point.ok).map(|point| &mut point.comments);
             explained.unwrap_or(&mut self.above).push_line(comment.strip_prefix(' ').unwrap_or(comment));
         }
+    }
+
+    /// Whether all points of the plan came, each with its number.
+    fn is_all_numbered(&self) -> bool {
+        let top = &self.levels[0];
+        top.points > 0 && top.planned == Some(top.points) && top.numbers.len() as u64 == top.points
     }
 
     /// Makes sure there is a level so deep.
@@ -226,7 +236,7 @@ impl Tap {
         out.case(
             Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
             || match &yaml {
-                Some(yaml) => yaml.failure(&point.description),
+                Some(yaml) => explained(yaml.failure(&point.description), &point.description, &self.above.text()),
                 None => point.failure(&self.above.text()),
             },
         );
@@ -320,7 +330,9 @@ impl Level {
         if let Some(number) = outside {
             return Some(format!("test {number} ran, which the plan 1..{planned} does not name"));
         }
-        self.repeated.map(|number| format!("test {number} of {planned} ran twice, and another did not run"))
+        // Node numbers the tests of some files anew; what has failed says enough.
+        let repeated = self.repeated.filter(|_| !self.a_point_failed);
+        repeated.map(|number| format!("test {number} of {planned} ran twice, and another did not run"))
     }
 }
 
@@ -368,6 +380,19 @@ impl Point {
         let (description, directive) = directive_of(rest);
         let description = text::name(&description.trim().replace("\\#", "#"));
         Some(Self { level, ok, number, description, directive, subtests: None, comments: Clip::new(MAX_TRACE) })
+    }
+}
+
+/// Of a file that could not be run Node says `test failed`, and why in comments further up.
+fn explained(failure: Failure, file: &str, above: &str) -> Failure {
+    let crash = above.split("\nNode.js v").find(|crash| crash.contains(file));
+    match crash.filter(|_| failure.error_message == "test failed") {
+        Some(crash) => failure::read_block(Failure {
+            error_message: text::clipped(crash.trim(), MAX_MESSAGE),
+            stack_trace: Some(text::clipped(crash.trim(), MAX_TRACE)),
+            ..failure
+        }),
+        None => failure,
     }
 }
 

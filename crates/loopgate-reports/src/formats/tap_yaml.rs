@@ -35,10 +35,12 @@ impl Yaml {
         if self.entries.is_empty() {
             self.indent = line.len() - line.trim_start().len();
         }
-        let inner = line.get(self.indent..).unwrap_or_default();
+        // A value may go on further left than its key.
+        let is_left = line.len() - line.trim_start().len() < self.indent;
+        let inner = if is_left { line.trim_start() } else { line.get(self.indent..).unwrap_or_default() };
         let key = inner.split_once(':').map(|(key, value)| (key.trim_end(), value)).filter(|(key, _)| {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'' | '"');
-            !key.is_empty() && key.chars().all(plain)
+            !is_left && !key.is_empty() && key.chars().all(plain)
         });
         match key {
             Some((key, value)) if self.entries.len() < MAX_KEYS => {

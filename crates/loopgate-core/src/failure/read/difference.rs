@@ -44,9 +44,10 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
     let of_legend = lines.iter().enumerate().find_map(|(index, line)| {
         let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
         let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
-        Some((index, legend.1, legend.0.contains("diff <")))
+        Some((index, *legend))
     });
-    let (start, minus_is_expected, is_angled) = of_legend.or_else(|| Some((unified(&lines)?, true, false)))?;
+    let (start, (words, minus_is_expected)) = of_legend.or_else(|| Some((unified(&lines)?, ("@@ ", true))))?;
+    let is_angled = words.contains("diff <");
     let (mut minus, mut plus) = (Vec::new(), Vec::new());
     for line in lines.iter().skip(start + 1).take(60) {
         let line = line.trim_start();
@@ -56,7 +57,9 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
             .rsplit_once(['│', '┃'])
             .filter(|(edge, _)| edge.chars().all(|c| c.is_ascii_digit() || " │┃".contains(c)))
             .map_or(line, |(_, rest)| rest.trim_start_matches(' '));
-        if line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
+        // The message may be told once more in its trace.
+        let is_again = words != "@@ " && line.to_ascii_lowercase().contains(words);
+        if is_again || line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
             break;
         }
         let is_legend = ["--- ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));

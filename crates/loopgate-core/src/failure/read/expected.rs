@@ -101,6 +101,7 @@ const FORMS: &[Form] = &[
     // test-unit, OCaml, Zig, Jasmine's arguments, markdownlint
     values(r"<(?P<e>[^\n]+)> expected but was\n?\s*<(?P<a>[^\n]+)>"),
     values(r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)"),
+    values(r"[Tt]ype '(?P<a>[^'\n]+)' is not assignable to (?:parameter of )?type '(?P<e>[^'\n]+)'"),
     values(r"expected type '(?P<e>[^'\n]+)', found (?:type )?'(?P<a>[^'\n]+)'"),
     values(r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)"),
     values(r"\[Expected: (?P<e>[^;\]\n]+); Actual: (?P<a>[^\]\n]+)\]"),
@@ -127,6 +128,9 @@ const FORMS: &[Form] = &[
     values(r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)"),
     values(r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)"),
     values(r"(?m)(?:with expansion:\n\s+|values: [A-Z_]+\( )(?P<a>[^\n]+?) == (?P<e>[^\n]+?)(?: \))?$"),
+    values(
+        r"Expected: [^\n]+ throws an exception of type (?P<e>[^\n]+?)\.\n\s*Actual: it throws (?P<a>[^\n]+?)(?: with description [^\n]*)?\.?(?:\n|$)",
+    ),
     // mypy; rustc, whose parser speaks in the same words of tokens
     values(r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#),
     values(r"expected `(?P<e>[^`\n]*\w[^`\n]*)`, found `(?P<a>[^`\n]*\w[^`\n]*)`"),
@@ -139,9 +143,12 @@ const FORMS: &[Form] = &[
     values(r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)"),
     // pytest, unittest and whoever compares in so many signs
     sentence(Literal, r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$"),
-    sentence(Literal, r#"(?m)^(?:E\s+)?(?:[A-Za-z]+: )?(?:check )?(?P<a>[-0-9"'\[{][^\n]*?) ={2,3} (?P<e>[^\n]+?)$"#),
+    sentence(
+        Literal,
+        r#"(?m)^(?:E\s+)?(?:[A-Za-z]+(?: \[[A-Z_]+\])?: )?(?:check )?(?P<a>[-0-9"'\[{][^\n]*?) ={2,3} (?P<e>[^\n]+?)$"#,
+    ),
     sentence(Literal, r"(?m)\((?P<a>[^()\n]+) == (?P<e>[^()\n]+)\)$"),
-    sentence(Literal, r"(?m)^(?:E\s+)?(?P<a>[^\n]+?) (?:!==?|is not) (?P<e>[^\n]+?)$"),
+    sentence(Literal, r"(?m)^(?:E\s+)?(?P<a>[^\n]+?) (?:!==?|is not(?: equal to)?|does not equal) (?P<e>[^\n]+?)$"),
     values(r"First differing element [^\n]+:\n(?P<a>[^\n]+)\n(?P<e>[^\n]+)"),
     // Plain English, and what is close to it
     sentence(
@@ -155,6 +162,10 @@ const FORMS: &[Form] = &[
     sentence(Word, r"(?i)\bgot(?: =|:)? +(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected):? +(?P<e>[^\n]+)"),
     sentence(Word, r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)"),
     sentence(Word, r"(?m) = (?P<a>[^\n]+?)[,;]? \(?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
+    sentence(
+        Word,
+        r"(?im)\bexpected:? (?P<e>[^\s,]+),? (?:but )?(?:got|received|was):? (?P<a>[^\s,]+?)(?: instead)?\.?$",
+    ),
     sentence(
         Count,
         r"(?i)\b(?:want(?:ed)?|expect(?:ed|ing)?):? (?:(?:status|exit|value|length|size|count|total|result)(?: code)? )?(?P<e>[^\n]+?)[,;.]? (?:but |and )?(?:got|received|found|was|were|actual|returned):? (?P<a>[^\n]+)",
@@ -385,6 +396,23 @@ mod tests {
             ),
             ("ERROR:t.c:4:test_sums: assertion failed (total(45, 2) == 90): (45 == 90)", "90", "45"),
             ("AssertionError: 45 == 90", "90", "45"),
+            ("AssertionError [ERR_ASSERTION]: 45 == 90\n    at cart.test.js:5:10", "90", "45"),
+            ("1) AssertionError: 45 != 90", "90", "45"),
+            ("shop.ShouldNotSatisfied: 45 is not equal to 90", "90", "45"),
+            ("got:\n19.99 EUR\n0.5 EUR\nwant:\n19.99 EUR\n0.05 EUR", "19.99 EUR 0.05 EUR", "19.99 EUR 0.5 EUR"),
+            (
+                "Expected: has 2 elements where\nelement #0 is equal to 3\n  Actual: { 4 }",
+                "has 2 elements where element #0 is equal to 3",
+                "{ 4 }",
+            ),
+            (
+                "Expected: close() throws an exception of type std::out_of_range.\n  Actual: it throws \
+                 std::logic_error with description \"closed\".",
+                "std::out_of_range",
+                "std::logic_error",
+            ),
+            ("Type 'number' is not assignable to type 'string'.", "string", "number"),
+            ("expected plum, received kiwi instead", "plum", "kiwi"),
             ("FAILURE: check 45 == 90: quantity counts", "90", "45"),
             ("... obtained []int = []int{1, 2}\n... expected []int = []int{1, 3}", "[]int{1, 3}", "[]int{1, 2}"),
             ("    subject \"45\" should be equal to 90", "90", "\"45\""),
@@ -424,6 +452,7 @@ mod tests {
             "'total(45, 2) > 80' should be TRUE",
             "MismatchError: len(['a', 'b']) != 3",
             "--- cart.py:before\n+++ cart.py:after\n@@ -1 +1 @@\n-import sys\n+import os",
+            "  Left alloca redzone:     ca\n  Right alloca redzone:    cb",
             "FAIL\n-- Captured stdout call --\nexpected: 3\nactual: 4",
         ] {
             assert_eq!(sides_in(text, Told::Assertion), None, "{text}");

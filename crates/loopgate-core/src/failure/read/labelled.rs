@@ -42,12 +42,15 @@ enum Side {
 pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
     let mut last: [Option<(usize, &str, String)>; 2] = [None, None];
     let mut at = 0;
+    // Whether the value before this one had several lines that are indented no deeper than its label.
+    let mut in_margin = false;
     while at < lines.len() {
         let Some((side, label, rest)) = label(lines[at]) else {
             at += 1;
             continue;
         };
-        let (text, taken) = value(lines, at, rest);
+        let (text, taken) = value(lines, at, rest, in_margin);
+        in_margin = taken > 2 && rest.is_empty() && indentation(lines[at + 1]) <= indentation(lines[at]);
         // Hamcrest: `Expected: is <30>`, `but: was <20>`.
         let said = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
         // Jest's own labels: what is expected may be a sentence of whoever wrote the assertion.
@@ -55,7 +58,13 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
         let is_none = text.is_empty()
             || value::is_told_of(&said) && !(is_sentence && value::is_relation(&said))
             || label == "but" && !(text.starts_with("was ") || text.contains(": was "));
-        last[side as usize] = (!is_none).then_some((at, label, said));
+        if is_none {
+            // The other side of what is no value belongs to it.
+            last = [None, None];
+            at += taken.max(1);
+            continue;
+        }
+        last[side as usize] = Some((at, label, said));
         if let [Some((one, _, expected)), Some((two, _, actual))] = &last
             && one.abs_diff(*two) <= MAX_DISTANCE
         {
@@ -93,6 +102,11 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
         return None;
     }
     let side = side_of(&first)?;
+    // `Left alloca redzone:`
+    let is_position = ["left", "right", "lhs", "rhs"].contains(&first.as_str());
+    if is_position && label.split(' ').nth(1).is_some_and(|noun| !["value", "side", "operand"].contains(&noun)) {
+        return None;
+    }
     (label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
 }
 
@@ -108,10 +122,16 @@ fn is_place(text: &str) -> bool {
 }
 
 /// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes
-/// it, or the lines below that are indented deeper.
-fn value(lines: &[&str], at: usize, rest: &str) -> (String, usize) {
+/// it, or the lines below that are indented deeper. Lines below that are not belong to it too where the other label ends
+/// them (`got:` and `want:` of Go's examples), or ended those of the other value.
+fn value(lines: &[&str], at: usize, rest: &str, in_margin: bool) -> (String, usize) {
     let is_block = matches!(rest, "" | "|" | "|-" | "|+" | ">" | ">-");
+    // GoogleTest: `has 2 elements where`, and what each of them is.
+    let is_list = rest.ends_with(" where");
     let mut kept = if is_block { Vec::new() } else { vec![rest] };
+    let below = || lines[at + 1..].iter().take(MAX_LINES).take_while(|line| !line.trim().is_empty());
+    let is_in_margin =
+        rest.is_empty() && (in_margin || below().any(|line| label(line).is_some_and(|found| found.2.is_empty())));
     let mut open = brackets(rest);
     let indent = indentation(lines[at]);
     let mut taken = 1;
@@ -120,10 +140,11 @@ fn value(lines: &[&str], at: usize, rest: &str) -> (String, usize) {
         lines.get(at + 1).and_then(|line| line.trim_start().get(..2)).filter(|mark| matches!(*mark, "--" | "++"));
     for line in lines[at + 1..].iter().take(MAX_LINES) {
         let marked = mark.map(|mark| line.trim_start().strip_prefix(mark));
-        let is_below = marked.map_or(indentation(line) > indent || kept.is_empty(), |marked| marked.is_some());
+        let is_below =
+            marked.map_or(indentation(line) > indent || kept.is_empty() || is_in_margin, |marked| marked.is_some());
         let goes_on = match is_block {
             true => !line.trim().is_empty() && (is_below || open > 0) && label(line).is_none(),
-            false => open > 0,
+            false => open > 0 || is_list && label(line).is_none(),
         };
         if !goes_on {
             break;

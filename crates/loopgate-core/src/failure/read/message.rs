@@ -54,6 +54,8 @@ const FORMS: &[Form] = &[
     form(r"^error\[(?P<class>E[0-9]{4})\]: (?P<msg>.*)$", Captured, CompileError),
     // TypeScript, C#, MSVC
     form(r"\berror (?P<class>(?:TS|CS|FS|C|LNK|MSB|NETSDK|NU)[0-9]{3,5}): (?P<msg>.*)$", Captured, CompileError),
+    // Deno
+    form(r"^(?P<class>TS[0-9]{3,5}) \[ERROR\]: (?P<msg>.*)$", Captured, CompileError),
     // ESLint, Biome; ruff, flake8; RuboCop; golangci-lint
     form(
         r"^\s+[0-9]+:[0-9]+\s+(?:error|warning)\s+(?P<msg>.+?)\s{2,}(?P<class>[@A-Za-z][A-Za-z0-9@/_-]+)$",

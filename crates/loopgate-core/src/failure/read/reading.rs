@@ -61,8 +61,11 @@ impl Reading {
             Told::Exception => expected::sides_in(&headline.message, told),
             Told::Assertion | Told::Anything => {
                 let (block, own) = from_line_of(&headline.message, &whole);
+                // The next assertion that failed may stand below.
+                let of_message =
+                    || expected::sides_in(&headline.message, told).filter(|sides| sides.extent == Extent::Whole);
                 let around = if told == Told::Anything { block } else { &whole };
-                expected::sides_in(own, told).or_else(|| expected::sides_in(around, told))
+                of_message().or_else(|| expected::sides_in(own, told)).or_else(|| expected::sides_in(around, told))
             }
             Told::Finding => expected::sides_in(&whole, told),
         };

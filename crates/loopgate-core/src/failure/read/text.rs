@@ -97,9 +97,13 @@ pub fn tells_of_failure(line: &str) -> bool {
         "undefined",
         "unknown",
     ];
+    /// `Fail: 1 (100%)`
+    const STARTS_SUM: [&str; 4] = ["fail:", "failed:", "errors:", "failures:"];
     let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
     // `0 errors`, `1 failed`: a sum
-    let is_sum = lower.split(' ').zip(lower.split(' ').skip(1)).any(|(count, what)| {
+    let is_sum = STARTS_SUM.iter().any(|word| {
+        lower.strip_prefix(word).is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    }) || lower.split(' ').zip(lower.split(' ').skip(1)).any(|(count, what)| {
         count.parse::<u32>().is_ok()
             && ["error", "fail", "test", "pass", "problem", "issue", "warning", "violation"]
                 .iter()

@@ -95,7 +95,7 @@ pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
         "([{"
             .chars()
             .zip(")]}".chars())
-            .all(|(open, close)| sentence[..*at].matches(open).count() == sentence[..*at].matches(close).count())
+            .all(|(open, close)| sentence[..*at].matches(open).count() <= sentence[..*at].matches(close).count())
     };
     let behind = |lead: &'static str| sentence.match_indices(lead).map(move |(at, _)| at + lead.len());
     let starts = LEADS.into_iter().flat_map(behind).filter(is_apart);

@@ -94,7 +94,12 @@ impl Block {
 
     /// Whether a line still explains this finding.
     pub fn goes_on(&self, line: &str) -> bool {
-        !line.is_empty() && self.lines < MAX_FINDING_LINES
+        (!line.is_empty() || self.is_heading()) && self.lines < MAX_FINDING_LINES
+    }
+
+    /// Whether what Biome found stands below an empty line yet to come.
+    fn is_heading(&self) -> bool {
+        self.lines == 1 && self.message.is_empty() && self.text.text().trim_end().ends_with('━')
     }
 
     /// The finding, and whether it is an error. None where what looked like one names no place.
@@ -109,12 +114,20 @@ impl Block {
             (_, line) = (parts.next()?, numbers::line(parts.next()?));
             file = text::path(parts.next()?);
         }
+        // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
+        let below = trace.split_once("━\n").and_then(|(_, below)| {
+            let first = below.lines().map(str::trim).find(|line| !line.is_empty())?;
+            Some((first.starts_with('!'), first.trim_start_matches(['!', '×', 'i', ' ']).to_owned()))
+        });
+        let is_warning = below.as_ref().is_some_and(|(is_warning, _)| *is_warning);
+        let level = self.level.or(is_warning.then_some(FindingSeverity::Medium));
         let (rule, message) = match self.message.is_empty() {
+            true if let Some((_, message)) = below => (self.rule, message),
             // A formatter says no more than which file it would write otherwise.
             true => (self.rule, text::first_line(&trace).to_owned()),
             false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
         };
-        let severity = self.level.unwrap_or(FindingSeverity::High);
+        let severity = level.unwrap_or(FindingSeverity::High);
         let is_error = match severity {
             FindingSeverity::High | FindingSeverity::Critical => IsError::Yes(error_type(&rule, &trace)),
             _ => IsError::No,
@@ -155,7 +168,7 @@ impl Block {
 
 impl Told {
     /// Reads the message out of `message`, or if that is empty out of the whole text.
-    fn new(file: &str, name: &str, message: &str, trace: &str) -> Self {
+    pub(super) fn new(file: &str, name: &str, message: &str, trace: &str) -> Self {
         let (message, trace) = (message.trim_matches('\n'), trace.trim_matches('\n'));
         let is_test = !name.is_empty();
         let failure = failure::read_block(Failure {

@@ -26,7 +26,8 @@ use crate::{
     collect::{Case, Collector, Title},
     mark::Mark,
     notes::Flaw,
-    numbers, text,
+    numbers,
+    text::{self, Clip, MAX_TRACE},
     window::Window,
 };
 
@@ -34,6 +35,8 @@ pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
 /// Tests remembered, to tell those that only a list names from those that a block told of.
 const MAX_TOLD: usize = 10_000;
+/// Files of which is kept why Node could not run them.
+const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
 /// Bytes of a line that a tool says something with; longer ones are what a test printed.
@@ -75,6 +78,9 @@ struct Console {
     go: Go,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
     instantiated: Option<String>,
+    /// What Node said of each file that it could not run to its end.
+    crashes: Vec<Clip>,
+    in_crash: bool,
 }
 
 impl Console {
@@ -187,7 +193,23 @@ impl Console {
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
             Some(open) => open.push(line),
-            None => {}
+            None => self.of_crash(line),
+        }
+    }
+
+    /// Node heads an error that nobody caught with the place of its source line, and ends with its version.
+    fn of_crash(&mut self, line: &str) {
+        let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
+            let is_file = ["node:internal/", "/", "file:///"].iter().any(|start| file.starts_with(start));
+            is_file && !file.contains(' ') && numbers::line(at).is_some()
+        });
+        if is_place && !self.in_crash && self.crashes.len() < MAX_CRASHES {
+            self.crashes.push(Clip::new(MAX_TRACE));
+            self.in_crash = true;
+        }
+        self.in_crash &= !line.starts_with("Node.js v");
+        if let Some(crash) = self.crashes.last_mut().filter(|_| self.in_crash) {
+            crash.push_line(line);
         }
     }
 
@@ -210,7 +232,15 @@ impl Console {
     }
 
     fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
-        let Told { file, name, phase, failure } = told;
+        let Told { file, name, phase, mut failure } = told;
+        // Of a file that could not be run the list says no more than that.
+        if tool == Tool::NodeTest && failure.error_message.trim_matches('\'') == "test failed" {
+            let crash = self.crashes.iter().map(Clip::text).find(|crash| crash.contains(&file));
+            failure = crash.map_or(failure.clone(), |crash| {
+                let crash = Told::new(&file, &name, "", &crash).failure;
+                Failure { line_number: crash.line_number.or(failure.line_number), ..crash }
+            });
+        }
         // Jest tells of many failures a second time, below those that it told of as they came.
         if tool == Tool::Jest && self.is_told(&file, &name) {
             return;

@@ -360,7 +360,11 @@ pub(super) const ROWS: &[Row] = &[
         Finding,
         r"^(?P<file>[^\s:]+):(?P<line>[0-9]+)(?::[0-9]+)? (?:(?P<level>error|warning) )?(?P<rule>[A-Z]{1,5}[0-9]{3,4}(?:/[a-z-]+)?) (?P<message>.+)$",
     ),
-    row(Linter, Finding, r"^(?P<file>[^\s:]+):(?P<line>[0-9]+):[0-9]+ (?P<rule>lint/\S+) .*━$"),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>[^\s:]+)(?::(?P<line>[0-9]+):[0-9]+)? (?P<rule>(?:lint|assist|parse|format|organizeImports)\S*) .*━$",
+    ),
     // bandit: the place stands further down.
     row(Linter, Finding, r"^>> Issue: \[(?P<rule>B[0-9]+)[^\]]*\] (?P<message>.+)$"),
     // Any other that names a column, but for the notes that explain what stands above

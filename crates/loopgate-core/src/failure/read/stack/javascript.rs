@@ -10,6 +10,8 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(r"^\s*at (?:async )?(?P<file>[^\s()].*?):(?P<line>[0-9]+):(?P<col>[0-9]+)$"),
     Line::frame(r"^\s*❯ (?:(?P<fun>\S+) )?(?P<file>[^\s:]+(?::[/\\][^\s:]+)?):(?P<line>[0-9]+):(?P<col>[0-9]+)$"),
     Line::frame(r"^\s*(?P<fun>[^@\s]*)@(?P<file>(?:[a-z-]+:/{2,3}|/)\S+?):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?$"),
+    // Japa
+    Line::frame(r"^\s*at (?:async )?(?P<fun>\S+) (?P<file>[^\s():]+):(?P<line>[0-9]+)$"),
     // AVA
     Line::frame(r"^\s*› (?:(?P<fun>\S+) \()?(?P<file>[^\s()]+?):(?P<line>[0-9]+):(?P<col>[0-9]+)\)?$"),
     // mocha's time-outs name the file alone.

@@ -189,7 +189,10 @@ fn in_words(trace: &str) -> Option<Printed> {
         let mut words =
             lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));
         let told = || lines.iter().filter(|line| tells_of_place(line)).find_map(|line| in_line(line));
-        return words.find_map(in_line).or_else(told).or_else(anywhere);
+        // `gofmt -l` says no more than the names of files.
+        let named = || lines.iter().map(|line| line.trim()).find(|line| !line.contains(' ') && is_code(line));
+        let listed = || Some(Printed { file: named()?.to_owned(), line: None, column: None, function: None });
+        return words.find_map(in_line).or_else(told).or_else(anywhere).or_else(listed);
     };
     let is_there = |line: &&&str| !line.trim().is_empty();
     let above = lines[..at].iter().rev().take_while(is_there).find_map(|line| in_line(line));

@@ -12,6 +12,10 @@ pub(super) const LINES: &[Line] = &[
         says: Says::Frame,
         order: Order::InnermostLast,
     },
+    // pytest --tb=line
+    Line::frame(r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.py):(?P<line>[0-9]+): (?:assert |[A-Za-z_.]*(?:Error|Exception): )"),
+    // faulthandler, innermost first
+    Line::frame(r#"^\s*File "(?P<file>[^"]+)", line (?P<line>[0-9]+) in (?P<fun>\S+)$"#),
     // pytest shows the function's source, then where in it the line stands.
     Line {
         pattern: r"^>?\s*(?:async )?def (?P<fun>[A-Za-z_][A-Za-z0-9_]*)\(",

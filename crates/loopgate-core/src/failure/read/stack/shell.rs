@@ -9,7 +9,8 @@ pub(super) const LINES: &[Line] = &[
     // PowerShell
     Line::frame(r"^\s*at (?P<fun>[^,|]+), (?P<file>(?:[A-Za-z]:)?[^\s:,]+\.psm?1): ?(?:line )?(?P<line>[0-9]+)"),
     // bash, dash, ShellCheck
-    Line::frame(r"^(?P<file>[^\s:]+): line (?P<line>[0-9]+): \S"),
+    // `bash: line 1:` is what `bash -c` was given.
+    Line::frame(r"^(?P<file>[^\s:]*[./][^\s:]*): line (?P<line>[0-9]+): \S"),
     Line::frame(r"^(?P<file>[^\s:]+\.sh): (?P<line>[0-9]+): \S"),
     Line::frame(r"^In (?P<file>\S*/\S+|[^\s.]+|\S+\.(?:ba|da|k|z)?sh|\S+\.bats) line (?P<line>[0-9]+):$"),
     Line::frame(r"^[\s#]*at (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
