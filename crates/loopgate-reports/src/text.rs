@@ -144,8 +144,8 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What follows the escape sequence whose escape character stood before `text` (ECMA-48: CSI and OSC; any other
-/// escape is taken to be two characters long).
+/// What follows the escape sequence whose escape character stood before `text` (ECMA-48: CSI and OSC, ECMA-35; any
+/// other escape is taken to be two characters long).
 fn after_escape(text: &str) -> &str {
     let mut chars = text.chars();
     match chars.next() {
@@ -160,6 +160,11 @@ fn after_escape(text: &str) -> &str {
             Some(end) => &text[end..],
             None => "",
         },
+        // Intermediate bytes, then one final byte: `ESC ( B`.
+        Some(' '..='/') => {
+            let rest = text.trim_start_matches(|c| (' '..='/').contains(&c));
+            rest.strip_prefix(|c| ('0'..='~').contains(&c)).unwrap_or(rest)
+        }
         Some(other) if !is_unwanted(other) && other != '\n' => chars.as_str(),
         _ => text,
     }
@@ -187,7 +192,7 @@ mod tests {
             ("\u{1B}[unended", "nended"),
             ("\u{1B}[12\nnext", "\nnext"),
             ("\u{1B}", ""),
-            ("\u{1B}(B", "B"),
+            ("FAILED\u{1B}(B\u{1B}[m", "FAILED"),
             ("nul\0 bell\u{7} c1\u{9B} ffff\u{FFFF}", "nul bell c1 ffff"),
             ("dos\r\nmac\runix\n", "dos\nmac\nunix\n"),
         ];

@@ -163,7 +163,14 @@ impl Tap {
             here.is_unnamed = false;
         } else if let Some(comment) = content.strip_prefix('#') {
             let explained = self.point.as_mut().filter(|point| !point.ok).map(|point| &mut point.comments);
-            explained.unwrap_or(&mut self.above).push_line(comment.strip_prefix(' ').unwrap_or(comment));
+            // Mocha and tape sum up at the end.
+            let is_sum = ["tests ", "pass ", "fail ", "ok"].iter().any(|word| comment.trim_start().starts_with(word));
+            if level > 0 || !is_sum {
+                explained.unwrap_or(&mut self.above).push_line(comment.strip_prefix(' ').unwrap_or(comment));
+            }
+        } else if let Some(point) = self.point.as_mut().filter(|point| !point.ok && indent >= 2) {
+            // Mocha says without a YAML block what went wrong.
+            point.comments.push_line(content);
         }
     }
 

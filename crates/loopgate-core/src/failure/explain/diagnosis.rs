@@ -53,8 +53,14 @@ impl Diagnosis {
 fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
     // So is an action that names nothing, where the code has to change.
     let names_nothing = !known.action.contains('`') && known.retry != RetryClass::External;
+    let what = match (&reading.sides, reading.own_frame().and_then(|frame| frame.function.as_deref())) {
+        (Some(Sides { expected, actual, .. }), _) => format!("{} instead of {}", code(expected), code(actual)),
+        // What timed out says no more than that.
+        (None, Some(function)) if known.retry == RetryClass::Logic => format!("it stands in {}", code(function)),
+        (None, _) => reading.said(),
+    };
     let action = match names_nothing {
-        true => format!("{}: {}.", known.action.trim_end_matches('.'), reading.said()),
+        true => format!("{}: {what}.", known.action.trim_end_matches('.')),
         false => known.action.clone(),
     };
     let known = Conclusion { action, ..known };

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::Deserialize;
 
 use super::{
@@ -80,6 +81,7 @@ pub(super) fn by_kind(
     let advice = ADVICE.of(kind);
     let value = |name: &str| match name {
         "rule" => reading.class.as_deref().map_or_else(|| reading.said(), code),
+        "named" => named(&reading.message),
         "said" => reading.said(),
         "place" => in_suspect(failure, at, changes),
         _ => String::new(),
@@ -98,10 +100,19 @@ pub(super) fn by_kind(
     }
 }
 
+/// The first name that a linter's message quotes: it is about this.
+fn named(message: &str) -> String {
+    static QUOTED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"(?:^|[\s(])["'`‘](?P<name>[A-Za-z_][\w.]{0,60})["'`’]"#).expect(PROOF));
+    QUOTED.captures(message).map_or_else(|| "it".to_owned(), |found| code(&found["name"]))
+}
+
 /// Whether `true` and `false` say less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
 fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
     let is_verdict = |side: &str| matches!(side, "true" | "false" | "True" | "False");
     let said = reading.message.lines().next().unwrap_or_default();
+    // unittest: `False is not true : Couldn't find 'Dune'`
+    let said = said.split_once(" is not ").and_then(|(_, rest)| rest.split_once(" : ")).map_or(said, |(_, own)| own);
     let is_of_values = ["true", "false"].iter().any(|side| said.to_lowercase().contains(side));
     is_verdict(&sides.expected)
         && is_verdict(&sides.actual)
@@ -171,7 +182,7 @@ mod tests {
     fn braces_name_what_can_be_filled_in() {
         for advice in every_advice() {
             assert!(
-                placeholders(&advice.action).all(|name| ["rule", "place", "said"].contains(&name)),
+                placeholders(&advice.action).all(|name| ["rule", "named", "place", "said"].contains(&name)),
                 "{}",
                 advice.action
             );

@@ -6,13 +6,18 @@ use super::{
 };
 
 /// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
-const LEGENDS: [(&str, bool); 14] = [
+const LEGENDS: [(&str, bool); 18] = [
     ("--- expected", true),
     ("--- actual", false),
     ("+ expected - actual", false),
     ("(- actual, + expected)", false),
     ("+ actual - expected", true),
     ("- expected", true),
+    ("- snapshot ", true),
+    ("spy call:", true),
+    ("vi.fn() call:", true),
+    // pytest, of two strings that are too long to be shown
+    ("' == '", true),
     ("(-want +got)", true),
     ("(-got +want)", false),
     ("[+ received] == [- snapshot]", true),
@@ -58,11 +63,13 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
             .filter(|(edge, _)| edge.chars().all(|c| c.is_ascii_digit() || " │┃".contains(c)))
             .map_or(line, |(_, rest)| rest.trim_start_matches(' '));
         // The message may be told once more in its trace.
-        let is_again = words != "@@ " && line.to_ascii_lowercase().contains(words);
+        let is_again =
+            !(minus.is_empty() && plus.is_empty()) && words != "@@ " && line.to_ascii_lowercase().contains(words);
         if is_again || line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
             break;
         }
-        let is_legend = ["--- ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));
+        let is_legend =
+            ["--- ", "+  where ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));
         if is_legend {
             continue;
         }

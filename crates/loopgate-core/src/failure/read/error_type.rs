@@ -98,9 +98,18 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
 
 /// Whether a class is an assertion's by its name.
 pub(super) fn is_assertion(class: &str) -> bool {
-    ["Assert", "Expectation", "Mismatch", "Comparison", "Verification", "Different", "UnexpectedError"]
-        .iter()
-        .any(|word| class.contains(word))
+    [
+        "Assert",
+        "Expectation",
+        "Mismatch",
+        "Comparison",
+        "Verification",
+        "Different",
+        "UnexpectedError",
+        "TestingLibrary",
+    ]
+    .iter()
+    .any(|word| class.contains(word))
         || TYPES.iter().find(|(end, _)| class.ends_with(end)).is_some_and(|(_, named)| *named == AssertionError)
 }
 

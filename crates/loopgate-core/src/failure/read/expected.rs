@@ -128,6 +128,11 @@ const FORMS: &[Form] = &[
     values(r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)"),
     values(r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)"),
     values(r"(?m)(?:with expansion:\n\s+|values: [A-Z_]+\( )(?P<a>[^\n]+?) == (?P<e>[^\n]+?)(?: \))?$"),
+    // Minitest, Chai, pytest
+    values(r"Expected \|(?P<e>[^|\n]+?) - (?P<a>[^|\n]+?)\| \("),
+    values(r"expected (?P<a>\S+) to be close to (?P<e>[^\s,]+)"),
+    values(r"(?m)^\s*(?:E\s+)?Regex: (?P<e>[^\n]+)\n\s*(?:E\s+)?Input: (?P<a>[^\n]+)"),
+    values(r"exceeds [^\n]+, where\n[^\n]+ evaluates to (?P<a>[^\n]+),\n[^\n]+ evaluates to (?P<e>[^\n]+), and\n"),
     values(
         r"Expected: [^\n]+ throws an exception of type (?P<e>[^\n]+?)\.\n\s*Actual: it throws (?P<a>[^\n]+?)(?: with description [^\n]*)?\.?(?:\n|$)",
     ),
@@ -159,9 +164,13 @@ const FORMS: &[Form] = &[
         Literal,
         r"(?im)^(?:[^\n]*?\bexpect(?:ed|ing)(?: actual)?:?\s+)?(?P<a>[^\n]+?) (?:to|should|must|is) (?:be |strictly |deeply |loosely |deep |identical |equivalent )*(?:be|equal|eql|exactly)(?: to| specified value)?:? (?P<e>[^\n]+?)(?:,? but was not\.)?$",
     ),
-    sentence(Word, r"(?i)\bgot(?: =|:)? +(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected):? +(?P<e>[^\n]+)"),
+    sentence(
+        Word,
+        r"(?i)\bgot(?:=| =|:)? *(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected)(?::? +|=)(?P<e>[^\n]+)",
+    ),
     sentence(Word, r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)"),
     sentence(Word, r"(?m) = (?P<a>[^\n]+?)[,;]? \(?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
+    sentence(Word, r"(?m): (?P<a>[^\n:]+?)(?:[,;]| \() ?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
     sentence(
         Word,
         r"(?im)\bexpected:? (?P<e>[^\s,]+),? (?:but )?(?:got|received|was):? (?P<a>[^\s,]+?)(?: instead)?\.?$",
@@ -413,6 +422,25 @@ mod tests {
             ),
             ("Type 'number' is not assignable to type 'string'.", "string", "number"),
             ("expected plum, received kiwi instead", "plum", "kiwi"),
+            ("len: got=4 want=3", "3", "4"),
+            ("status of an unknown ship: 400, expected 404", "404", "400"),
+            ("Expected |0.25 - 0.3| (0.05) to be <= 0.01.", "0.25", "0.3"),
+            ("expected 0.9 to be close to 1, received difference is 0.1, but expected 0.005", "1", "0.9"),
+            ("Regex pattern did not match.\n Regex: 'no total'\n Input: 'total of 3'", "'no total'", "'total of 3'"),
+            ("expect(received).toMatchSnapshot()\n\n- Snapshot  - 1\n+ Received  + 1\n\n- a\n+ b", "a", "b"),
+            ("expected \"spy\" to be called\n\n  1st spy call:\n\n  [\n-   2,\n+   1,\n  ]", "2", "1"),
+            ("E  assert 'In...1' == 'In...1'\nE    - TOTAL\nE    ?  ^^\nE    + Total\nE    ?  ^^", "TOTAL", "Total"),
+            (
+                "The difference between f() and 5.0 is 2, which exceeds 1e-9, where\nf() evaluates to 7,\n5.0 \
+                 evaluates to 5, and\n1e-9 evaluates to 1e-09.",
+                "5",
+                "7",
+            ),
+            (
+                "Expected: is a numeric value within <0.5> of <1000.0>\n     but: <986.3> differed by <13.6>",
+                "a numeric value within <0.5> of <1000.0>",
+                "<986.3> differed by <13.6>",
+            ),
             ("FAILURE: check 45 == 90: quantity counts", "90", "45"),
             ("... obtained []int = []int{1, 2}\n... expected []int = []int{1, 3}", "[]int{1, 3}", "[]int{1, 2}"),
             ("    subject \"45\" should be equal to 90", "90", "\"45\""),

@@ -57,7 +57,8 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
         let is_sentence = label == "Expected" && lines[at..].iter().any(|line| line.trim().starts_with("Received: "));
         let is_none = text.is_empty()
             || value::is_told_of(&said) && !(is_sentence && value::is_relation(&said))
-            || label == "but" && !(text.starts_with("was ") || text.contains(": was "));
+            || label == "but"
+                && !(text.starts_with("was ") || [": was ", "> differed by "].iter().any(|verb| text.contains(verb)));
         if is_none {
             // The other side of what is no value belongs to it.
             last = [None, None];

@@ -45,6 +45,8 @@ use ErrorType::{AssertionError, CompileError, LintError, RuntimeError, TypeError
 
 /// Earlier forms win over later ones, wherever they stand in the text.
 const FORMS: &[Form] = &[
+    // cargo: what ended the compiler says more than that it did not compile.
+    form(r"process didn't exit successfully: .*(?P<msg>\(signal: 9, SIGKILL: kill\))$", Fixed("SIGKILL"), RuntimeError),
     // Rust
     Form {
         pattern: r"panicked at (?:'(?P<msg>.*)', )?[^'\s]+:[0-9]+:[0-9]+:?$",

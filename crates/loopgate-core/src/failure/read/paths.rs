@@ -36,6 +36,7 @@ const DEPENDENCIES: &[&str] = &[
     "/.deno/",
     "/tmp/pip-",
     "/alcotest-engine/",
+    "/pandas/_libs/",
 ];
 
 /// Directories and pseudo-files of languages and runtimes, looked for anywhere in a path.
@@ -77,6 +78,7 @@ const TOOLCHAINS: &[&str] = &[
 
 /// Directories that hold no checkout.
 const SYSTEM: &[&str] = &[
+    "/usr/bin/",
     "/usr/lib/",
     "/usr/lib64/",
     "/usr/include/",

@@ -1,5 +1,7 @@
 //! One failure as its texts tell it: read once, used by fingerprint, analysis and feedback.
 
+use std::borrow::Cow;
+
 use super::{
     changes::{Changes, FrameOrigin},
     error_type,
@@ -60,6 +62,7 @@ impl Reading {
         let found = match told {
             Told::Exception => expected::sides_in(&headline.message, told),
             Told::Assertion | Told::Anything => {
+                let whole = without_source(&whole);
                 let (block, own) = from_line_of(&headline.message, &whole);
                 // The next assertion that failed may stand below.
                 let of_message =
@@ -68,6 +71,12 @@ impl Reading {
                 of_message().or_else(|| expected::sides_in(own, told)).or_else(|| expected::sides_in(around, told))
             }
             Told::Finding => expected::sides_in(&whole, told),
+        };
+        let found = match found {
+            Some(Sides { expected, actual, extent }) if is_reversed(&whole) => {
+                Some(Sides { expected: actual, actual: expected, extent })
+            }
+            found => found,
         };
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
@@ -120,6 +129,10 @@ impl Reading {
             |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
         let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.clone().find(|line| !is_call(line)).or_else(|| lines.next());
+        // pytest: what was called stands below.
+        let is_bare = matches!(first, Some("assert False" | "assert None" | "assert 0" | "assert []"));
+        let called = self.message.lines().find_map(|line| line.trim().strip_prefix("+  where "));
+        let first = called.filter(|_| is_bare).or(first);
         // A heading says nothing without what stands below it.
         let is_count = |first: &str| first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error");
         let is_heading =
@@ -134,6 +147,24 @@ impl Reading {
             (None, None) => text::code(self.error_type.as_str()),
         }
     }
+}
+
+/// Whether pytest quotes an assertion with what is expected on its left.
+fn is_reversed(whole: &str) -> bool {
+    let begins = |line: &str| {
+        let left = line.strip_prefix('>')?.trim_start().strip_prefix("assert ")?.split_once(" == ")?.0;
+        Some(["expected", "want", "wanted"].contains(&left))
+    };
+    whole.lines().any(|line| begins(line).unwrap_or_default())
+}
+
+/// Without the lines of source that pytest quotes: what a test compares is no side yet.
+fn without_source(whole: &str) -> Cow<'_, str> {
+    if !whole.lines().any(|line| line.starts_with("E  ")) {
+        return Cow::Borrowed(whole);
+    }
+    let is_quoted = |line: &&str| line.starts_with("    ") || line.starts_with("> ");
+    Cow::Owned(whole.lines().filter(|line| !is_quoted(line)).collect::<Vec<_>>().join("\n"))
 }
 
 /// A text from the line on in which a message begins, and before that from the line on under which it is indented: what

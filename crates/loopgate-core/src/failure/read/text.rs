@@ -28,6 +28,12 @@ pub(in crate::failure) fn clean(text: &str) -> String {
     for line in lines[..head].iter().chain(&lines[lines.len() - tail..]) {
         let line = plain(line);
         let line = without_stamp(&line);
+        // JUnit's console draws a tree in front of each line.
+        let inside = line.trim_start_matches(['│', ' ']);
+        let drawn = line
+            .starts_with("│  ")
+            .then(|| format!("{}{inside}", " ".repeat(line.chars().count() - inside.chars().count())));
+        let line = drawn.as_deref().unwrap_or(line);
         // Above what a step prints GitHub writes the step itself, and behind it how the job is cleaned up.
         is_step_heading |= line.starts_with("##[group]Run ");
         if is_step_heading {
@@ -196,6 +202,11 @@ fn escape_length(text: &str) -> Option<usize> {
             Some(2 + end + if rest[end] == 0x07 { 1 } else { 2.min(rest.len() - end) })
                 .filter(|n| text.is_char_boundary(*n))
         }
+        // Other sequences: intermediate bytes, then one final byte. `ESC ( B` stands in front of many colours.
+        [0x1b, rest @ ..] => {
+            let end = rest.iter().position(|b| !(0x20..=0x2f).contains(b)).filter(|end| *end > 0)?;
+            (0x30..=0x7e).contains(&rest[end]).then_some(1 + end + 1)
+        }
         // XML cannot hold the escape character; reports keep the rest of the colour sequence.
         [b'[', rest @ ..] => {
             let end = rest.iter().take(12).position(|b| !b.is_ascii_digit() && *b != b';')?;
@@ -286,6 +297,7 @@ mod tests {
             ("[31mexpected[39m [2mgrey[22m", "expected grey"),
             ("array[3] took [5ms]", "array[3] took [5ms]"),
             ("a\u{202e}b\u{200b}c\u{0}d\r", "abcd"),
+            ("FAILED\u{1b}(B\u{1b}[m", "FAILED"),
             ("unfinished \u{1b}[", "unfinished ["),
         ];
         for (text, expected) in cases {
