@@ -20,8 +20,8 @@ use loopgate::{
 };
 use loopgate_core::RepoName;
 use loopgate_simulator::{
-    CheckSpec, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RequestRecord, SecondaryLimits,
-    Simulator,
+    CheckSpec, CommitSpec, Conclusion, Config, Delivery, Harm, Pr, PullSpec, RequestFault, RequestRecord,
+    SecondaryLimits, Simulator,
 };
 
 const CONFIG: &str = "\
@@ -90,11 +90,21 @@ async fn events(limits: SecondaryLimits, points: PointsLimit) {
         world.simulator.settle().await;
         let received = begun.elapsed();
         world.server.settled().await;
-        (received, begun.elapsed())
+        let drained = begun.elapsed();
+        println!("while it was drained:");
+        world.account(pulls.len());
+        (received, drained)
     };
     let (took, (received, drained)) = futures::join!(verdicts, drained);
     let deliveries = world.simulator.deliveries();
-    let accepted = deliveries.iter().filter(|delivery| delivery.accepted()).count();
+    let is_accepted = |delivery: &&Delivery| {
+        let accepted = delivery.accepted();
+        if !accepted {
+            println!("  not accepted: {} {:?}", delivery.event, delivery.state);
+        }
+        accepted
+    };
+    let accepted = deliveries.iter().filter(is_accepted).count();
     println!(
         "{} events on 50 cold pull requests, {points:?}: {accepted} accepted within {:.1} s, verdicts after {:.1} s, \
          drained after {:.1} s",
@@ -103,6 +113,7 @@ async fn events(limits: SecondaryLimits, points: PointsLimit) {
         took[49].as_secs_f64(),
         drained.as_secs_f64(),
     );
+    println!("with what time alone brought until the last verdict:");
     world.account(pulls.len());
     if points == PointsLimit::On {
         world.account_of_points();

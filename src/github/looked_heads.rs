@@ -1,9 +1,10 @@
 //! What the last look at a head read, so that events that tell nothing beyond it cost no request.
 //!
-//! Two kinds of event are answered by a look. News of a check that the configuration does not name changes no decision.
-//! What was heard a while before the look began told nothing that the look did not read, if the check runs it told of had
-//! ended there. Both hold only where nobody else was seen with that head; a pull request that comes later has a look of
-//! its own, which reads everything.
+//! Two kinds of event are answered by a look. News of a check that the configuration does not name changes no decision:
+//! what came before the configuration was known is remembered, and judged once a look has read it. And what was heard a
+//! while before the look began told nothing that the look did not read, if the check runs it told of had ended there.
+//! Other events concern the pull request that was looked at. All of this holds only where nobody else was seen with that
+//! head; a pull request that comes later has a look of its own, which reads everything.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,7 +13,7 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{ttl_cache::TtlCache, webhook::CheckNews};
 use loopgate_core::{
-    CheckRunId, RepoName, Sha, Timestamp,
+    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     observed::{CheckProgress, Hint, OwnCheck, Snapshot},
     policy::{CheckSource, ExternalSource, Policy},
 };
@@ -30,6 +31,7 @@ const LAG: TimeDelta = TimeDelta::seconds(2);
 #[derive(Debug, Default)]
 pub struct LookedHeads {
     looks: TtlCache<(RepoName, Sha), Look>,
+    heard: TtlCache<(RepoName, Sha), Heard>,
     suites: TtlCache<(RepoName, u64), Suite>,
     /// Something was heard of a suite.
     ends: Notify,
@@ -37,10 +39,30 @@ pub struct LookedHeads {
 
 #[derive(Debug, Clone)]
 struct Look {
+    pull_request: PrNumber,
     begun: Timestamp,
     ended: BTreeSet<CheckRunId>,
     /// The checks that the configuration names.
     sources: Vec<ExternalSource>,
+}
+
+/// What was heard of a head that nobody has worked on since.
+#[derive(Debug, Clone, Default)]
+struct Heard {
+    /// None where something was heard that is no news of a check, or too much.
+    news: Option<Vec<CheckNews>>,
+    since: Option<Timestamp>,
+}
+
+/// The work that waits for a head.
+#[derive(Debug, Clone, Copy)]
+pub struct HeardOfHead<'a> {
+    /// Of all its deliveries.
+    pub hints: &'a [Hint],
+    /// When its oldest delivery came.
+    pub since: Option<Timestamp>,
+    /// When its newest delivery came.
+    pub last: Timestamp,
 }
 
 /// What was heard of a check suite.
@@ -61,7 +83,8 @@ impl LookedHeads {
             CheckSource::Command(_) => None,
         });
         let head = (snapshot.repository.clone(), snapshot.pull_request.head.sha);
-        let look = Look { begun, ended: runs.collect(), sources: sources.collect() };
+        let pull_request = snapshot.pull_request.number;
+        let look = Look { pull_request, begun, ended: runs.collect(), sources: sources.collect() };
         self.looks.put(head, look, begun);
     }
 
@@ -69,39 +92,72 @@ impl LookedHeads {
         self.looks.remove(&(repository.clone(), head));
     }
 
-    /// Whether a look at the head began a while after the newest of these deliveries came, and read what they told.
-    pub fn answered(
+    /// The pull requests that work on a head concerns: none where the last look read what there is to read. Unknown where
+    /// there was no such look.
+    pub fn concerned(
         &self,
         repository: &RepoName,
         head: Sha,
-        hints: &[Hint],
-        heard_at: Timestamp,
+        work: HeardOfHead<'_>,
         now: Timestamp,
-    ) -> bool {
-        let Some(look) = self.looks.get(&(repository.clone(), head), now) else { return false };
-        heard_at + LAG < look.begun
-            && hints.iter().all(|hint| match hint {
+    ) -> Option<Vec<PrNumber>> {
+        let key = (repository.clone(), head);
+        let heard = self.heard.get(&key, now);
+        self.heard.remove(&key);
+        let look = self.looks.get(&key, now)?;
+        let is_read = work.last + LAG < look.begun
+            && work.hints.iter().all(|hint| match hint {
                 Hint::NamedPulls { .. } => true,
                 Hint::CheckRunCompleted { check_run, .. } => look.ended.contains(check_run),
                 _ => false,
+            });
+        // What was heard before this list began may be among the work too.
+        let is_whole = |heard: &Heard| heard.since.is_some() && heard.since <= work.since;
+        let news = heard.filter(is_whole).and_then(|heard| heard.news);
+        let is_nothing = news.is_some_and(|news| {
+            news.iter().all(|news| match news {
+                CheckNews::Suite { id, runs } => {
+                    self.suites.get(&(repository.clone(), *id), now).is_some_and(|suite| suite.is_heard(*runs))
+                }
+                news => !look.is_mapped(news),
             })
+        });
+        Some(if is_read || is_nothing { Vec::new() } else { vec![look.pull_request] })
+    }
+
+    /// Something is told of a head that is no news of a check.
+    pub fn told(&self, repository: &RepoName, head: Sha, now: Timestamp) {
+        self.remember(repository, head, None, now);
     }
 
     /// Whether the news of a check may change what was decided on the head, as far as is known.
     pub async fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
         let is_heard = self.hear(repository, news, now);
-        let Some(look) = self.looks.get(&(repository.clone(), head), now) else { return true };
-        let is_mapped = |name: &str, app: Option<&str>| {
-            OwnCheck::named(name).is_some() || look.sources.iter().any(|source| source.is_of(name, app))
-        };
-        match news {
-            CheckNews::Run { name, app, .. } => is_mapped(name, app.as_deref()),
-            CheckNews::Status { context } => is_mapped(context, None),
-            CheckNews::Suite { id, runs } => {
+        let look = self.looks.get(&(repository.clone(), head), now);
+        let concerns = match (look, news) {
+            (None, _) => true,
+            (Some(_), CheckNews::Suite { id, runs }) => {
                 let heard = self.whole(repository, *id, *runs, now);
                 !is_heard && timeout(OVERTAKEN, heard).await.is_err()
             }
+            (Some(look), news) => look.is_mapped(news),
+        };
+        if concerns {
+            self.remember(repository, head, Some(news), now);
         }
+        concerns
+    }
+
+    fn remember(&self, repository: &RepoName, head: Sha, news: Option<&CheckNews>, now: Timestamp) {
+        self.heard.change((repository.clone(), head), now, |heard| {
+            let known = if heard.since.is_none() { Some(Vec::new()) } else { heard.news.take() };
+            heard.since = heard.since.or(Some(now));
+            heard.news = known.zip(news).map(|(mut known, news)| {
+                known.push(news.clone());
+                known
+            });
+            heard.news.take_if(|news| news.len() > MOST_RUNS);
+        });
     }
 
     /// Remembers what is told of a suite, and says whether it has ended and the end of each of its runs was heard.
@@ -142,6 +198,18 @@ impl LookedHeads {
     }
 }
 
+impl Look {
+    /// Whether the configuration names the check.
+    fn is_mapped(&self, news: &CheckNews) -> bool {
+        let (name, app) = match news {
+            CheckNews::Run { name, app, .. } => (name, app.as_deref()),
+            CheckNews::Status { context } => (context, None),
+            CheckNews::Suite { .. } => return true,
+        };
+        OwnCheck::named(name).is_some() || self.sources.iter().any(|source| source.is_of(name, app))
+    }
+}
+
 impl Suite {
     /// Whether the ends of so many were heard.
     fn is_heard(&self, runs: u64) -> bool {
@@ -170,7 +238,8 @@ mod tests {
     fn looked() -> LookedHeads {
         let heads = LookedHeads::default();
         let source = ExternalSource { name: NameGlob::parse("build").unwrap(), app: Some("ci".to_owned()) };
-        let look = Look { begun: at(10), ended: [CheckRunId::new(7)].into(), sources: vec![source] };
+        let pull_request = PrNumber::new(12);
+        let look = Look { pull_request, begun: at(10), ended: [CheckRunId::new(7)].into(), sources: vec![source] };
         heads.looks.put(place(), look, at(12));
         heads
     }
@@ -184,13 +253,46 @@ mod tests {
     fn a_look_answers_what_it_read() {
         let (heads, (repository, head)) = (looked(), place());
         let ended = |id| Hint::CheckRunCompleted { check_run: CheckRunId::new(id), head };
-        let answered = |second, hints: &[Hint]| heads.answered(&repository, head, hints, at(second), at(13));
+        let answered = |second, hints: &[Hint]| {
+            let work = HeardOfHead { hints, since: None, last: at(second) };
+            heads.concerned(&repository, head, work, at(13)).unwrap().is_empty()
+        };
         assert!(answered(7, &[]) && answered(7, &[ended(7), Hint::NamedPulls { pulls: Vec::new() }]));
         assert!(!answered(8, &[]), "what was read may be older than that");
         assert!(!answered(7, &[ended(7), ended(8)]), "a list that lags");
         assert!(!answered(7, &[Hint::Closed]));
         let much_later = "2026-11-20T10:25:00Z".parse().unwrap();
-        assert!(!heads.answered(&repository, head, &[], at(7), much_later));
+        let work = HeardOfHead { hints: &[], since: None, last: at(7) };
+        assert_eq!(heads.concerned(&repository, head, work, much_later), None);
+    }
+
+    #[tokio::test]
+    async fn what_came_before_the_look_is_judged_by_it() {
+        let (repository, head) = place();
+        let look = looked().looks.get(&place(), at(12)).unwrap();
+        let concerned = async |told: &[Option<CheckNews>], since| {
+            let heads = LookedHeads::default();
+            for news in told {
+                match news {
+                    Some(news) => assert!(heads.concerns(&repository, head, news, at(9)).await, "nothing is known yet"),
+                    None => heads.told(&repository, head, at(9)),
+                }
+            }
+            heads.looks.put(place(), look.clone(), at(12));
+            let work = HeardOfHead { hints: &[], since: Some(at(since)), last: at(11) };
+            let first = heads.concerned(&repository, head, work, at(13)).unwrap();
+            assert_eq!(heads.concerned(&repository, head, work, at(13)).unwrap().len(), 1, "told once");
+            !first.is_empty()
+        };
+        let (lint, build) = (Some(run(1, "lint", "other")), Some(run(2, "build", "ci")));
+        let suite = |runs| Some(CheckNews::Suite { id: 1, runs });
+        assert!(!concerned(&[lint.clone()], 9).await);
+        assert!(!concerned(&[lint.clone(), suite(1)], 10).await);
+        assert!(concerned(&[lint.clone(), suite(2)], 10).await, "one of its runs was not heard of");
+        assert!(concerned(&[lint.clone(), build], 9).await);
+        assert!(concerned(&[lint.clone(), None, lint.clone()], 9).await, "something else was told");
+        assert!(concerned(&[lint], 8).await, "something came before this process listened");
+        assert!(concerned(&[], 8).await);
     }
 
     #[tokio::test]

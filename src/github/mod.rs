@@ -56,7 +56,7 @@ pub use error::{Error, ErrorKind};
 pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
 pub use fence::{Fence, fenced};
 pub use group::{GroupAnswer, MergeGroup};
-pub use looked_heads::LookedHeads;
+pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{

@@ -236,7 +236,10 @@ impl Receiver {
             Change::Accept(Delivery { id, event, received_at, work })
         };
         let change = match routed {
-            Routed::Work(work) => accept(work),
+            Routed::Work(work) => {
+                self.told(&work);
+                accept(work)
+            }
             Routed::Check(work, news) if self.concerns(&work, &news).await => accept(work),
             Routed::Check(..) => {
                 return Answer::new(StatusCode::ACCEPTED, Received::Irrelevant, Irrelevant::NotConfigured.as_str());
@@ -254,6 +257,16 @@ impl Receiver {
             Ok(Applied::Duplicate) => Answer::new(StatusCode::ACCEPTED, Received::Duplicate, "accepted before"),
             Ok(_) => Answer::new(StatusCode::ACCEPTED, Received::Accepted, "accepted"),
             Err(_) => not_available(),
+        }
+    }
+
+    /// Work that is no news of a check: each look at such a head counts.
+    fn told(&self, work: &Work) {
+        let Some(heads) = &self.heads else { return };
+        for target in &work.targets {
+            if let Target::Head { repository, sha } = target {
+                heads.told(repository, *sha, self.clock.now());
+            }
         }
     }
 

@@ -19,11 +19,11 @@ use super::{
     dirty::{DirtySet, Ended, Start},
     inbox::Inbox,
     metrics::Metrics,
-    reconciler::{Job, LookOutcome, Reconciler, Requeue, Unresolved},
+    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved},
     storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, WorkEnd},
 };
 use crate::{
-    github::{Failed, LookedHeads, Served, WorkClass, fenced, serving, webhook::Target},
+    github::{Failed, HeardOfHead, LookedHeads, Served, WorkClass, fenced, serving, webhook::Target},
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -394,9 +394,9 @@ impl<R: Reconciler> Shared<R> {
             Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => class,
         };
         let unresolved = Unresolved { installation, target, hints };
-        let mut pulls = match self.is_answered(&unresolved, loaded.origin.received_at) {
-            true => Vec::new(),
-            false => caught(self.reconciler.resolve(&unresolved)).await?,
+        let mut pulls = match self.known(&unresolved, loaded) {
+            Some(pulls) => pulls,
+            None => caught(self.reconciler.resolve(&unresolved)).await?,
         };
         // In the order they were listed in: what changed last comes first.
         let mut met = HashSet::with_capacity(pulls.len());
@@ -410,10 +410,13 @@ impl<R: Reconciler> Shared<R> {
         Ok(WorkEnd::Resolved { into, origin, hints, class })
     }
 
-    /// Whether the last look at a head read all that was heard of it. The newest delivery came then.
-    fn is_answered(&self, work: &Unresolved, heard_at: Timestamp) -> bool {
-        let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return false };
-        heads.answered(repository, *sha, &work.hints, heard_at, self.clock.now())
+    /// The pull requests that a head's work concerns, where the last look at it tells: none if that read all there is.
+    fn known(&self, work: &Unresolved, loaded: &TargetWork) -> Option<Vec<PullRequest>> {
+        let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return None };
+        let heard = HeardOfHead { hints: &work.hints, since: loaded.waiting_since, last: loaded.origin.received_at };
+        let concerned = heads.concerned(repository, *sha, heard, self.clock.now())?;
+        let of = |number| PullRequest { repository: repository.clone(), number };
+        Some(concerned.into_iter().map(of).collect())
     }
 
     fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {

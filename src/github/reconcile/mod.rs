@@ -14,15 +14,15 @@ mod one_commit;
 mod problems;
 mod proposed;
 mod run_line;
+mod turn_doubts;
 
 use std::sync::Arc;
-
-use chrono::TimeDelta;
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
     look_again::LookAgain,
     problems::ProblemMemory,
+    turn_doubts::TurnDoubts,
 };
 use super::{
     Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
@@ -43,7 +43,7 @@ use loopgate_core::{
     deciding::{Decision, DecisionWord, Post, Surface},
     gate::Reviewer,
     metrics::RunLine,
-    observed::{ChangedFiles, Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
+    observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
     stage::Stage,
     state::{LoopState, RunStatus, VerificationResult},
@@ -182,10 +182,6 @@ impl From<RefsError> for Failed {
 
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
-/// How long what has ended may wait for what was refused just then.
-const DOUBTED_FOR: TimeDelta = TimeDelta::minutes(2);
-/// When something that was refused or found absent is asked for once more: when it is no longer in doubt.
-const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
 impl Reconcile {
     pub fn new(github: Github) -> Self {
@@ -305,13 +301,10 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
-        let doubts = client.doubts();
-        let stays = self.lifetime == Lifetime::Stays;
-        // Whoever asks for the first time cannot know; a process of one turn always does.
-        let confirm_at = || (stays && client.doubts() > doubts).then(|| now + LOOK_AGAIN_AFTER);
+        let doubts = TurnDoubts::begin(&client, self.lifetime, now);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            return Ok(Some(ReconcileOutcome { revisit_at: confirm_at(), ..nothing(Settled::Dormant) }));
+            return Ok(Some(ReconcileOutcome { revisit_at: doubts.confirmed_at(), ..nothing(Settled::Dormant) }));
         };
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
@@ -327,25 +320,16 @@ impl Reconcile {
             return Ok(Some(nothing(Settled::Archived)));
         }
         if open
-            && stays
+            && self.lifetime == Lifetime::Stays
             && let Some(again) = self.look_again.awaits_end(job, now)
         {
             let waits = ReconcileOutcome { revisit_at: Some(again), ..nothing(Settled::Nothing) };
             return Ok(Some(ReconcileOutcome { seen: Seen::Nothing, ..waits }));
         }
-        if stays && !facts.is_merge_followed() && client.doubts() > doubts {
-            // Judged by what was the base when it was opened, words would be answered anew.
-            let reason = "GitHub does not show what it was merged as yet".to_owned();
-            return Err(Failed { reason, retry: Retry::WhenAnswered });
-        }
+        doubts.of_merge(&facts)?;
         let (updated_at, head, is_private) = (facts.updated_at(), facts.pull_request().head.sha, facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
-        let has_just_ended = !open && now < observation.snapshot.pull_request.closed_at.unwrap_or(now) + DOUBTED_FOR;
-        if stays && has_just_ended && !observation.snapshot.problems.is_empty() && client.doubts() > doubts {
-            // What has ended is judged once more, and what was refused a moment ago would be missing there for good.
-            let reason = "GitHub does not show all of what was closed as yet".to_owned();
-            return Err(Failed { reason, retry: Retry::WhenAnswered });
-        }
+        doubts.of_end(&observation.snapshot)?;
         let told = problems
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
@@ -371,10 +355,9 @@ impl Reconcile {
         let is_all_shown = told.iter().all(|told| told.is_shown);
         let unanswered = observation.snapshot.authority.unknown().is_some();
         let awaits_answer = unanswered && self.look_again.awaits_answer(job, now);
-        // Refused a moment ago, a change counts as one that touches everything.
-        let is_in_doubt =
-            matches!(observation.snapshot.files, ChangedFiles::TooLarge { .. }) && client.doubts() > doubts;
-        if stays && (!is_all_shown || awaits_answer || is_in_doubt) {
+        if self.lifetime == Lifetime::Stays
+            && (!is_all_shown || awaits_answer || doubts.of_files(&observation.snapshot))
+        {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
@@ -402,7 +385,7 @@ impl Reconcile {
             .into_iter()
             .chain(archive_at)
             .chain(self.look_again.after(job, told, unanswered, now))
-            .chain(confirm_at())
+            .chain(doubts.confirmed_at())
             .chain(post_at)
             .chain(executed.paced_until)
             .chain(memory_at)

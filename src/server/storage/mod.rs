@@ -283,6 +283,8 @@ pub(super) struct TargetWork {
     pub failing_since: Option<Timestamp>,
     /// How often work on it began and the process died before it ended.
     pub begun: u32,
+    /// When the oldest delivery came, where that is known.
+    pub waiting_since: Option<Timestamp>,
 }
 
 /// A stretch of an installation's unfinished targets.

@@ -117,7 +117,8 @@ impl Store {
     /// What a job on this target would cover; `None` if there is nothing to do.
     pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>, StoreError> {
         let query = Query::by_key(
-            "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun, fence FROM work
+            "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since
+             FROM work
              WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NULL",
             key,
         );
@@ -175,7 +176,8 @@ impl Store {
     }
 }
 
-/// What work there is, in the columns newest, delivery, event, received_at, hints, failures, failing_since, begun, fence.
+/// What work there is, in the columns newest, delivery, event, received_at, hints, failures, failing_since, begun, fence,
+/// waiting_since.
 pub(super) fn target_work(row: &Row) -> Result<TargetWork, StoreError> {
     let hints: &str = row.get(4)?;
     let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
@@ -190,6 +192,7 @@ pub(super) fn target_work(row: &Row) -> Result<TargetWork, StoreError> {
         failures: count(row, 5)?,
         failing_since: time(row.get(6)?),
         begun: count(row, 7)?,
+        waiting_since: time(row.get(9)?),
     })
 }
 

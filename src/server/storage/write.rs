@@ -96,7 +96,8 @@ static CLAIM: LazyLock<PerDatabase> = LazyLock::new(|| {
               WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NULL
                   AND (retry_at IS NULL OR retry_at <= $6 OR {is_alone})
                   AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
-         RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence",
+         RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence,
+             waiting_since",
     )
 });
 
