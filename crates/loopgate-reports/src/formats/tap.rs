@@ -92,6 +92,8 @@ struct Point {
     ok: bool,
     number: Option<u64>,
     description: String,
+    /// A `{` at the end: its subtests follow, in an old notation.
+    opens: bool,
     directive: Directive,
     /// How its subtests fared, if it has some.
     subtests: Option<Subtests>,
@@ -218,7 +220,12 @@ impl Tap {
         }
         level.announced = None;
         level.a_point_failed |= !point.ok && point.directive == Directive::None;
-        self.point = Some(point);
+        if point.opens {
+            // Its subtests follow, and tell how it went.
+            level.announced = Some(point.description);
+        } else {
+            self.point = Some(point);
+        }
     }
 
     /// Counts the last point, now that all is known of it.
@@ -381,12 +388,13 @@ impl Point {
         let rest = rest.trim_start();
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let number = rest[..digits].parse().ok();
-        // A `{` at the end opens the subtests of this point in an old notation.
+        let opens = rest.ends_with('{');
         let rest = rest[digits..].trim().trim_end_matches('{').trim_end();
         let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
         let (description, directive) = directive_of(rest);
+        let description = description.split(" # time=").next().unwrap_or_default();
         let description = text::name(&description.trim().replace("\\#", "#"));
-        Some(Self { level, ok, number, description, directive, subtests: None, comments: Clip::new(MAX_TRACE) })
+        Some(Self { level, ok, number, description, opens, directive, subtests: None, comments: Clip::new(MAX_TRACE) })
     }
 }
 

@@ -76,6 +76,10 @@ impl Yaml {
 
     pub fn failure(&self, description: &str) -> Failure {
         let message = self.get(&["error", "message"]).unwrap_or_else(|| description.to_owned());
+        // Vitest puts name and message below `error`.
+        let nested = message.lines().find_map(|line| line.trim().strip_prefix("message: ")).map(unquoted);
+        let message =
+            nested.filter(|_| message.trim_start().starts_with("name: ")).map_or(message.clone(), str::to_owned);
         let trace = self.get(&["stack"]);
         let class = self.get(&["name", "type", "failuretype"]).filter(|class| !class.contains('\n'));
         let is_own = |place: &SourceLocation| !place.file.contains("/node_modules/");

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
-const LEGENDS: [(&str, bool); 18] = [
+const LEGENDS: [(&str, bool); 17] = [
     ("--- expected", true),
     ("--- actual", false),
     ("+ expected - actual", false),
@@ -16,8 +16,6 @@ const LEGENDS: [(&str, bool); 18] = [
     ("- snapshot ", true),
     ("spy call:", true),
     ("vi.fn() call:", true),
-    // pytest, of two strings that are too long to be shown
-    ("' == '", true),
     ("(-want +got)", true),
     ("(-got +want)", false),
     ("[+ received] == [- snapshot]", true),
@@ -51,9 +49,16 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
         let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
         Some((index, *legend))
     });
+    // pytest, of two values that are too long to be shown
+    let cut = || lines.iter().position(|line| ["assert ", " == ", "..."].iter().all(|part| line.contains(part)));
+    let of_legend = of_legend.or_else(|| Some((cut()?, ("assert ", true))));
+    // unittest, whose first value is the actual one
+    let cut = || lines.iter().position(|line| line.contains(" != ") && line.contains(" chars]"));
+    let of_legend = of_legend.or_else(|| Some((cut()?, (" chars]", false))));
     let (start, (words, minus_is_expected)) = of_legend.or_else(|| Some((unified(&lines)?, ("@@ ", true))))?;
     let is_angled = words.contains("diff <");
-    let (mut minus, mut plus) = (Vec::new(), Vec::new());
+    let (mut minus, mut plus, mut both) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_over = false;
     for line in lines.iter().skip(start + 1).take(60) {
         let line = line.trim_start();
         let line = line.strip_prefix("E ").map_or(line, str::trim_start);
@@ -75,9 +80,19 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
         }
         if let Some(rest) = line.strip_prefix(if is_angled { '<' } else { '-' }) {
             minus.push(rest.trim());
+            both.push((rest.trim(), true, false));
         } else if let Some(rest) = line.strip_prefix(if is_angled { '>' } else { '+' }) {
             plus.push(rest.trim());
+            both.push((rest.trim(), false, true));
+        } else if !is_over && !line.is_empty() {
+            both.push((line, true, true));
         }
+        is_over |= line.is_empty() && !(minus.is_empty() && plus.is_empty());
+    }
+    // Elements in another order: the whole values tell it.
+    if minus == plus {
+        minus = both.iter().filter(|(_, in_minus, _)| *in_minus).map(|(line, ..)| *line).collect();
+        plus = both.iter().filter(|(.., in_plus)| *in_plus).map(|(line, ..)| *line).collect();
     }
     let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
     let joined = |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value::tidy(&side.join(" ")) };

@@ -118,6 +118,16 @@ const FORMS: &[Form] = &[
     values(
         r"Failed asserting that (?:actual [a-z]+ )?(?P<a>[^\n]+?) (?:matches expected(?: size| count)?|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
     ),
+    values(r"Failed asserting that exception message (?P<a>'[^\n]*?') contains (?P<e>'[^\n]*')"),
+    values(r#"Failed asserting that (?P<a>'[^\n]*') matches PCRE pattern (?P<e>"[^\n]*")"#),
+    // RSpec's `raise_error` with a message
+    values(
+        r#"expected \S+ with (?P<e>"[^\n]*"), got #<[^:\n]+(?:::[^:\n]+)*: (?P<a>[^\n]*?)>(?: with backtrace)?:?(?:\n|$)"#,
+    ),
+    // AssertJ
+    values(r"Expecting(?: actual)?:?\s+<?(?P<a>[^\n<>]+)>?\s+to be close to:?\s+<?(?P<e>[^\n<>]+?)>?\s"),
+    // testify's `ErrorIs`
+    values(r#"expected: (?P<e>"[^\n]*")\n\s*in chain: (?P<a>"[^\n]*")"#),
     // Swift
     values(r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#),
     values(r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)"),
@@ -127,8 +137,20 @@ const FORMS: &[Form] = &[
     ),
     values(r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)"),
     values(r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)"),
+    values(r#"with expansion:\n\s+(?P<a>"[^\n]*") equals: (?P<e>"[^\n]*")"#),
+    values(r"(?m)failed: [^\n]+? for: (?P<a>[^\n]+?) == (?P<e>[^\n]+?)(?: with [0-9]+ messages?:[^\n]*)?$"),
     values(r"(?m)(?:with expansion:\n\s+|values: [A-Z_]+\( )(?P<a>[^\n]+?) == (?P<e>[^\n]+?)(?: \))?$"),
-    // Minitest, Chai, pytest
+    // libtest's `should_panic`
+    values(r#"panic message: (?P<a>["`][^\n]*["`]),?\n\s*expected substring: (?P<e>["`][^\n]*["`])"#),
+    // Sinon, unittest.mock
+    values(
+        r"to (?:have been|be) called (?P<e>once|twice|thrice|[0-9]+)(?: times)?(?:\. Called| but was called) (?P<a>once|twice|thrice|[0-9]+)",
+    ),
+    // Minitest, Chai, unittest, pytest
+    values(r"(?m)^\s*(?P<e>[A-Z][A-Za-z0-9_:]*) expected but (?P<a>nothing was raised)"),
+    values(r"Expected (?P<e>/[^\n]+/[a-z]*) to match (?P<a>[^\n]+)\.(?:\n|$)"),
+    values(r"(?P<a>DID NOT RAISE) (?:any of )?(?P<e>[^\n]+)"),
+    values(r"Regex didn't match: (?P<e>[^\n]+) not found in (?P<a>[^\n]+)"),
     values(r"Expected \|(?P<e>[^|\n]+?) - (?P<a>[^|\n]+?)\| \("),
     values(r"expected (?P<a>\S+) to be close to (?P<e>[^\s,]+)"),
     values(r"(?m)^\s*(?:E\s+)?Regex: (?P<e>[^\n]+)\n\s*(?:E\s+)?Input: (?P<a>[^\n]+)"),
@@ -147,18 +169,19 @@ const FORMS: &[Form] = &[
     values(r"(?m)failed: [^\n]+? == (?P<a>[^\n]+?), [^\n]+? == (?P<e>[^\n]+)$"),
     values(r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)"),
     // pytest, unittest and whoever compares in so many signs
-    sentence(Literal, r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$"),
+    sentence(Literal, r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) (?:==|is) (?P<e>[^\n]+?)$"),
     sentence(
         Literal,
         r#"(?m)^(?:E\s+)?(?:[A-Za-z]+(?: \[[A-Z_]+\])?: )?(?:check )?(?P<a>[-0-9"'\[{][^\n]*?) ={2,3} (?P<e>[^\n]+?)$"#,
     ),
     sentence(Literal, r"(?m)\((?P<a>[^()\n]+) == (?P<e>[^()\n]+)\)$"),
     sentence(Literal, r"(?m)^(?:E\s+)?(?P<a>[^\n]+?) (?:!==?|is not(?: equal to)?|does not equal) (?P<e>[^\n]+?)$"),
+    sentence(Word, r"(?m)\b(?:match|mismatch|differ|equal)[^:\n]*: (?P<a>[^\s,:]+) != (?P<e>[^\s,:]+)$"),
     values(r"First differing element [^\n]+:\n(?P<a>[^\n]+)\n(?P<e>[^\n]+)"),
     // Plain English, and what is close to it
     sentence(
         Count,
-        r"(?i)\b(?:should|to|must)(?: (?:be|equal|have|been|return|(?:an? )?(?:length|size|count)|of|called|exactly))+ (?P<e>[^\n]+?),? (?:but|and) (?:it )?(?:is|was|got|were|had|found|received|gave|returned):? (?P<a>[^\n]+)",
+        r"(?i)\b(?:should|to|must)(?: (?:be|equal|have|been|return|(?:an? )?(?:length|size|count)|of|called|exactly))+ (?P<e>[^\n]+?),? (?:but|and) (?:it )?(?:is|was|got|were|has|had|found|received|gave|returned):? (?P<a>[^\n]+)",
     ),
     sentence(
         Literal,
@@ -166,7 +189,7 @@ const FORMS: &[Form] = &[
     ),
     sentence(
         Word,
-        r"(?i)\bgot(?:=| =|:)? *(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected)(?::? +|=)(?P<e>[^\n]+)",
+        r"(?i)\b(?:got|have)(?:=| =|:)? *(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected)(?::? +|=)(?P<e>[^\n]+)",
     ),
     sentence(Word, r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)"),
     sentence(Word, r"(?m) = (?P<a>[^\n]+?)[,;]? \(?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
@@ -189,6 +212,8 @@ static VERB: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"\n[ \t]*(?P<verb>(?:to|should|but|must)(?: (?:{verbs}))+):?[ \t]*\n[ \t]*"))
         .expect("a constant")
 });
+
+static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\(0x[0-9a-f]+\)").expect("a constant"));
 
 /// Both sides of the assertion that a cleaned text tells of.
 pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
@@ -217,11 +242,13 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
         (Says::Values, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (Says::Sentence(_), Told::Finding | Told::Exception) => return None,
         (Says::Sentence(look), _) => {
-            let look = if told == Told::Anything { Literal } else { look };
-            value::counted(
-                value::first_in(&captures["e"], look)?,
-                value::last_in(&captures["a"], look).or_else(|| value::first_in(&captures["a"], look))?,
-            )
+            let expected = value::first_in(&captures["e"], look)?;
+            let actual = value::last_in(&captures["a"], look).or_else(|| value::first_in(&captures["a"], look))?;
+            // Whoever throws for everything says such words of anything.
+            if told == Told::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
+                return None;
+            }
+            value::counted(expected, actual)
         }
     };
     Some(Sides { expected, actual, extent: Extent::Whole })
@@ -233,8 +260,11 @@ fn is_whole(sides: &Sides) -> bool {
     let Sides { expected, actual, .. } = sides;
     // What is quoted and should be true is an expression.
     let is_truth = ["true", "false", "null"].contains(&expected.to_ascii_lowercase().as_str());
+    // Go prints where a pointer leads to; what stands there is told below.
+    let unpointed = |side: &str| POINTER.replace_all(side, "").into_owned();
     // syrupy shows both sides below.
     expected != actual
+        && unpointed(expected) != unpointed(actual)
         && !(is_truth && actual.starts_with(['\'', '"', '`']))
         && expected != "[- snapshot]"
         && [expected, actual].iter().all(|side| !side.is_empty() && !is_cut(side))
@@ -423,6 +453,40 @@ mod tests {
             ("Type 'number' is not assignable to type 'string'.", "string", "number"),
             ("expected plum, received kiwi instead", "plum", "kiwi"),
             ("len: got=4 want=3", "3", "4"),
+            ("AssertionError: 'D[18 chars]in' != 'D[18 chars]on'\n  Dear\n- in\n? ^\n+ on\n? ^", "on", "in"),
+            ("Expected 'post' to be called once. Called 3 times.", "once", "3"),
+            ("Failed: DID NOT RAISE ValueError", "ValueError", "DID NOT RAISE"),
+            ("Failed asserting that exception message 'of 120 %' contains 'at most'.", "'at most'", "'of 120 %'"),
+            (
+                "expected Overlap with \"both on 3\", got #<Almanac::Overlap: Mart overlaps> with backtrace:",
+                "\"both on 3\"",
+                "Mart overlaps",
+            ),
+            ("Expecting:\n  <3.0>\nto be close to:\n  <3.5>\nby less than <0.01>", "3.5", "3.0"),
+            ("Target error should be in err chain:\n expected: \"a\"\n in chain: \"b: c\"", "\"a\"", "\"b: c\""),
+            ("header does not match: text/plain != application/json", "application/json", "text/plain"),
+            (
+                "expected: R{H:(*H)(0xc00)}\nactual  : R{H:(*H)(0xc01)}\n\n--- Expected\n+++ Actual\n@@ -1 +1 @@\n-To: 24\n\
+                 +To: 23",
+                "To: 24",
+                "To: 23",
+            ),
+            ("load on car \"Süd 2\": have 82 kg, expected 143 kg", "143", "82"),
+            ("\"[a b a]\" should have 2 item(s), but has 3", "2", "3"),
+            ("panic message: \"no value\"\n expected substring: \"not counted\"", "\"not counted\"", "\"no value\""),
+            ("expected fake to be called once but was called 0 times", "once", "0"),
+            ("a.cc:25: failed: f() == 16 for: 12 == 16 with 1 message: 'g() := 8'", "16", "12"),
+            ("E   assert <S.A: 'a'> is <S.B: 'b'>", "S.B: 'b'", "S.A: 'a'"),
+            ("E  assert 121.1 == 95.0 ± 1.0e-02", "95.0 ± 1.0e-02", "121.1"),
+            ("Isobar::NoData expected but nothing was raised.", "Isobar::NoData", "nothing was raised"),
+            ("Regex didn't match: '^0x+$' not found in '555'", "'^0x+$'", "'555'"),
+            (
+                "- Expected\n+ Received\n\n  [\n+   3,\n    1,\n    2,\n-   3,\n  ]\n\n  9 | x",
+                "[ 1, 2, 3, ]",
+                "[ 3, 1, 2, ]",
+            ),
+            ("expected: \"a  b\"\n     got: \"a b\"", "\"a  b\"", "\"a b\""),
+            ("E  assert \"b of 'v... x\" == 'e b'\nE  \nE  - e b\nE  + b of 'v 17' x", "e b", "b of 'v 17' x"),
             ("status of an unknown ship: 400, expected 404", "404", "400"),
             ("Expected |0.25 - 0.3| (0.05) to be <= 0.01.", "0.25", "0.3"),
             ("expected 0.9 to be close to 1, received difference is 0.1, but expected 0.005", "1", "0.9"),
@@ -457,7 +521,6 @@ mod tests {
             "expected \"spy\" to be called with arguments: [ 'b' ]",
             "expected null not to be null",
             "expected `[1].empty?` to be truthy, got false",
-            "ArgumentError expected but nothing was raised.",
             "Expected \"]\" but found \";\"",
             "Expected path: \"a.b\"\nReceived path: \"a\"",
             "expected [ 'a' ] to include 'c'",
@@ -476,7 +539,6 @@ mod tests {
             "count must be positive but got -1",
             "Expected: (n) != (5), actual: 5 vs 5",
             "assert total() == 62",
-            "Expected /x/ to match \"abc\".",
             "'total(45, 2) > 80' should be TRUE",
             "MismatchError: len(['a', 'b']) != 3",
             "--- cart.py:before\n+++ cart.py:after\n@@ -1 +1 @@\n-import sys\n+import os",

@@ -1,7 +1,7 @@
 //! Both sides of an assertion where each stands behind a label: `Expected: 4`, `got->{count} = '1'`, `[left]:  [1, 2]`,
 //! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
 
-use super::{text, value};
+use super::value;
 
 /// Most lines between both labels.
 const MAX_DISTANCE: usize = 40;
@@ -154,7 +154,7 @@ fn value(lines: &[&str], at: usize, rest: &str, in_margin: bool) -> (String, usi
         kept.push(marked.flatten().unwrap_or(line).trim());
         taken += 1;
     }
-    (text::one_line(&kept.join(" "), 400), taken)
+    (value::on_line(&kept.join("\n")), taken)
 }
 
 /// How many brackets a line opens and does not close.

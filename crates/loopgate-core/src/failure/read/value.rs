@@ -57,9 +57,8 @@ pub(super) enum Look {
 
 /// A value on one line, without the marks that its tool puts around it.
 pub(super) fn tidy(printed: &str) -> String {
-    let printed = text::one_line(printed, MAX_VALUE);
     // uvu marks blanks.
-    let unmarked = text::one_line(&printed.replace('·', " "), MAX_VALUE);
+    let unmarked = on_line(&printed.replace('·', " "));
     let printed = closed(unmarked.trim().trim_end_matches(','));
     // The end of a sentence; Gomega and luassert write the type in front.
     let printed = printed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(printed);
@@ -75,6 +74,13 @@ pub(super) fn tidy(printed: &str) -> String {
         .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
         .filter(|inner| !inner.is_empty() && !inner.contains("> "));
     unwrapped.unwrap_or(printed).to_owned()
+}
+
+/// A value on one line; the blanks in it are kept where it was on one line.
+pub(super) fn on_line(printed: &str) -> String {
+    let printed = printed.trim();
+    let is_short = !printed.contains(['\n', '\t']) && printed.len() <= MAX_VALUE;
+    if is_short { printed.to_owned() } else { text::one_line(printed, MAX_VALUE) }
 }
 
 /// The value with which a sentence begins.
@@ -119,7 +125,7 @@ pub(super) fn is_literal(text: &str) -> bool {
             && !word.ends_with(',')
     };
     let is_moment = |word: &str| starts_as_number(word) || word.len() <= 4 && word.chars().all(char::is_uppercase);
-    let mut words = text.split(' ');
+    let mut words = text.split(' ').filter(|word| *word != "±");
     let is_regex = text.len() > 2
         && text.starts_with('/')
         && text
@@ -231,12 +237,13 @@ fn is_count(text: &str) -> bool {
 
 fn count(text: &str) -> Option<(&str, &str)> {
     let (number, noun) = text.split_once(' ')?;
-    (number.parse::<f64>().is_ok() && noun.chars().all(|c| c.is_ascii_lowercase())).then_some((number, noun))
+    (number.parse::<f64>().is_ok() && noun.trim_end_matches("(s)").chars().all(|c| c.is_ascii_lowercase()))
+        .then_some((number, noun))
 }
 
 /// Of `5 rows` and `4`, or `4 rows`, the numbers.
 pub(super) fn counted(expected: String, actual: String) -> (String, String) {
-    let noun = |text: &str| count(text).map(|(_, noun)| noun.trim_end_matches('s').to_owned());
+    let noun = |text: &str| count(text).map(|(_, noun)| noun.trim_end_matches("(s)").trim_end_matches('s').to_owned());
     let number = |text: &str| count(text).map_or(text, |(number, _)| number).to_owned();
     let is_plain = |text: &str| text.parse::<f64>().is_ok();
     match (noun(&expected), noun(&actual)) {

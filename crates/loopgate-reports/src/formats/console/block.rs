@@ -150,6 +150,7 @@ impl Block {
             Tool::Jest => jest(name, &self.file, &text),
             Tool::Gradle => gradle(name, &text),
             Tool::Rspec => rspec(name, &self.file, &text),
+            Tool::Phpunit => phpunit(name, &text),
             Tool::Ctest => ctest(name, &self.message, &text),
             Tool::Minitest | Tool::Catch2 => below_heading(name, &self.file, &text),
             Tool::ExUnit => exunit(name, &text),
@@ -359,6 +360,16 @@ fn rspec(name: &str, file: &str, text: &str) -> Told {
         at += line.len();
     }
     Told::new(file, name, &text[at..], text)
+}
+
+/// With `--testdox` a line is drawn in front of what is told.
+fn phpunit(name: &str, text: &str) -> Told {
+    const DRAWN: &str = "   │";
+    if !text.starts_with(DRAWN) {
+        return Told::new("", name, "", text);
+    }
+    let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix(DRAWN)).map(str::trim_start).collect();
+    Told::new("", name, "", &lines.join("\n"))
 }
 
 /// `[chromium] › tests/a.spec.ts:3:5 › suite › name`

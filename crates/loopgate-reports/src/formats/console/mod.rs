@@ -78,6 +78,8 @@ struct Console {
     go: Go,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
     instantiated: Option<String>,
+    /// What a tool said ahead of naming its tests, and where.
+    places: Vec<(String, SourceLocation)>,
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
@@ -107,7 +109,7 @@ impl Console {
                 }
                 return self.close(out);
             }
-            Means::Pass => self.open = None,
+            Means::Pass if row.tool != Tool::Phpunit => self.open = None,
             _ => self.close(out),
         }
         if let Some(counts) = captures.name("counts") {
@@ -142,7 +144,16 @@ impl Console {
                 self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()), line));
             }
             Means::Listed => self.listed(row, &captures, out),
-            Means::Counts | Means::End | Means::Pass => {}
+            Means::Place if self.places.len() < MAX_TOLD => {
+                let group = |name: &str| captures.name(name).map_or("", |group| group.as_str());
+                let place = SourceLocation {
+                    file: text::path(group("file")),
+                    line: numbers::line(group("line")),
+                    function: None,
+                };
+                self.places.push((group("message").to_owned(), place));
+            }
+            Means::Place | Means::Counts | Means::End | Means::Pass => {}
         }
     }
 
@@ -156,13 +167,14 @@ impl Console {
             }
             _ => true,
         };
+        let is_apart = row.means != Means::Place || self.open.is_none();
         let is_announced = || {
             let begins = |known: &String| {
                 known.strip_prefix(line.trim()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
             };
             (row.tool, row.means) != (Tool::Ava, Means::Block) || self.announced.iter().any(begins)
         };
-        is_in_section && is_meant && is_announced()
+        is_in_section && is_meant && is_apart && is_announced()
     }
 
     /// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
@@ -290,6 +302,11 @@ impl Console {
                     let mut failure = failure_in_list(&file, &name, group("message"));
                     let place = |file| SourceLocation { file, line: numbers::line(group("line")), function: None };
                     failure.source = Some(text::path(group("file"))).filter(|file| !file.is_empty()).map(place);
+                    let said = self.places.iter().position(|(message, _)| message == group("message"));
+                    if let Some((_, place)) = said.map(|at| self.places.swap_remove(at)) {
+                        failure.line_number = place.line.filter(|_| place.file.ends_with(&file));
+                        failure.source = Some(place);
+                    }
                     self.tell(tool, Told { file, name, phase: "", failure }, out);
                 }
             }

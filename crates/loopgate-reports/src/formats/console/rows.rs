@@ -79,6 +79,8 @@ pub(super) enum Means {
     Finding,
     /// How many tests there were; `Counts::add` knows the words.
     Counts,
+    /// Where something failed whose test a list names later, with the same message.
+    Place,
     /// A failing test's name in a list.
     Listed,
 }
@@ -101,7 +103,7 @@ const fn within(section: Section, means: Means, pattern: &'static str) -> Row {
     Row { tool, within: Some(section), means, pattern }
 }
 
-use Means::{Block, Counts, End, File, Finding, Listed, Name, NamedEnd, Pass, Title};
+use Means::{Block, Counts, End, File, Finding, Listed, Name, NamedEnd, Pass, Place, Title};
 use Section::{Failures, Flaky, List, Other};
 use Tool::{
     Ava, Behave, Bun, Busted, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter,
@@ -134,6 +136,8 @@ pub(super) const ROWS: &[Row] = &[
         r"^=+ (?:test session starts|warnings summary|PASSES|XFAILURES|XPASSES|slowest|rerun test summary|tests coverage)\b.* =+$|^!{3,} .+ !{3,}$",
     ),
     within(Failures(Pytest), Block, r"^_+ (?P<name>[^_\s].*?) _+$"),
+    // `--tb=line`
+    within(Failures(Pytest), Place, r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.py):(?P<line>[0-9]+): (?P<message>\S.*)$"),
     within(
         List(Pytest),
         Listed,
@@ -184,6 +188,11 @@ pub(super) const ROWS: &[Row] = &[
     section(Other(Phpunit), r"^There (?:was|were) [0-9]+ .+:$|^(?:FAILURES|ERRORS|WARNINGS)!$"),
     within(Failures(Phpunit), Means::Section(Other(Phpunit)), r"^--$"),
     within(Failures(Phpunit), Block, r"^[0-9]+\) (?P<name>\S.*)$"),
+    // `--testdox`; some versions tell of what failed once more below.
+    section(Other(Phpunit), r"^Summary of (?:non-successful tests|tests with .+):$"),
+    section(Failures(Phpunit), r"^PHPUnit [0-9.]+ by Sebastian Bergmann"),
+    within(Failures(Phpunit), Pass, r"^ [✔↩∅☢⚠] "),
+    within(Failures(Phpunit), Block, r"^ ✘ (?P<name>\S.*?)(?: \[[0-9.]+ ms\])?$"),
     row(Phpunit, Counts, r"^(?P<counts>Tests: [0-9]+, Assertions: [0-9]+.*)\.$"),
     row(Phpunit, Counts, r"^OK \((?P<counts>[0-9]+ tests?), [0-9]+ assertions?\)$"),
     // JUnit's console launcher, Gradle, Maven Surefire
@@ -330,6 +339,13 @@ pub(super) const ROWS: &[Row] = &[
         Linter,
         Finding,
         r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.[A-Za-z][A-Za-z0-9+]{0,5}):(?P<line>[0-9]+)(?::[0-9]+)?: (?:fatal )?(?P<level>error|warning): (?P<message>.+?)(?:\s+\[(?P<rule>[a-zA-Z][A-Za-z0-9+=,-]*|-W[^\]]+)\])?$",
+    ),
+    // RuboCop's simple form
+    row(Linter, File, r"^== (?P<file>\S+) ==$"),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<level>[CWEFR]): +(?P<line>[0-9]+): +[0-9]+: (?:\[[A-Za-z ]+\] )?(?P<rule>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<message>.+)$",
     ),
     // ShellCheck's notes, PHP_CodeSniffer
     row(
