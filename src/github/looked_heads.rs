@@ -286,7 +286,7 @@ mod tests {
         };
         let (lint, build) = (Some(run(1, "lint", "other")), Some(run(2, "build", "ci")));
         let suite = |runs| Some(CheckNews::Suite { id: 1, runs });
-        assert!(!concerned(&[lint.clone()], 9).await);
+        assert!(!concerned(std::slice::from_ref(&lint), 9).await);
         assert!(!concerned(&[lint.clone(), suite(1)], 10).await);
         assert!(concerned(&[lint.clone(), suite(2)], 10).await, "one of its runs was not heard of");
         assert!(concerned(&[lint.clone(), build], 9).await);

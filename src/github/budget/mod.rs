@@ -26,7 +26,7 @@ const POINTS: u32 = 900;
 pub(crate) const READ: u32 = 1;
 pub(crate) const WRITE: u32 = 5;
 /// So many of them are people's: what a look after an approval costs, and the changes that follow from it.
-const POINTS_OF_PEOPLE: u32 = 50;
+const POINTS_OF_PEOPLE: u32 = 80;
 const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
 
 /// What GitHub said last of the hour's requests.

@@ -34,9 +34,9 @@ fn what_is_under_way_is_counted_from_its_answer() {
     assert_eq!(creates.book(Need::Verify, head(90), 0, at(154)), Err(at(155)), "79 are still under way");
     assert_eq!(creates.book(Need::Verify, head(90), 0, at(155)), Ok(()));
     let mut budget = Budget::new(PointsLimit::On);
-    assert_eq!(budget.ask(WorkClass::Author, 850, at(0)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Author, 820, at(0)), Ok(()));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(90)), Err(Held::Points));
-    budget.answered(850, at(95));
+    budget.answered(820, at(95));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(154)), Err(Held::Points));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(155)), Ok(()));
 }
@@ -108,7 +108,7 @@ fn points_are_used_up_to_what_is_peoples() {
     let mut budget = Budget::new(PointsLimit::On);
     let mut all =
         |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
-    assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (850, 0, 50));
+    assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (820, 0, 80));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(59)), Err(Held::Points));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(60)), Ok(()));
 }

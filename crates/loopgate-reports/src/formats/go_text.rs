@@ -18,7 +18,9 @@ pub(super) fn is_chatter(line: &str) -> bool {
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
     let trace: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
-    let trace = trace.join("\n");
+    let begins_logged = trace.first().is_some_and(|line| log_line(line).is_some());
+    let start = if begins_logged { verdict(&trace) } else { 0 };
+    let trace = trace[start..].join("\n");
     let mut failure = Failure { stack_trace: (!trace.is_empty()).then(|| trace.clone()), ..Failure::default() };
     if let Some(panic) = trace.lines().find_map(|line| line.strip_prefix("panic: ")) {
         let message = panic.trim_end_matches(" [recovered]");
@@ -57,6 +59,18 @@ pub(super) fn compile_error(line: &str) -> Option<Failure> {
         source: Some(source),
         ..Failure::default()
     })
+}
+
+/// Where the lines begin that say why the test failed: behind those that it only logged (`t.Log`), which look alike.
+fn verdict(lines: &[&str]) -> usize {
+    let tells = |message: &str| {
+        let lower = message.to_ascii_lowercase();
+        // testify writes below the place.
+        message.is_empty()
+            || failure::tells_of_failure(message)
+            || ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word))
+    };
+    lines.iter().position(|line| log_line(line).is_some_and(|(.., message)| tells(message))).unwrap_or_default()
 }
 
 /// The first `    cart_test.go:12: message`, with the lines that belong to it.
@@ -110,6 +124,10 @@ mod tests {
             of("got 1\nand more", "example.org/shop/cart_test.go:12")
         );
         assert_eq!(seen("=== RUN   TestX\n--- FAIL: TestX (0.00s)\n"), of("", ""));
+        assert_eq!(
+            seen("    a_test.go:11: 7 is floor 7\n    a_test.go:9: Parse(\"G\"): unexpected error: no integer\n"),
+            of("Parse(\"G\"): unexpected error: no integer", "example.org/shop/a_test.go:9")
+        );
         let table = [
             "Error Trace:\t/r/cart_test.go:9",
             "Error:\tNot equal: ",

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
-const LEGENDS: [(&str, bool); 17] = [
+const LEGENDS: [(&str, bool); 18] = [
     ("--- expected", true),
     ("--- actual", false),
     ("+ expected - actual", false),
@@ -16,6 +16,7 @@ const LEGENDS: [(&str, bool); 17] = [
     ("- snapshot ", true),
     ("spy call:", true),
     ("vi.fn() call:", true),
+    ("->     ", true),
     ("(-want +got)", true),
     ("(-got +want)", false),
     ("[+ received] == [- snapshot]", true),

@@ -126,7 +126,12 @@ const FORMS: &[Form] = &[
     ),
     // AssertJ
     values(r"Expecting(?: actual)?:?\s+<?(?P<a>[^\n<>]+)>?\s+to be close to:?\s+<?(?P<e>[^\n<>]+?)>?\s"),
-    // testify's `ErrorIs`
+    values(r"Expecting(?: actual)?:?\s+(?P<a>[^\n]+)\n\s*to contain exactly[^\n]*:\s+(?P<e>[^\n]+)"),
+    // RSpec's `include` of a hash
+    values(r"expected (?P<a>\{[^\n]*\}) to include (?P<e>\{[^\n]*\})"),
+    // testify's `InDelta`, `ErrorContains` and `ErrorIs`
+    values(r"Max difference between (?P<e>\S+) and (?P<a>\S+) allowed"),
+    values(r#"(?m)(?:^|Error )(?P<a>"[^\n]*") does not contain (?P<e>"[^\n]*")$"#),
     values(r#"expected: (?P<e>"[^\n]*")\n\s*in chain: (?P<a>"[^\n]*")"#),
     // Swift
     values(r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#),
@@ -453,6 +458,16 @@ mod tests {
             ("Type 'number' is not assignable to type 'string'.", "string", "number"),
             ("expected plum, received kiwi instead", "plum", "kiwi"),
             ("len: got=4 want=3", "3", "4"),
+            ("Max difference between 33.33 and 33 allowed is 0.01, but difference was 0.33", "33.33", "33"),
+            ("Error \"no path\" does not contain \"unknown\"", "\"unknown\"", "\"no path\""),
+            ("Expecting:\n <[\"a\"]>\nto contain exactly (and in same order):\n <[\"A\"]>\nbut", "[\"A\"]", "[\"a\"]"),
+            ("expected {:n => 1, :s => 29} to include {:s => 3}", "{:s => 3}", "{:n => 1, :s => 29}"),
+            ("Expected constructor: RangeError\nReceived constructor: TypeError", "RangeError", "TypeError"),
+            (
+                "Expected: \"a\", {\"s\": 2}\nReceived\n->     2\n    \"a\",\n-   \"s\": 2,\n+   \"s\": 1,",
+                "\"s\": 2",
+                "\"s\": 1",
+            ),
             ("AssertionError: 'D[18 chars]in' != 'D[18 chars]on'\n  Dear\n- in\n? ^\n+ on\n? ^", "on", "in"),
             ("Expected 'post' to be called once. Called 3 times.", "once", "3"),
             ("Failed: DID NOT RAISE ValueError", "ValueError", "DID NOT RAISE"),

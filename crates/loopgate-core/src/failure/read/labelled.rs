@@ -13,14 +13,13 @@ const EXPECTED: [&str; 7] = ["expected", "expect", "want", "wanted", "desired", 
 const ACTUAL: [&str; 10] =
     ["passed", "actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
 /// Words of labels that do not stand before a value that is compared.
-const ASIDE: [&str; 16] = [
+const ASIDE: [&str; 15] = [
     "path",
     "precision",
     "difference",
     "call",
     "calls,",
     "type",
-    "constructor",
     "error",
     "line",
     "lines",
