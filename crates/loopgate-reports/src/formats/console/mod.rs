@@ -35,6 +35,8 @@ pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
 /// Tests remembered, to tell those that only a list names from those that a block told of.
 const MAX_TOLD: usize = 10_000;
+/// Places remembered of tests that a list names later.
+const MAX_PLACES: usize = 500;
 /// Files of which is kept why Node could not run them.
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
@@ -144,7 +146,7 @@ impl Console {
                 self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()), line));
             }
             Means::Listed => self.listed(row, &captures, out),
-            Means::Place if self.places.len() < MAX_TOLD => {
+            Means::Place if self.places.len() < MAX_PLACES => {
                 let group = |name: &str| captures.name(name).map_or("", |group| group.as_str());
                 let place = SourceLocation {
                     file: text::path(group("file")),
