@@ -92,6 +92,11 @@ impl Console {
         if line.len() > MAX_LINE {
             return self.plain(line, out);
         }
+        // A linter's rows may know its lines too: `SyntaxError: …`.
+        self.in_crash &= !line.starts_with("Node.js v");
+        if let Some(crash) = self.crashes.last_mut().filter(|_| self.in_crash) {
+            crash.push_line(line);
+        }
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
@@ -218,12 +223,10 @@ impl Console {
             is_file && !file.contains(' ') && numbers::line(at).is_some()
         });
         if is_place && !self.in_crash && self.crashes.len() < MAX_CRASHES {
-            self.crashes.push(Clip::new(MAX_TRACE));
-            self.in_crash = true;
-        }
-        self.in_crash &= !line.starts_with("Node.js v");
-        if let Some(crash) = self.crashes.last_mut().filter(|_| self.in_crash) {
+            let mut crash = Clip::new(MAX_TRACE);
             crash.push_line(line);
+            self.crashes.push(crash);
+            self.in_crash = true;
         }
     }
 
@@ -375,5 +378,21 @@ fn failure_in_list(file: &str, name: &str, message: &str) -> Failure {
         test_file: (!file.is_empty()).then(|| file.to_owned()),
         error_message: if message.is_empty() { "the test failed".to_owned() } else { text::name(message) },
         ..Failure::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn a_file_that_node_cannot_load_is_told_by_what_node_said() {
+        let log = "/home/runner/work/s/s/a.test.js:3\nconst = 3;\n      ^\n\nSyntaxError: Unexpected token '='\n    \
+                   at wrapSafe (node:internal/modules/cjs/loader:1:1)\n\nNode.js v22.1.0\n✖ failing tests:\n\n\
+                   test at a.test.js:1:1\n✖ a.test.js (10ms)\n  'test failed'\n";
+        let failures = read("node", log.as_bytes(), &ReadOptions::default()).failures;
+        let failure = failures.first().expect("it is told");
+        assert_eq!(failure.error_message, "Unexpected token '='");
+        assert_eq!(failure.source.as_ref().and_then(|source| source.line), Some(3));
     }
 }
