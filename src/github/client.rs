@@ -539,10 +539,10 @@ impl Client {
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
     pub(crate) fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
-        let Served { class, behind } = served();
-        let asked = self.shared.budget().creates.book(need, head, behind, self.now());
+        let Served { urgency, behind } = served();
+        let asked = self.shared.budget().creates.book(need, head, behind.count(), self.now());
         asked.map(|()| Booked { shared: &self.shared, what: Booking::Creation }).map_err(|until| {
-            self.shared.hub.meter.deferred(class);
+            self.shared.hub.meter.deferred(urgency.class());
             Error::Paced { until }
         })
     }
@@ -610,10 +610,11 @@ impl Client {
 
     /// Waits until the budget has room for a request.
     async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>, Error> {
-        let class = served().class;
+        let urgency = served().urgency;
         let points = points(request);
-        let mut waiting = None;
+        let mut waiting: Option<Waiting<'_>> = None;
         loop {
+            let class = urgency.class();
             let asked = {
                 let mut budget = self.shared.budget();
                 budget.ask(class, points, self.now())
@@ -625,7 +626,9 @@ impl Client {
                     return Err(Error::KeptForPeople { until });
                 }
                 Err(Held::Points) => {
-                    waiting.get_or_insert_with(|| Waiting::begin(&self.shared, class));
+                    if waiting.as_ref().is_none_or(|waiting| waiting.class != class) {
+                        waiting = Some(Waiting::begin(&self.shared, class));
+                    }
                     tokio::time::sleep(POINTS_PAUSE).await;
                 }
             }
@@ -693,7 +696,7 @@ impl Client {
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
         self.shared.hub.health.answered(&answer.headers, self.now());
-        self.shared.hub.meter.answered(served().class, answer.status);
+        self.shared.hub.meter.answered(served().urgency.class(), answer.status);
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
         match &verdict {

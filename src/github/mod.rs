@@ -73,4 +73,4 @@ pub use storage::{StateArtifact, StateArtifactError};
 pub use transport::ApiUrl;
 pub use usage::{STATUSES, Spending, Usage};
 pub use visitor::{SignIn, Visitor};
-pub use work_class::{Served, WorkClass, serving};
+pub use work_class::{Behind, Served, Urgency, WorkClass, serving};

@@ -1,6 +1,12 @@
 //! For whom a request is made: what people wait for goes first, here and in the server's queue.
 
-use std::future::Future;
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use serde::Serialize;
 
@@ -19,13 +25,54 @@ loopgate_core::words! {
     }
 }
 
+/// The class of work under way. It only rises: somebody may come to wait for what nobody waited for when it began.
+#[derive(Debug, Clone)]
+pub struct Urgency(Arc<AtomicUsize>);
+
+impl Urgency {
+    pub fn class(&self) -> WorkClass {
+        WorkClass::ALL.get(self.0.load(Ordering::Relaxed)).copied().unwrap_or(WorkClass::Spread)
+    }
+
+    /// Somebody of this class waits for it too. All clones know.
+    pub fn raise(&self, to: WorkClass) {
+        self.0.fetch_min(to as usize, Ordering::Relaxed);
+    }
+}
+
+impl From<WorkClass> for Urgency {
+    fn from(class: WorkClass) -> Self {
+        Self(Arc::new(AtomicUsize::new(class as usize)))
+    }
+}
+
+/// Pull requests of an installation that wait for their turn now with a person or an author behind them: each needs its
+/// check runs before anybody needs a comment. All clones are one number.
+#[derive(Debug, Clone, Default)]
+pub struct Behind(Arc<AtomicUsize>);
+
+impl Behind {
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn set(&self, count: usize) {
+        self.0.store(count, Ordering::Relaxed);
+    }
+}
+
 /// The work that requests are made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Served {
-    pub class: WorkClass,
-    /// Pull requests of the installation that wait for their turn with a person or an author behind them: each needs
-    /// its check runs before anybody needs a comment.
-    pub behind: usize,
+    pub urgency: Urgency,
+    pub behind: Behind,
+}
+
+impl From<WorkClass> for Served {
+    /// Nobody waits behind it.
+    fn from(class: WorkClass) -> Self {
+        Self { urgency: class.into(), behind: Behind::default() }
+    }
 }
 
 tokio::task_local! {
@@ -33,11 +80,11 @@ tokio::task_local! {
 }
 
 /// Does some work in whose name its requests are made. It covers what the work awaits, not tasks that it starts.
-pub async fn serving<T>(served: Served, work: impl Future<Output = T>) -> T {
-    SERVED.scope(served, work).await
+pub async fn serving<T>(served: impl Into<Served>, work: impl Future<Output = T>) -> T {
+    SERVED.scope(served.into(), work).await
 }
 
 /// In whose name a request is made now: without a word of it an author's.
 pub(super) fn served() -> Served {
-    SERVED.try_with(|served| *served).unwrap_or(Served { class: WorkClass::Author, behind: 0 })
+    SERVED.try_with(Served::clone).unwrap_or_else(|_| WorkClass::Author.into())
 }

@@ -25,7 +25,7 @@ use chrono::TimeDelta;
 
 use self::lane::{CLASSES, Lane, Line, Pass, Rest, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
-use crate::github::{WorkClass, webhook::Target};
+use crate::github::{Behind, Urgency, WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
 
 /// After a page could not be read.
@@ -72,14 +72,13 @@ enum Alarm {
 }
 
 /// A target whose turn has come.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Start {
     pub key: Key,
     /// The newest row known of it.
     pub newest: Seq,
-    pub class: WorkClass,
-    /// Others of the lane that a person or an author waits for.
-    pub behind: usize,
+    pub urgency: Urgency,
+    pub behind: Behind,
 }
 
 /// How a job ended, as far as the queue is concerned.
@@ -122,14 +121,10 @@ impl DirtySet {
         let lane = self.lanes.entry(installation).or_default();
         if let Some(entry) = lane.entries.get_mut(&target) {
             entry.newest = entry.newest.max(seq);
-            if class < entry.class {
-                let is_queued = matches!(entry.state, State::Queued(_));
-                let before = std::mem::replace(&mut entry.class, class);
-                // A retry is due by time: what arrives meanwhile is looked at with it.
-                if is_queued {
-                    lane.queued[before as usize] -= 1;
-                    lane.enqueue(target);
-                }
+            // A retry is due by time: what arrives meanwhile is looked at with it.
+            if let Some(before) = entry.raise(class) {
+                lane.queued[before as usize] -= 1;
+                lane.enqueue(target);
             }
         } else {
             let has_room = lane.held[class as usize] < self.limits.lane;
@@ -154,11 +149,11 @@ impl DirtySet {
             {
                 let Some(lane) = self.lanes.get_mut(&installation) else { continue };
                 lane.has_turn[line as usize] = false;
-                let Some((target, newest, class)) = lane.take(line, self.limits) else { continue };
-                let behind = lane.queued[WorkClass::Person as usize] + lane.queued[WorkClass::Author as usize];
+                let Some((target, newest, urgency)) = lane.take(line, self.limits) else { continue };
+                let behind = lane.behind.clone();
                 self.running += 1;
                 self.give_turn(installation);
-                return Some(Start { key: Key { installation, target }, newest, class, behind });
+                return Some(Start { key: Key { installation, target }, newest, urgency, behind });
             }
         }
         None
@@ -169,7 +164,7 @@ impl DirtySet {
         let Key { installation, target } = key;
         let lane = self.lanes.get_mut(&installation).expect("a lane with a running entry stays");
         let entry = lane.entries.get_mut(&target).expect("a running entry stays");
-        let State::Running(class) = entry.state else { unreachable!("what has ended was running") };
+        let State::Running(class, _) = entry.state else { unreachable!("what has ended was running") };
         lane.running[class as usize] -= 1;
         self.running -= 1;
         match ended {
@@ -239,7 +234,7 @@ impl DirtySet {
             if let Some(known) = lane.entries.get_mut(&target) {
                 known.newest = known.newest.max(newest);
                 if !matches!(known.state, State::Queued(_)) {
-                    known.class = known.class.min(class);
+                    known.raise(class);
                 }
                 continue;
             }
@@ -302,6 +297,7 @@ impl DirtySet {
 
     fn give_turn(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
+        lane.behind.set(lane.queued[WorkClass::Person as usize] + lane.queued[WorkClass::Author as usize]);
         for line in [Line::People, Line::Others] {
             let may_start = line.classes().iter().any(|class| lane.may_start(*class, self.limits));
             let has_turn = &mut lane.has_turn[line as usize];

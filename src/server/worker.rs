@@ -320,7 +320,7 @@ impl<R: Reconciler> Shared<R> {
         self.work(start, loaded).instrument(span).await
     }
 
-    async fn work(&self, Start { key, newest, class, behind }: Start, loaded: TargetWork) -> TaskReport {
+    async fn work(&self, Start { key, newest, urgency, behind }: Start, loaded: TargetWork) -> TaskReport {
         // Work that was under way when the process died may be what killed it. One such at a time, so that the next death
         // tells which.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
@@ -340,7 +340,8 @@ impl<R: Reconciler> Shared<R> {
             let failing_since = loaded.failing_since.unwrap_or(now);
             self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
         } else {
-            let call = serving(Served { class, behind }, self.call(&key, class, &loaded));
+            let class = urgency.class();
+            let call = serving(Served { urgency, behind }, self.call(&key, class, &loaded));
             match fenced(fence.clone(), call).await {
                 Ok(how) => (how, Ended::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),

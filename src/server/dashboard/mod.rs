@@ -32,7 +32,7 @@ use super::{
     storage::{IndexFilter, StoreError},
 };
 use crate::{
-    github::{LoopReader, Served, WorkClass, serving},
+    github::{LoopReader, WorkClass, serving},
     refs::{MemoryStore, RefsError, RunLines},
     render::{
         Filter, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page, Repositories,
@@ -290,7 +290,7 @@ async fn of_repository(
 
 /// Requests for a page are served after those of people who wait for a look, and before checks and resyncs.
 async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
-    Box::pin(serving(Served { class: WorkClass::Author, behind: 0 }, read)).await
+    Box::pin(serving(WorkClass::Author, read)).await
 }
 
 /// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is asked.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Cursor, Limits, Seq, Target, Timestamp, WorkClass};
+use super::{Behind, Cursor, Limits, Seq, Target, Timestamp, Urgency, WorkClass};
 
 /// Jobs at once, beyond the limit of an installation, for what people wait for.
 const FOR_PEOPLE: usize = 2;
@@ -17,6 +17,8 @@ pub(super) struct Lane {
     pub queues: [VecDeque<(u64, Target)>; CLASSES],
     pub queued: [usize; CLASSES],
     pub running: [usize; CLASSES],
+    /// Of those queued, what a person or an author waits for: what runs is told.
+    pub behind: Behind,
     /// Until when nothing of a class starts.
     pub paused_until: [Option<Timestamp>; CLASSES],
     /// Places given out.
@@ -41,12 +43,26 @@ pub(super) struct Entry {
     pub state: State,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum State {
     /// At this place in the line of its class.
     Queued(u64),
-    Running(WorkClass),
+    /// In a place of the class that it started with. What is more urgent and arrives meanwhile raises the urgency.
+    Running(WorkClass, Urgency),
     Waiting(Timestamp),
+}
+
+impl Entry {
+    /// Something of this class arrived of it. Returns the class that it was queued with, if it is queued and is more
+    /// urgent now.
+    pub fn raise(&mut self, class: WorkClass) -> Option<WorkClass> {
+        if let State::Running(_, urgency) = &self.state {
+            urgency.raise(class);
+        }
+        let before = self.class;
+        self.class = before.min(class);
+        (class < before && matches!(self.state, State::Queued(_))).then_some(before)
+    }
 }
 
 /// Where the rest of a lane's backlog of a class is.
@@ -98,12 +114,12 @@ impl Lane {
     }
 
     /// Takes the next queued target of a line and marks it as running.
-    pub fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, WorkClass)> {
+    pub fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, Urgency)> {
         let may_start: Vec<WorkClass> =
             line.classes().iter().copied().filter(|class| self.may_start(*class, limits)).collect();
         for class in &may_start {
             let is_left = |(place, target): &mut (u64, Target)| {
-                self.entries.get(target).is_none_or(|entry| entry.state != State::Queued(*place))
+                self.entries.get(target).is_none_or(|entry| !matches!(entry.state, State::Queued(at) if at == *place))
             };
             while self.queues[*class as usize].pop_front_if(is_left).is_some() {}
         }
@@ -119,11 +135,12 @@ impl Lane {
         }
         let (_, target) = self.queues[class as usize].pop_front()?;
         let entry = self.entries.get_mut(&target)?;
-        entry.state = State::Running(class);
+        let urgency = Urgency::from(class);
+        entry.state = State::Running(class, urgency.clone());
         entry.class = WorkClass::Spread;
         self.queued[class as usize] -= 1;
         self.running[class as usize] += 1;
-        Some((target, entry.newest, class))
+        Some((target, entry.newest, urgency))
     }
 
     pub fn is_in_memory(&self) -> bool {

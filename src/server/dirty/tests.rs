@@ -98,6 +98,19 @@ fn the_best_class_goes_first() {
 }
 
 #[test]
+fn what_runs_is_as_urgent_as_the_best_that_arrived_meanwhile() {
+    let mut dirty = with(1, 1, 100);
+    dirty.arrived(of(WorkClass::Spread, 1, 1));
+    let start = dirty.start().unwrap();
+    assert_eq!(start.urgency.class(), WorkClass::Spread);
+    dirty.arrived(of(WorkClass::Person, 1, 2));
+    dirty.arrived(of(WorkClass::Progress, 1, 3));
+    assert_eq!(start.urgency.class(), WorkClass::Person);
+    dirty.ended(start.key, Ended::Done(Seq(1)));
+    assert_eq!(dirty.start().unwrap().urgency.class(), WorkClass::Person, "and so is the look after it");
+}
+
+#[test]
 fn every_eighth_turn_is_the_oldests() {
     let mut dirty = with(1, 1, 100);
     dirty.arrived(of(WorkClass::Spread, 50, 1));
@@ -132,12 +145,16 @@ fn what_a_person_waits_for_has_places_of_its_own() {
 }
 
 #[test]
-fn a_start_tells_how_many_are_behind_it() {
+fn what_runs_is_told_how_many_are_behind_it() {
     let mut dirty = with(9, 9, 100);
+    dirty.arrived(of(WorkClass::Author, 9, 1));
+    let first = dirty.start().unwrap();
     for (number, class) in (1..).zip([WorkClass::Person, WorkClass::Author, WorkClass::Progress, WorkClass::Author]) {
         dirty.arrived(of(class, number, 1));
     }
-    let behind: Vec<_> = std::iter::from_fn(|| dirty.start()).map(|start| (number(&start).1, start.behind)).collect();
+    assert_eq!(first.behind.count(), 3, "and what comes after it began");
+    let behind: Vec<_> =
+        std::iter::from_fn(|| dirty.start()).map(|start| (number(&start).1, start.behind.count())).collect();
     assert_eq!(behind, [(1, 2), (2, 1), (4, 0), (3, 0)]);
 }
 

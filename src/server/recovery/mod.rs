@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::{delivery_log::DeliveryLog, resync::Resync};
 use super::{clock::Clock, inbox::Inbox, metrics::Metrics, receive::Receiver, storage::Store};
-use crate::github::{Error, Github, Served, WorkClass, fenced, serving};
+use crate::github::{Error, Github, WorkClass, fenced, serving};
 use loopgate_core::Timestamp;
 
 /// What both parts work with.
@@ -99,8 +99,7 @@ impl Recovery {
             while self.due() <= clock.now() {
                 if is_asked || self.tools.store.is_the_one().await.unwrap_or(false) {
                     let fence = if is_asked { None } else { self.tools.store.fence_of_one() };
-                    let spread = Served { class: WorkClass::Spread, behind: 0 };
-                    fenced(fence, serving(spread, self.work())).await;
+                    fenced(fence, serving(WorkClass::Spread, self.work())).await;
                 } else {
                     self.others_until = clock.now() + NOT_MINE;
                 }
