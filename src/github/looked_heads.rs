@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use chrono::TimeDelta;
+use chrono::{SubsecRound as _, TimeDelta};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{ttl_cache::TtlCache, webhook::CheckNews};
@@ -151,7 +151,8 @@ impl LookedHeads {
     fn remember(&self, repository: &RepoName, head: Sha, news: Option<&CheckNews>, now: Timestamp) {
         self.heard.change((repository.clone(), head), now, |heard| {
             let known = if heard.since.is_none() { Some(Vec::new()) } else { heard.news.take() };
-            heard.since = heard.since.or(Some(now));
+            // Deliveries are kept with milliseconds.
+            heard.since = heard.since.or(Some(now.trunc_subsecs(3)));
             heard.news = known.zip(news).map(|(mut known, news)| {
                 known.push(news.clone());
                 known
@@ -270,12 +271,14 @@ mod tests {
     async fn what_came_before_the_look_is_judged_by_it() {
         let (repository, head) = place();
         let look = looked().looks.get(&place(), at(12)).unwrap();
+        // Its delivery is kept as of second 9.
+        let heard = at(9) + TimeDelta::microseconds(900);
         let concerned = async |told: &[Option<CheckNews>], since| {
             let heads = LookedHeads::default();
             for news in told {
                 match news {
-                    Some(news) => assert!(heads.concerns(&repository, head, news, at(9)).await, "nothing is known yet"),
-                    None => heads.told(&repository, head, at(9)),
+                    Some(news) => assert!(heads.concerns(&repository, head, news, heard).await, "nothing is known yet"),
+                    None => heads.told(&repository, head, heard),
                 }
             }
             heads.looks.put(place(), look.clone(), at(12));
