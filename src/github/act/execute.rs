@@ -2,6 +2,8 @@
 //! left out for a while, and what is needed as little is left out with it; a fault or a rate limit ends it, since the
 //! next effect would meet the same.
 
+use std::collections::BTreeSet;
+
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,22 +16,28 @@ use super::{
 use crate::{
     channels::{Channels, Message},
     github::{
-        Client, Error, ObservedSurface, OwnCheckRun, budget::Need, path, retry::Repeat, ttl_cache::TtlCache, wire::User,
+        Client, Error, Observation, ObservedSurface, OwnCheckRun, budget::Need, path, retry::Repeat,
+        ttl_cache::TtlCache, wire::User,
     },
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
+    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
-    observed::{AppIdentity, CheckProgress, OwnCheck},
+    observed::{AppIdentity, CheckProgress, OwnCheck, Snapshot},
     policy::{Channel, DispatchFixer},
     state::Repeatable,
 };
 
+/// Changes of labels and review requests remembered of a pull request at most, the newest.
+const MOST_MARKS: usize = 50;
+
 /// Carries effects out, and remembers for a while what need not be tried again.
 #[derive(Default)]
 pub struct Executor {
+    /// Labels and review requests that were changed, and when.
+    marks: TtlCache<(RepoName, PrNumber), Vec<(Timestamp, Effect)>>,
     /// Labels that are known to exist.
     labels: TtlCache<(RepoName, String), ()>,
     label_creation: tokio::sync::Mutex<()>,
@@ -103,7 +111,10 @@ impl Executor {
                 continue;
             }
             match self.carry_out(&place, effect, &mut executed).await {
-                Ok(Did::Something) => executed.done += 1,
+                Ok(Did::Something) => {
+                    executed.done += 1;
+                    self.remember_mark(surface, effect, client.now());
+                }
                 Ok(Did::Nothing) => {}
                 Err(Error::Paced { until }) => {
                     left_out = need;
@@ -118,6 +129,29 @@ impl Executor {
             }
         }
         Ok(executed)
+    }
+
+    /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
+    pub fn recall_marks(&self, observation: &mut Observation, read_as_of: Option<Timestamp>, now: Timestamp) {
+        let Observation { snapshot: Snapshot { pull_request: pull, .. }, surface, .. } = observation;
+        let marks = self.marks.get(&(surface.repository.clone(), surface.number), now).unwrap_or_default();
+        for (_, effect) in marks.iter().filter(|(at, _)| read_as_of.is_some_and(|read_as_of| read_as_of <= *at)) {
+            mark(effect, &mut pull.labels, &mut pull.requested_users, &mut pull.requested_teams);
+            mark(effect, &mut surface.labels, &mut surface.requested_users, &mut surface.requested_teams);
+        }
+    }
+
+    fn remember_mark(&self, surface: &ObservedSurface, effect: &Effect, now: Timestamp) {
+        if let Effect::AddLabels(_)
+        | Effect::RemoveLabel(_)
+        | Effect::RequestReviewer(_)
+        | Effect::WithdrawReviewer(_) = effect
+        {
+            self.marks.change((surface.repository.clone(), surface.number), now, |marks| {
+                marks.drain(..marks.len().saturating_sub(MOST_MARKS - 1));
+                marks.push((now, effect.clone()));
+            });
+        }
     }
 
     /// Begins the check run of the verdict, which the head does not have yet: the first thing people see. What it says
@@ -440,6 +474,19 @@ impl Place<'_> {
         let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
         let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
         Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+    }
+}
+
+/// Does to what was read what an effect did.
+fn mark(effect: &Effect, labels: &mut BTreeSet<String>, users: &mut BTreeSet<Login>, teams: &mut BTreeSet<TeamSlug>) {
+    match effect {
+        Effect::AddLabels(names) => labels.extend(names.iter().cloned()),
+        Effect::RemoveLabel(name) => labels.retain(|label| label != name),
+        Effect::RequestReviewer(Reviewer::User(login)) => users.extend([login.clone()]),
+        Effect::RequestReviewer(Reviewer::Team(team)) => teams.extend([team.clone()]),
+        Effect::WithdrawReviewer(Reviewer::User(login)) => users.retain(|it| it != login),
+        Effect::WithdrawReviewer(Reviewer::Team(team)) => teams.retain(|it| it != team),
+        _ => {}
     }
 }
 

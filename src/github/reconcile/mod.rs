@@ -330,6 +330,8 @@ impl Reconcile {
         let (updated_at, head, is_private) = (facts.updated_at(), facts.pull_request().head.sha, facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         doubts.of_end(&observation.snapshot)?;
+        doubts.of_files(&observation.snapshot)?;
+        self.executor.recall_marks(&mut observation, updated_at, now);
         let told = problems
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
@@ -355,9 +357,7 @@ impl Reconcile {
         let is_all_shown = told.iter().all(|told| told.is_shown);
         let unanswered = observation.snapshot.authority.unknown().is_some();
         let awaits_answer = unanswered && self.look_again.awaits_answer(job, now);
-        if self.lifetime == Lifetime::Stays
-            && (!is_all_shown || awaits_answer || doubts.of_files(&observation.snapshot))
-        {
+        if self.lifetime == Lifetime::Stays && (!is_all_shown || awaits_answer) {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;

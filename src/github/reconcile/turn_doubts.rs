@@ -58,9 +58,10 @@ impl<'t> TurnDoubts<'t> {
         self.wait_while(is_in_doubt, "GitHub does not show all of what was closed as yet")
     }
 
-    /// Whether a change counts as one that touches everything because its files were refused a moment ago.
-    pub fn of_files(&self, snapshot: &Snapshot) -> bool {
-        matches!(snapshot.files, ChangedFiles::TooLarge { .. }) && self.are_there()
+    /// A change whose files were refused a moment ago counts as one that touches everything, and would open every gate.
+    pub fn of_files(&self, snapshot: &Snapshot) -> Result<(), Failed> {
+        let is_in_doubt = matches!(snapshot.files, ChangedFiles::TooLarge { .. }) && self.are_there();
+        self.wait_while(is_in_doubt, "GitHub does not show the changed files as yet")
     }
 
     fn wait_while(&self, is_in_doubt: bool, reason: &str) -> Result<(), Failed> {
