@@ -90,7 +90,7 @@ impl Panic<'_> {
         if let Some(value) = labelled {
             let value = value.trim().trim_end_matches(',');
             // Before 1.73 values stood in backquotes, and the message behind the right one.
-            let quoted = value.strip_prefix('`').and_then(|value| match value.rfind("`: ") {
+            let quoted = value.strip_prefix('`').and_then(|value| match value.rfind("`: ").or(value.rfind("` at ")) {
                 Some(end) => Some(&value[..end]),
                 None => value.strip_suffix('`'),
             });
@@ -108,7 +108,8 @@ impl Panic<'_> {
 
     /// Tells the failure what the panic says. By the custom of `assert_eq!(got, wanted)`, left is the actual value.
     pub fn fill(&self, failure: &mut Failure) {
-        let is_assertion = self.message.starts_with("assertion") || self.message.contains("assertion failed");
+        let is_assertion = ["assertion failed", "snapshot assertion"].iter().any(|words| self.message.contains(words))
+            || self.message.starts_with("assertion");
         failure.error_type = if is_assertion { ErrorType::AssertionError } else { ErrorType::RuntimeError };
         failure.error_class = Some("panic".to_owned());
         if !self.message.is_empty() {
@@ -171,6 +172,8 @@ mod tests {
             both("5", "4")
         );
         assert_eq!(sides("x panicked at 'assertion failed\n  left: `4`,\n right: `5`: why', a.rs:1:1"), both("5", "4"));
+        let proptest = "x panicked at a.rs:3:1:\nTest failed: assertion failed: `(left == right)` \n  left: `2`,\n right: `-2` at a.rs:7.";
+        assert_eq!(sides(proptest), both("-2", "2"));
         let pretty = "x panicked at a.rs:1:1:\nassertion failed: `(left == right)`\n\n\
                       \u{1B}[1mDiff\u{1B}[0m < left / right > :\n {\n\u{1B}[31m<  4\u{1B}[0m\n>  5\n }\n";
         let pretty = text::clean(pretty);

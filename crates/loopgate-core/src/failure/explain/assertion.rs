@@ -15,6 +15,7 @@ use crate::{
 pub(super) fn comparison(
     failure: &Failure,
     sides: &Sides,
+    called: Option<&str>,
     at: Option<&SourceLocation>,
     changes: &Changes,
 ) -> Conclusion {
@@ -25,7 +26,7 @@ pub(super) fn comparison(
         Extent::Whole => format!("{who} expects {wanted} and gets {got}."),
         Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
-    let place = in_suspect(failure, at, changes);
+    let place = in_suspect(failure, called, at, changes);
     let conclude = |category, hundredths, action, reason: String| Conclusion {
         category,
         retry: RetryClass::Code,
@@ -88,24 +89,35 @@ fn bare(value: &str) -> &str {
     value.trim_matches(['"', '\'', ' '])
 }
 
-/// `in src/cart.ts (changed …)`: the changed code that a failing test is about, else the code it calls.
-pub(super) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> String {
+/// `of total(cart) in src/cart.ts (part of this change)`: what the assertion calls, and the changed code that a failing
+/// test is about, as far as they are known; else the code that the test exercises.
+pub(super) fn in_suspect(
+    failure: &Failure,
+    called: Option<&str>,
+    at: Option<&SourceLocation>,
+    changes: &Changes,
+) -> String {
+    let of_call = called.map(|called| format!("of {}", code(called)));
+    match (of_call, changed_suspect(failure, at, changes), failure.test_name.as_deref()) {
+        (Some(of_call), Some(file), _) => format!("{of_call} in {} (part of this change)", code(&file)),
+        (None, Some(file), _) => format!("in {} (part of this change)", code(&file)),
+        (Some(of_call), None, _) => of_call,
+        (None, None, Some(test)) => format!("that {} exercises", code(test)),
+        (None, None, None) => "that this assertion checks".to_owned(),
+    }
+}
+
+fn changed_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> Option<String> {
     let here = at.map(|place| place.file.as_str());
     if let Some(file) = here.filter(|file| !is_test(file) && changes.contains(file)) {
-        return format!("in {} (part of this change)", code(file));
+        return Some(file.to_owned());
     }
     let test = here.or(failure.test_file.as_deref()).unwrap_or_default();
     let mut code_files =
         changes.files().iter().map(|file| file.path.as_str()).filter(|path| is_code(path) && !is_test(path));
     let namesake = code_files.clone().find(|path| same_subject(path, test));
     let only = || code_files.next().filter(|_| code_files.next().is_none());
-    match namesake.or_else(only) {
-        Some(file) => format!("in {} (part of this change)", code(file)),
-        None => match failure.test_name.as_deref() {
-            Some(test) => format!("that {} exercises", code(test)),
-            None => "that this assertion checks".to_owned(),
-        },
-    }
+    namesake.or_else(only).map(str::to_owned)
 }
 
 fn same_subject(path: &str, test: &str) -> bool {

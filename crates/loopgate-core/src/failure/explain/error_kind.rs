@@ -76,14 +76,14 @@ pub(super) fn by_kind(
         && !tells_more_than_values(kind)
         && !is_bare_verdict(sides, reading)
     {
-        return comparison(failure, sides, at, changes);
+        return comparison(failure, sides, reading.asserted.called.as_deref(), at, changes);
     }
     let advice = ADVICE.of(kind);
     let value = |name: &str| match name {
         "rule" => reading.class.as_deref().map_or_else(|| reading.said(), code),
         "named" => named(&reading.message),
         "said" => reading.said(),
-        "place" => in_suspect(failure, at, changes),
+        "place" => in_suspect(failure, reading.asserted.called.as_deref(), at, changes),
         _ => String::new(),
     };
     let conclusion = Conclusion {

@@ -96,7 +96,8 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
         plus = both.iter().filter(|(.., in_plus)| *in_plus).map(|(line, ..)| *line).collect();
     }
     let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
-    let joined = |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value::tidy(&side.join(" ")) };
+    let joined =
+        |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value::untyped(&side.join(" ")) };
     (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
         expected: joined(expected),
         actual: joined(actual),

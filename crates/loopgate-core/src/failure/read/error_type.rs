@@ -70,7 +70,7 @@ const WORDS: [(&str, ErrorType); 3] = [
     (
         concat!(
             r"(?i)^assert|^expected values to be |assertion .*failed|assertion failed|^expect\(|^expected .+ (?:to|but|got|found|received|actual)\b",
-            r"|snapshot .*(?:mismatch|does not match)|\bgot\b.*\bwant\b|\bwant\b.*\bgot\b|Assert\.[A-Za-z]+\(\) Failure"
+            r"|snapshot .*(?:mismatch|does not match|failed in line)|\bgot\b.*\bwant\b|\bwant\b.*\bgot\b|Assert\.[A-Za-z]+\(\) Failure"
         ),
         AssertionError,
     ),

@@ -107,7 +107,9 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     if is_position && label.split(' ').nth(1).is_some_and(|noun| !["value", "side", "operand"].contains(&noun)) {
         return None;
     }
-    (label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
+    // `Expected element to have text content:`, with the value below.
+    let is_heading = rest.is_empty() && label.starts_with("Expected ");
+    (is_heading || label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
 }
 
 fn side_of(word: &str) -> Option<Side> {

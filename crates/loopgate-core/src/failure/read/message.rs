@@ -83,6 +83,7 @@ const FORMS: &[Form] = &[
         LintError,
     ),
     form(r"^[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*) \((?P<class>[a-z]+[a-z0-9]*)\)$", Captured, LintError),
+    form(r"^ *\^-*\^?-* (?P<class>SC[0-9]{4}) \([a-z]+\): (?P<msg>.*)$", Captured, LintError),
     form(r"^>> Issue: \[(?P<class>B[0-9]+)[^\]]*\] (?P<msg>.*)$", Captured, LintError),
     form(r"^\s*✘ \[ERROR\] (?P<msg>.*)$", Unnamed, CompileError),
     // mypy, pyright

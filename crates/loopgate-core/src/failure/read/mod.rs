@@ -1,5 +1,6 @@
 //! Reading: the texts of a failure made small and plain, and what stands in them: headline, frames, both sides, paths.
 
+mod asserted;
 mod changes;
 mod difference;
 mod error_type;
@@ -9,6 +10,7 @@ mod message;
 pub(super) mod paths;
 mod patterns;
 mod reading;
+mod sentence;
 mod stack;
 pub(super) mod text;
 mod value;

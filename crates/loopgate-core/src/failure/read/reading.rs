@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
+    asserted::{Asserted, asserted},
     changes::{Changes, FrameOrigin},
     error_type,
     expected::{self, Extent, Sides, Told},
@@ -25,6 +26,7 @@ pub(in crate::failure) struct Reading {
     /// Message and trace, for whoever looks for words.
     pub whole: String,
     pub sides: Option<Sides>,
+    pub asserted: Asserted,
     /// Innermost first.
     pub frames: Vec<Frame>,
     /// The innermost own frame as it is found without a pull request's files.
@@ -68,12 +70,14 @@ impl Reading {
                 let of_message =
                     || expected::sides_in(&headline.message, told).filter(|sides| sides.extent == Extent::Whole);
                 let around = if told == Told::Anything { block } else { &whole };
-                of_message().or_else(|| expected::sides_in(own, told)).or_else(|| expected::sides_in(around, told))
+                let of_text = || expected::sides_in(own, told).or_else(|| expected::sides_in(around, told));
+                of_message().or_else(of_text).or_else(|| expected::in_words(&headline.message))
             }
             Told::Finding => expected::sides_in(&whole, told),
         };
+        let asserted = asserted(&whole);
         let found = match found {
-            Some(Sides { expected, actual, extent }) if is_reversed(&whole) => {
+            Some(Sides { expected, actual, extent }) if asserted.is_reversed => {
                 Some(Sides { expected: actual, actual: expected, extent })
             }
             found => found,
@@ -94,7 +98,7 @@ impl Reading {
         let mut frames = stack::located(&printed, &Changes::default());
         let top = frames.iter().find(|frame| frame.origin.in_repository()).cloned();
         frames.iter_mut().for_each(|frame| known_file(frame, failure));
-        Self { class, error_type, message: headline.message, whole, sides, frames, top, printed }
+        Self { class, error_type, message: headline.message, whole, sides, asserted, frames, top, printed }
     }
 
     /// Reads a failure among the files a pull request changes.
@@ -147,15 +151,6 @@ impl Reading {
             (None, None) => text::code(self.error_type.as_str()),
         }
     }
-}
-
-/// Whether pytest quotes an assertion with what is expected on its left.
-fn is_reversed(whole: &str) -> bool {
-    let begins = |line: &str| {
-        let left = line.strip_prefix('>')?.trim_start().strip_prefix("assert ")?.split_once(" == ")?.0;
-        Some(["expected", "want", "wanted"].contains(&left))
-    };
-    whole.lines().any(|line| begins(line).unwrap_or_default())
 }
 
 /// Without the lines of source that pytest quotes: what a test compares is no side yet.

@@ -1,5 +1,7 @@
 //! What a value looks like when a tool prints it, and what is only a sentence about one.
 
+use serde::Deserialize;
+
 use super::text;
 
 /// Longest value kept, in characters.
@@ -45,7 +47,8 @@ const ENDS: [&str; 13] =
 const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
 
 /// How much a text must look like a value to be one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Look {
     /// A number, a constant, something quoted or in brackets.
     Literal,
@@ -57,6 +60,16 @@ pub(super) enum Look {
 
 /// A value on one line, without the marks that its tool puts around it.
 pub(super) fn tidy(printed: &str) -> String {
+    let printed = untyped(printed);
+    let unwrapped = [('`', '`'), ('`', '\''), ('<', '>')]
+        .iter()
+        .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
+        .filter(|inner| !inner.is_empty() && !inner.contains("> "));
+    unwrapped.unwrap_or(&printed).to_owned()
+}
+
+/// A value on one line without what tools write before and behind it.
+pub(super) fn untyped(printed: &str) -> String {
     // uvu marks blanks.
     let unmarked = on_line(&printed.replace('·', " "));
     let printed = closed(unmarked.trim().trim_end_matches(','));
@@ -68,12 +81,7 @@ pub(super) fn tidy(printed: &str) -> String {
     let printed = typed.unwrap_or(printed);
     // proptest goes on with its message and the place.
     let quoted = printed.strip_prefix('`').and_then(|rest| Some(1 + rest.find("` at ").or_else(|| rest.find("`: "))?));
-    let printed = quoted.map_or(printed, |end| &printed[..=end]);
-    let unwrapped = [('`', '`'), ('`', '\''), ('<', '>')]
-        .iter()
-        .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
-        .filter(|inner| !inner.is_empty() && !inner.contains("> "));
-    unwrapped.unwrap_or(printed).to_owned()
+    quoted.map_or(printed, |end| &printed[..=end]).to_owned()
 }
 
 /// A value on one line; the blanks in it are kept where it was on one line.
@@ -210,6 +218,43 @@ fn closed(text: &str) -> &str {
         text = text[..text.len() - last.len_utf8()].trim_end();
     }
     text
+}
+
+/// `total(cart)`, `cart.total()`: the name of what makes a value begins with a capital, or is a known one.
+pub(super) fn is_call(side: &str) -> bool {
+    let Some((name, _)) = side.split_once('(') else { return false };
+    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+    let makes = ["approx", "set", "frozenset", "dict", "list", "tuple", "bytes", "array", "datetime", "date"];
+    let is_part = |c: char| c.is_alphanumeric() || "_.:$".contains(c);
+    name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.contains(&last)
+}
+
+/// Where characters stand outside of quotes that fit; with how many brackets are open behind each.
+pub(super) fn places(text: &str, fits: impl Fn(char, i32) -> bool) -> impl Iterator<Item = usize> {
+    let (mut depth, mut quote, mut is_escaped, mut before) = (0, None, false, ' ');
+    text.char_indices().filter_map(move |(at, c)| {
+        if let Some(open) = quote {
+            if c == open && !is_escaped {
+                quote = None;
+            }
+            is_escaped = c == '\\' && !is_escaped;
+            return None;
+        }
+        match c {
+            '"' | '`' => quote = Some(c),
+            '\'' if !before.is_alphanumeric() => quote = Some(c),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        before = c;
+        fits(c, depth).then_some(at)
+    })
+}
+
+/// Whether a place is within quotes or brackets.
+pub(super) fn is_within(text: &str, at: usize) -> bool {
+    !places(text, |_, depth| depth == 0).any(|outside| outside == at)
 }
 
 /// What a parser waits for, or stumbles on: `';'`, `` `}` ``, `)`.

@@ -208,8 +208,10 @@ fn level(word: &str) -> Option<FindingSeverity> {
 }
 
 fn error_type(rule: &str, trace: &str) -> ErrorType {
-    let is_compiler =
-        rule.is_empty() || rule.starts_with("TS") || rule.starts_with("CS") || trace.contains("): error ");
+    // `-fpermissive` would let an error pass.
+    let is_compiler = rule.is_empty()
+        || ["TS", "CS", "-f"].iter().any(|start| rule.starts_with(start))
+        || trace.contains("): error ");
     if is_compiler { ErrorType::CompileError } else { ErrorType::LintError }
 }
 

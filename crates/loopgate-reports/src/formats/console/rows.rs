@@ -347,7 +347,9 @@ pub(super) const ROWS: &[Row] = &[
         Finding,
         r"^(?P<level>[CWEFR]): +(?P<line>[0-9]+): +[0-9]+: (?:\[[A-Za-z ]+\] )?(?P<rule>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<message>.+)$",
     ),
-    // ShellCheck's notes, PHP_CodeSniffer
+    // ShellCheck, PHP_CodeSniffer
+    row(Linter, File, r"^In (?P<file>\S+) line (?P<line>[0-9]+):$"),
+    row(Linter, Finding, r"^ *\^-*\^?-* (?P<rule>SC[0-9]{4}) \([a-z]+\): (?P<message>.+)$"),
     row(
         Linter,
         Finding,

@@ -165,8 +165,15 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
     let places: Vec<Printed> = sections.into_iter().rev().flat_map(Section::finish).collect();
     // What only a library's frames surround stands in the words of the message.
     let is_foreign = |place: &Printed| paths::foreign(&paths::tidy(&place.file)).is_some();
-    let spoken = if places.iter().all(is_foreign) { in_words(trace) } else { None };
+    let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| of_recipe(trace)) } else { None };
     spoken.into_iter().chain(places).collect()
+}
+
+/// The line of a makefile whose command failed: `make: *** [Makefile:4: site] Error 127`.
+fn of_recipe(trace: &str) -> Option<Printed> {
+    let at = trace.lines().find_map(|line| line.strip_prefix("make")?.split_once("*** [")?.1.split_once(": "));
+    let (file, line) = at?.0.rsplit_once(':')?;
+    Some(Printed { file: file.to_owned(), line: Some(line.parse().ok()?), column: None, function: None })
 }
 
 /// A place in the midst of a line: what is left where no tool's form is known.

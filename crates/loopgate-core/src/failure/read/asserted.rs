@@ -1,0 +1,137 @@
+//! The assertion that failed, where a tool quotes its source: what it calls, and which of its sides states what is
+//! expected.
+
+use super::value;
+
+/// Longest call that is told, in bytes.
+const MAX_CALL: usize = 80;
+/// Most lines that are looked at.
+const MAX_LINES: usize = 200;
+
+/// What the source of an assertion says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::failure) struct Asserted {
+    /// The call whose result is compared.
+    pub called: Option<String>,
+    /// Of a library that knows a left and a right side only, the left one states what is expected.
+    pub is_reversed: bool,
+}
+
+/// The first assertion that a text quotes.
+pub(super) fn asserted(text: &str) -> Asserted {
+    let mut before = "";
+    let mut lines = text.lines().take(MAX_LINES).peekable();
+    while let Some(line) = lines.next() {
+        if let Some(found) = quoted(before, line, lines.peek().copied().unwrap_or_default()).and_then(of_source) {
+            return found;
+        }
+        before = line;
+    }
+    Asserted::default()
+}
+
+/// The source on a line, in the frames that tools draw around it.
+fn quoted<'t>(before: &str, line: &'t str, after: &str) -> Option<&'t str> {
+    let trimmed = line.trim_start();
+    // pytest, and Python's traceback
+    let is_below = before.trim_start().starts_with("File \"") || after.starts_with("E  ") && line.starts_with("    ");
+    // `6|   expect(…)` above `|   ^`
+    let is_marked = after.trim_start().strip_prefix('|').is_some_and(|rest| rest.trim_start().starts_with('^'));
+    if is_below {
+        return Some(trimmed);
+    }
+    if is_marked || line.starts_with('>') {
+        let unnumbered = trimmed.trim_start_matches(['>', ' ']).trim_start_matches(|c: char| c.is_ascii_digit());
+        return Some(unnumbered.trim_start_matches([' ', '|']));
+    }
+    trimmed
+        .strip_prefix("Failure/Error: ")
+        // Catch2, doctest and Boost say which macro failed.
+        .or_else(|| ["CHECK", "REQUIRE"].iter().any(|name| trimmed.starts_with(name)).then_some(trimmed))
+        .or_else(|| Some(trimmed.split_once("ERROR: ")?.1.split_once(" is NOT correct")?.0))
+        .or_else(|| Some(trimmed.split_once("error: in ")?.1.split_once(": ")?.1.split_once(" has failed")?.0))
+}
+
+fn of_source(source: &str) -> Option<Asserted> {
+    if let Some(condition) = source.strip_prefix("assert ").or_else(|| source.strip_prefix("check ")) {
+        return of_condition(arguments(condition).first()?);
+    }
+    let open = source.find('(')?;
+    let name = source[..open].rsplit(['.', ':', ' ']).next()?.to_ascii_lowercase();
+    let arguments = arguments(inside(&source[open..])?);
+    let is_of_two = name.starts_with("assert") && name.contains("equal") || name.ends_with("_eq");
+    match arguments.as_slice() {
+        [left, right, ..] if is_of_two => Some(of_sides(left, right)),
+        [one] if ["check", "require"].contains(&name.as_str()) => of_condition(one),
+        [one, ..] if ["expect", "assert_that", "assertthat"].contains(&name.as_str()) => {
+            Some(Asserted { called: call(one), is_reversed: false })
+        }
+        _ => None,
+    }
+}
+
+fn of_condition(condition: &str) -> Option<Asserted> {
+    let (left, right) = condition.split_once(" == ")?;
+    Some(of_sides(left.trim(), right.trim()))
+}
+
+fn of_sides(left: &str, right: &str) -> Asserted {
+    let states =
+        |side: &str| ["expected", "want", "wanted"].contains(&side) || value::is_literal(side) && !value::is_call(side);
+    Asserted { called: call(left).or_else(|| call(right)), is_reversed: states(left) && !states(right) }
+}
+
+fn call(side: &str) -> Option<String> {
+    (value::is_call(side) && side.len() <= MAX_CALL && !side.ends_with('…')).then(|| side.to_owned())
+}
+
+/// What stands in the brackets with which a text begins, if they are closed.
+fn inside(text: &str) -> Option<&str> {
+    let end = value::places(text, |_, depth| depth == 0).next()?;
+    Some(&text[1..end])
+}
+
+/// Arguments apart from each other.
+fn arguments(text: &str) -> Vec<&str> {
+    let mut start = 0;
+    let mut found: Vec<&str> = Vec::new();
+    for end in value::places(text, |c, depth| c == ',' && depth == 0).chain([text.len()]) {
+        found.push(text[start..end].trim());
+        start = (end + 1).min(text.len());
+    }
+    found.retain(|argument| !argument.is_empty());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_and_which_side_states_the_requirement() {
+        for (text, called, is_reversed) in [
+            (">       assert total(cart, 2) == 30\nE       assert 20 == 30", "total(cart, 2)", false),
+            (">       assert 30 == total(cart, 2), 'a, b'\nE       assert 30 == 20", "total(cart, 2)", true),
+            ("tests/a.py:3: in test_a\n    assert 30 == total()\nE   assert 30 == 20", "total()", true),
+            (">       assert expected == total\nE       assert 30 == 20", "", true),
+            (">       assert expected == 30\nE       assert 20 == 30", "", false),
+            (
+                "  File \"a.py\", line 3, in test_a\n    self.assertEqual(\"a, (b\", f(\"a\"), \"why\")\nA",
+                "f(\"a\")",
+                true,
+            ),
+            ("  File \"a.py\", line 3, in test_a\n    self.assertEqual(f(1), Decimal(\"2\"))\nA", "f(1)", false),
+            ("  File \"a.py\", line 3, in test_a\n    self.assertEqual(", "", false),
+            ("a.cc:6: FAILED:\n  CHECK( 10 == add(1430, 20) )\nwith expansion:\n  10 == 1450", "add(1430, 20)", true),
+            ("a.cc:8: ERROR: CHECK_EQ( mean({1, 2}), Approx(2.0) ) is NOT correct!", "mean({1, 2})", false),
+            ("a.cc(8): error: in \"t\": check 5 == total() has failed [5 != 4]", "total()", true),
+            ("Failure/Error: expect(Cart.new(1).total('a')).to be(80)", "Cart.new(1).total('a')", false),
+            ("      6|   expect(total([1, 2])).toBe(4);\n       |          ^", "total([1, 2])", false),
+            ("> 11 |   expect(total).toBe(4);\n     |   ^", "", false),
+            ("nothing is quoted", "", false),
+        ] {
+            let found = asserted(text);
+            assert_eq!((found.called.unwrap_or_default().as_str(), found.is_reversed), (called, is_reversed), "{text}");
+        }
+    }
+}
