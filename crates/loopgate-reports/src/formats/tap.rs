@@ -1,6 +1,7 @@
 //! TAP 13 and 14: `ok`/`not ok` lines, YAML blocks below them, subtests indented above theirs.
 //!
-//! A test point behind its own subtests sums them up and is not counted, unless it failed while none of them did.
+//! A test point sums its own subtests up and is not counted, unless it failed while none of them did. It stands behind
+//! them, or opens them with a `{` at its end, which a `}` closes.
 //!
 //! What ran must be what the plan says, point by point, and there must be a plan: a producer that dies leaves one of
 //! them out (<https://testanything.org/tap-version-14-specification.html>, "Plan"). A file may hold several documents,
@@ -36,16 +37,24 @@ fn is_point(line: &str) -> bool {
     point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
 }
 
+/// Whether a line further left than a YAML block tells that the block is over.
+pub(super) fn is_statement(line: &str) -> bool {
+    is_point(line) || is_plan(line) || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
+}
+
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut tap = Tap {
         levels: vec![Level::default()],
         point: None,
-        yaml: None,
+        in_yaml: false,
         has_version: false,
         above: Clip::new(MAX_TRACE),
     };
-    while let Some(line) = window.line()? {
+    // Nothing of what follows a bail-out is believed.
+    while !tap.levels.is_empty()
+        && let Some(line) = window.line()?
+    {
         tap.line(&text::clean(line), out);
     }
     tap.end(out);
@@ -61,7 +70,7 @@ struct Tap {
     levels: Vec<Level>,
     /// The test point read last, which a YAML block may yet explain.
     point: Option<Point>,
-    yaml: Option<Yaml>,
+    in_yaml: bool,
     has_version: bool,
     /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
     above: Clip,
@@ -72,6 +81,8 @@ struct Tap {
 struct Level {
     name: String,
     planned: Option<u64>,
+    /// A plan that does not begin at 1, as none may.
+    odd_plan: Option<(u64, u64)>,
     points: u64,
     /// Points of the documents before this one.
     earlier: u64,
@@ -85,6 +96,8 @@ struct Level {
     is_unnamed: bool,
     /// The name that `# Subtest: …` announced for the next deeper level.
     announced: Option<String>,
+    /// The point whose `{` opened the next deeper level.
+    opening: Option<Point>,
 }
 
 struct Point {
@@ -92,9 +105,10 @@ struct Point {
     ok: bool,
     number: Option<u64>,
     description: String,
-    /// A `{` at the end: its subtests follow, in an old notation.
+    /// A `{` at the end: its subtests follow, or its name ends so.
     opens: bool,
     directive: Directive,
+    yaml: Option<Yaml>,
     /// How its subtests fared, if it has some.
     subtests: Option<Subtests>,
     /// Comments below it, which tell what went wrong where there is no YAML.
@@ -115,43 +129,66 @@ enum Directive {
 
 impl Tap {
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if let Some(yaml) = &mut self.yaml {
-            if yaml.line(line) == Block::GoesOn {
+        if self.in_yaml {
+            let block = self.point.as_mut().and_then(|point| point.yaml.as_mut()).map(|yaml| yaml.line(line));
+            match block {
+                Some(Block::GoesOn) => return,
+                Some(Block::HasNoEnd) => out.notes.flaw(Flaw::NoEnd, || "a YAML block"),
+                _ => {}
+            }
+            self.in_yaml = false;
+            if block == Some(Block::Ended) {
                 return;
             }
-            self.flush(out);
-            return;
         }
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
-        if content == "---" && self.point.is_some() && indent >= 2 {
-            self.yaml = Some(Yaml::new(indent));
+        if content == "---"
+            && indent >= 2
+            && let Some(point) = self.point.as_mut().filter(|point| point.yaml.is_none())
+        {
+            point.yaml = Some(Yaml::new(indent));
+            self.in_yaml = true;
             return;
         }
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
+        // Others are text, of a value that Mocha shows.
+        let is_brace = |brace: &str| content.trim_end() == brace && indent.is_multiple_of(4);
         // `prove` closes each file that passed with this word.
         if content == "ok" && level == 0 && self.is_all_numbered() {
             return;
         }
         if let Some(point) = Point::of(content, level) {
-            self.flush(out);
+            self.flush(level, out);
             if level == 0 && point.number == Some(1) {
                 self.begin_document(out);
             }
             self.begin_point(point, out);
-        } else if let Some(plan) = plan_of(content) {
-            self.flush(out);
+        } else if let Some((1, last)) = plan_of(content) {
+            self.flush(level, out);
             if level == 0 {
                 self.begin_document(out);
             }
             self.enter(level);
-            self.levels[level].planned = Some(plan);
+            self.levels[level].planned = Some(last);
+        } else if let (Some(plan), Some(here)) = (plan_of(content), self.levels.get_mut(level)) {
+            here.odd_plan = Some(plan);
+        } else if is_brace("{") && self.point.as_ref().is_some_and(|point| point.level == level) {
+            self.open_subtests();
+        } else if is_brace("}") {
+            // What stands above on its own level was to open subtests, even if there are none.
+            self.flush(level + 1, out);
+            if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+                self.close_subtests(&mut opening, out);
+                opening.description = without_brace(&opening.description).to_owned();
+                self.count(opening, out);
+            }
         } else if let Some(reason) = content.strip_prefix("Bail out!") {
-            self.flush(out);
+            self.flush(level, out);
             self.bail_out(reason, out);
         } else if let Some(name) = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest ")) {
-            self.flush(out);
+            self.flush(level, out);
             let is_new = self.levels.len() <= level;
             self.enter(level);
             let name = text::name(name.trim());
@@ -164,16 +201,24 @@ impl Tap {
             }
             here.is_unnamed = false;
         } else if let Some(comment) = content.strip_prefix('#') {
-            let explained = self.point.as_mut().filter(|point| !point.ok).map(|point| &mut point.comments);
             // Mocha and tape sum up at the end.
             let is_sum = ["tests ", "pass ", "fail ", "ok"].iter().any(|word| comment.trim_start().starts_with(word));
             if level > 0 || !is_sum {
-                explained.unwrap_or(&mut self.above).push_line(comment.strip_prefix(' ').unwrap_or(comment));
+                let comment = comment.strip_prefix(' ').unwrap_or(comment);
+                match self.unexplained() {
+                    Some(point) => point.comments.push_line(comment),
+                    None => self.above.push_line(comment),
+                }
             }
-        } else if let Some(point) = self.point.as_mut().filter(|point| !point.ok && indent >= 2) {
+        } else if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
             // Mocha says without a YAML block what went wrong.
             point.comments.push_line(content);
         }
+    }
+
+    /// The point read last, if it failed and no YAML block says why.
+    fn unexplained(&mut self) -> Option<&mut Point> {
+        self.point.as_mut().filter(|point| !point.ok && point.yaml.is_none())
     }
 
     /// Whether all points of the plan came, each with its number.
@@ -204,11 +249,8 @@ impl Tap {
     }
 
     fn begin_point(&mut self, mut point: Point, out: &mut Collector<'_>) {
-        while self.levels.len() > point.level + 1 {
-            let inner = self.end_level(out);
-            let failed = point.subtests.is_some_and(|subtests| subtests.failed) || inner.a_point_failed;
-            point.subtests = Some(Subtests { failed });
-        }
+        self.count_opening(point.level, out);
+        self.close_subtests(&mut point, out);
         self.enter(point.level);
         let level = &mut self.levels[point.level];
         level.points += 1;
@@ -220,18 +262,48 @@ impl Tap {
         }
         level.announced = None;
         level.a_point_failed |= !point.ok && point.directive == Directive::None;
-        if point.opens {
-            // Its subtests follow, and tell how it went.
-            level.announced = Some(point.description);
-        } else {
-            self.point = Some(point);
+        self.point = Some(point);
+    }
+
+    /// Closes the levels below a point, which sums them up.
+    fn close_subtests(&mut self, point: &mut Point, out: &mut Collector<'_>) {
+        while self.levels.len() > point.level + 1 {
+            let inner = self.end_level(out);
+            let failed = point.subtests.is_some_and(|subtests| subtests.failed) || inner.a_point_failed;
+            if inner.points > 0 || failed {
+                point.subtests = Some(Subtests { failed });
+            }
         }
     }
 
-    /// Counts the last point, now that all is known of it.
-    fn flush(&mut self, out: &mut Collector<'_>) {
-        let yaml = self.yaml.take();
-        let Some(point) = self.point.take() else { return };
+    /// The subtests of the point read last follow.
+    fn open_subtests(&mut self) {
+        if let Some(point) = self.point.take()
+            && let Some(here) = self.levels.get_mut(point.level)
+        {
+            here.announced = Some(without_brace(&point.description).to_owned());
+            here.opening = Some(point);
+        }
+    }
+
+    /// A point whose `{` no `}` closed had a name that ends so; what seemed to be its subtests is another's.
+    fn count_opening(&mut self, level: usize, out: &mut Collector<'_>) {
+        if let Some(opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+            self.count(opening, out);
+        }
+    }
+
+    /// What comes at this level ends the last point, unless the point opened it.
+    fn flush(&mut self, level: usize, out: &mut Collector<'_>) {
+        if self.point.as_ref().is_some_and(|point| point.opens && point.level < level) {
+            self.open_subtests();
+        } else if let Some(point) = self.point.take() {
+            self.count(point, out);
+        }
+    }
+
+    /// Counts a point, now that all is known of it.
+    fn count(&mut self, point: Point, out: &mut Collector<'_>) {
         let sums_up = match point.subtests {
             Some(subtests) => point.ok || point.directive != Directive::None || subtests.failed,
             None => false,
@@ -246,10 +318,10 @@ impl Tap {
         };
         let class = self.class_of(point.level);
         let name = self.name_of(&point);
-        let seconds = yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
+        let seconds = point.yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
         out.case(
             Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
-            || match &yaml {
+            || match &point.yaml {
                 Some(yaml) => explained(yaml.failure(&point.description), &point.description, &self.above.text()),
                 None => point.failure(&self.above.text()),
             },
@@ -276,7 +348,9 @@ impl Tap {
     /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged by
     /// the point behind it.
     fn end_level(&mut self, out: &mut Collector<'_>) -> Level {
-        let class = self.class_of(self.levels.len() - 1);
+        let deepest = self.levels.len() - 1;
+        self.count_opening(deepest, out);
+        let class = self.class_of(deepest);
         let mut level = self.levels.pop().unwrap_or_default();
         // Lines that begin with "ok" may be a script's own words.
         let is_tap = self.has_version || level.numbers.len() as u64 == level.points;
@@ -312,18 +386,14 @@ impl Tap {
             ..Failure::default()
         });
         // Nothing more is to be expected of any level.
-        for level in &mut self.levels {
-            level.planned = Some(level.points);
-            level.numbers.clear();
-            level.repeated = None;
-        }
+        self.levels.clear();
     }
 
     fn end(&mut self, out: &mut Collector<'_>) {
-        if self.yaml.is_some() {
+        if self.in_yaml {
             out.notes.flaw(Flaw::NoEnd, || "a YAML block");
         }
-        self.flush(out);
+        self.flush(0, out);
         while !self.levels.is_empty() {
             self.end_level(out);
         }
@@ -335,6 +405,9 @@ impl Level {
     fn broken_plan(&self) -> Option<String> {
         let points = self.points;
         let Some(planned) = self.planned else {
+            if let Some((first, last)) = self.odd_plan {
+                return Some(format!("the plan {first}..{last} does not begin at 1"));
+            }
             return Some(format!("no plan: {points} tests ran, and the end is missing"));
         };
         if planned != points {
@@ -388,13 +461,15 @@ impl Point {
         let rest = rest.trim_start();
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let number = rest[..digits].parse().ok();
-        let opens = rest.ends_with('{');
-        let rest = rest[digits..].trim().trim_end_matches('{').trim_end();
+        let rest = rest[digits..].trim();
         let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
         let (description, directive) = directive_of(rest);
-        let description = description.split(" # time=").next().unwrap_or_default();
-        let description = text::name(&description.trim().replace("\\#", "#"));
-        Some(Self { level, ok, number, description, opens, directive, subtests: None, comments: Clip::new(MAX_TRACE) })
+        let description = description.split(" # time=").next().unwrap_or_default().trim();
+        // It may stand in front of a directive, and behind it.
+        let opens = rest.ends_with('{') || description.ends_with('{');
+        let description = text::name(&description.replace("\\#", "#"));
+        let comments = Clip::new(MAX_TRACE);
+        Some(Self { level, ok, number, description, opens, directive, yaml: None, subtests: None, comments })
     }
 }
 
@@ -411,26 +486,31 @@ fn explained(failure: Failure, file: &str, above: &str) -> Failure {
     }
 }
 
-/// Splits off `# SKIP …` and `# TODO …`; a `\#` is part of the description.
+/// Splits off `# SKIP …` and `# TODO …`, which a blank stands in front of; a `\#` is part of the description. Words that
+/// begin with `skip` do as well (<https://testanything.org/tap-version-13-specification.html>, "Skipping tests").
 fn directive_of(text: &str) -> (&str, Directive) {
-    for (at, _) in text.match_indices('#').filter(|(at, _)| !text[..*at].ends_with('\\')) {
-        let word = text[at + 1..].trim_start().to_ascii_lowercase();
-        let directive = if word.starts_with("skip") {
-            Directive::Skip
-        } else if word.starts_with("todo") {
-            Directive::Todo
-        } else {
-            continue;
+    for (at, _) in text.match_indices('#').filter(|(at, _)| *at == 0 || text[..*at].ends_with([' ', '\t'])) {
+        let rest = text[at + 1..].trim_start();
+        let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        let directive = match word.to_ascii_lowercase().as_str() {
+            "todo" => Directive::Todo,
+            word if word.starts_with("skip") => Directive::Skip,
+            _ => continue,
         };
         return (&text[..at], directive);
     }
     (text, Directive::None)
 }
 
-/// `1..5` or `1..0 # SKIP no database`
-fn plan_of(content: &str) -> Option<u64> {
-    let count = content.strip_prefix("1..")?.split([' ', '#']).next()?;
-    numbers::count(count).ok()
+fn without_brace(description: &str) -> &str {
+    description.strip_suffix('{').map_or(description, str::trim_end)
+}
+
+/// First and last of `1..5` or `1..0 # SKIP no database`
+fn plan_of(content: &str) -> Option<(u64, u64)> {
+    let (first, rest) = content.split_once("..")?;
+    let last = rest.split([' ', '#']).next()?;
+    Some((numbers::count(first).ok()?, numbers::count(last).ok()?))
 }
 
 #[cfg(test)]
@@ -460,7 +540,12 @@ mod tests {
             ("not ok 2 - adds", of(false, Some(2), "adds", true)),
             ("not ok 3 adds # TODO later", of(false, Some(3), "adds", false)),
             ("ok 4 - issue \\#12 # skip: none", of(true, Some(4), "issue #12", false)),
-            ("ok 5 - with {", of(true, Some(5), "with", true)),
+            ("ok 5 - with {", of(true, Some(5), "with {", true)),
+            ("not ok 6 - page#skip-nav", of(false, Some(6), "page#skip-nav", true)),
+            ("not ok 7 - lists # todos", of(false, Some(7), "lists # todos", true)),
+            ("ok 8 # Skipped: none", of(true, Some(8), "", false)),
+            ("not ok 9 - x #TODO: {", of(false, Some(9), "x", false)),
+            ("ok 10 - x { # time=1ms", of(true, Some(10), "x {", true)),
             ("okay", None),
             ("nothing", None),
         ];

@@ -1,5 +1,6 @@
 //! The YAML block below a TAP test point, which says why it failed.
 
+use super::tap;
 use crate::{
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
@@ -10,10 +11,14 @@ use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
 pub(super) enum Block {
     GoesOn,
     Ended,
+    /// The line is none of the block's.
+    HasNoEnd,
 }
 
 /// The YAML below a test point, of which only plain keys and block texts are read.
 pub(super) struct Yaml {
+    /// Indentation of its dashes, and of its keys.
+    dashes: usize,
     indent: usize,
     /// Keys in order, lower case.
     entries: Vec<(String, Clip)>,
@@ -24,20 +29,25 @@ const MAX_KEYS: usize = 64;
 
 impl Yaml {
     pub fn new(indent: usize) -> Self {
-        Self { indent, entries: Vec::new() }
+        Self { dashes: indent, indent, entries: Vec::new() }
     }
 
     pub fn line(&mut self, line: &str) -> Block {
-        if line.trim() == "..." && line.len() - line.trim_start().len() <= self.indent {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        if content.trim_end() == "..." && indent <= self.indent {
             return Block::Ended;
+        }
+        if indent < self.dashes && tap::is_statement(content) {
+            return Block::HasNoEnd;
         }
         // Some indent the keys below the dashes.
         if self.entries.is_empty() {
-            self.indent = line.len() - line.trim_start().len();
+            self.indent = indent;
         }
         // A value may go on further left than its key.
-        let is_left = line.len() - line.trim_start().len() < self.indent;
-        let inner = if is_left { line.trim_start() } else { line.get(self.indent..).unwrap_or_default() };
+        let is_left = indent < self.indent;
+        let inner = if is_left { content } else { line.get(self.indent..).unwrap_or_default() };
         let key = inner.split_once(':').map(|(key, value)| (key.trim_end(), value)).filter(|(key, _)| {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'' | '"');
             !is_left && !key.is_empty() && key.chars().all(plain)
