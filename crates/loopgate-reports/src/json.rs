@@ -241,10 +241,15 @@ impl<'de> Deserialize<'de> for Text {
 }
 
 /// A number, also one written as a string.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Number(pub Option<f64>);
 
 impl Number {
+    /// As the place of something in an array.
+    pub fn index(&self) -> Option<usize> {
+        self.0.filter(|value| *value >= 0.0).map(|value| value as usize)
+    }
+
     /// As a line, from 1.
     pub fn line(&self) -> Option<u32> {
         self.0.filter(|value| *value >= 1.0 && *value <= f64::from(u32::MAX)).map(|value| value as u32)
@@ -261,34 +266,39 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// The first element of an array; the others are skipped, however many there are.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct First<T>(pub Option<T>);
+/// The first elements of an array, so many at most; the others are skipped, however many there are.
+#[derive(Debug)]
+pub(super) struct Few<T, const MOST: usize>(pub Vec<T>);
 
-impl<T> Default for First<T> {
+impl<T, const MOST: usize> Default for Few<T, MOST> {
     fn default() -> Self {
-        Self(None)
+        Self(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FirstVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
-            type Value = First<T>;
+        struct FewVisitor<T, const MOST: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for FewVisitor<T, MOST> {
+            type Value = Few<T, MOST>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an array")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<First<T>, A::Error> {
-                let first = seq.next_element()?;
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut few = Vec::with_capacity(usize::from(MOST == 1));
+                while few.len() < MOST
+                    && let Some(element) = seq.next_element()?
+                {
+                    few.push(element);
+                }
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(First(first))
+                Ok(Few(few))
             }
-            fn visit_unit<E: de::Error>(self) -> Result<First<T>, E> {
-                Ok(First(None))
+            fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+                Ok(Few::default())
             }
         }
-        deserializer.deserialize_any(FirstVisitor(PhantomData))
+        deserializer.deserialize_any(FewVisitor(PhantomData))
     }
 }
 

@@ -29,6 +29,7 @@ mod rust_lines;
 mod rust_panic;
 mod rustc_text;
 mod sarif;
+mod sarif_rules;
 mod tap;
 mod tap_yaml;
 mod test_json;

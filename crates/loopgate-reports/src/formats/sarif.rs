@@ -1,17 +1,18 @@
 //! SARIF 2.1.0, what scanners write.
 //!
-//! A result's level is its own, else its rule's default, else `warning`; suppressed results are none. Rules may stand
-//! behind the results that need them; results then wait until their run is over.
+//! A result's level is its own, else what its run set for its rule, else the rule's default, else `warning`; suppressed
+//! results are none. What a result refers to may stand behind it; it then waits until its run is over.
 
 use std::collections::HashMap;
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
 use serde::{Deserialize, de::MapAccess};
 
+use super::sarif_rules::{Configuration, Held, MessageFields, RuleAt, RuleReference, Rules, held};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    json::{First, Keys, Member, Number, Text, read_object},
+    json::{Few, Keys, Member, Number, Text, read_object},
     mark::Mark,
     notes::Flaw,
     severity,
@@ -24,13 +25,11 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     is_sarif && !is_old_sarif(head)
 });
 
-/// Rules of a run that are remembered.
-const MAX_RULES: usize = 20_000;
-/// Results that wait for their rules; further ones are taken without.
-const MAX_WAITING: usize = 10_000;
+/// Artifacts inside artifacts that are looked at.
+const MAX_NESTING: usize = 8;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut runs = Run { rules: HashMap::new(), driver: Vec::new(), tool_seen: false, waiting: Vec::new(), out };
+    let mut runs = Run { known: Known::default(), waiting: Vec::new(), waiting_held: Held::default(), out };
     let ended = read_object(window, &mut Document(&mut runs));
     // If the document was cut short, results may be waiting still.
     runs.end();
@@ -60,47 +59,32 @@ impl Keys for Document<'_, '_, '_> {
 
 /// The run being read.
 struct Run<'c, 'o> {
-    rules: HashMap<String, Rule>,
-    /// Ids of the driver's rules in order, for results that give an index only.
-    driver: Vec<String>,
-    tool_seen: bool,
+    known: Known,
     waiting: Vec<SarifResult>,
+    waiting_held: Held,
     out: &'c mut Collector<'o>,
 }
 
-#[derive(Clone, Default)]
-struct Rule {
-    level: Option<String>,
-    /// CVSS-like score, as GitHub reads it from the properties.
-    score: Option<f64>,
-    text: Option<String>,
+/// What results refer to, and whether it was there already.
+#[derive(Default)]
+struct Known {
+    rules: Rules,
+    has_tool: bool,
+    artifacts: Vec<Artifact>,
+    has_artifacts: bool,
+    /// What invocations set for rules that may not be known yet, and how many invocations there were.
+    overrides: Vec<(usize, Override)>,
+    invocations: usize,
+    has_invocations: bool,
+    /// Levels that invocations set.
+    levels: HashMap<(usize, RuleAt), String>,
+    held: Held,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct RuleFields {
-    id: Text,
-    default_configuration: Option<Configuration>,
-    properties: Option<Properties>,
-    short_description: Option<MessageFields>,
-}
-
-#[derive(Deserialize)]
-struct Configuration {
-    #[serde(default)]
-    level: Text,
-}
-
-#[derive(Deserialize)]
-struct Properties {
-    #[serde(default, rename = "security-severity")]
-    security_severity: Number,
-}
-
-#[derive(Deserialize)]
-struct MessageFields {
-    #[serde(default)]
-    text: Text,
+struct Artifact {
+    uri: Option<String>,
+    /// The archive or the like that it lies in.
+    parent: Option<usize>,
 }
 
 #[derive(Default, Deserialize)]
@@ -113,14 +97,15 @@ struct SarifResult {
     kind: Text,
     baseline_state: Text,
     message: Option<MessageFields>,
-    locations: First<Location>,
-    suppressions: Vec<Suppression>,
+    locations: Few<Location, 1>,
+    suppressions: Few<Suppression, 64>,
+    provenance: Option<Provenance>,
 }
 
-#[derive(Deserialize)]
-struct RuleReference {
-    #[serde(default)]
-    id: Text,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Provenance {
+    invocation_index: Number,
 }
 
 #[derive(Deserialize)]
@@ -133,7 +118,7 @@ struct Suppression {
 #[serde(rename_all = "camelCase", default)]
 struct Location {
     physical_location: Option<PhysicalLocation>,
-    logical_locations: First<LogicalLocation>,
+    logical_locations: Few<LogicalLocation, 1>,
 }
 
 #[derive(Deserialize)]
@@ -143,10 +128,18 @@ struct PhysicalLocation {
     region: Option<Region>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct ArtifactLocation {
-    #[serde(default)]
     uri: Text,
+    index: Number,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ArtifactFields {
+    location: Option<ArtifactLocation>,
+    parent_index: Number,
 }
 
 #[derive(Default, Deserialize)]
@@ -161,37 +154,41 @@ struct LogicalLocation {
     fully_qualified_name: Text,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Invocation {
-    execution_successful: Option<bool>,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Override {
+    descriptor: Option<RuleReference>,
+    configuration: Option<Configuration>,
 }
 
 impl Keys for Run<'_, '_> {
     fn begin(&mut self) {
-        self.rules.clear();
-        self.driver.clear();
-        self.tool_seen = false;
+        (self.known, self.waiting_held) = Default::default();
     }
 
     fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
         match key {
             "tool" => {
-                member.object(&mut Tool(self))?;
-                self.tool_seen = true;
-                Ok(())
+                member.object(&mut self.known.rules)?;
+                self.known.has_tool = true;
+            }
+            "artifacts" => {
+                member.each(|artifact: ArtifactFields| self.known.artifact(artifact))?;
+                self.known.has_artifacts = true;
+            }
+            "invocations" => {
+                member.objects(&mut Invocation(self))?;
+                self.known.has_invocations = true;
             }
             "results" => member.each(|result: SarifResult| {
-                let waits = !self.tool_seen && self.waiting.len() < MAX_WAITING;
-                if waits { self.waiting.push(result) } else { self.result(result) }
-            }),
-            "invocations" => member.each(|invocation: Invocation| {
-                if invocation.execution_successful == Some(false) {
-                    self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
+                if result.is_told() {
+                    let waits = self.known.may_change(&result) && self.waiting_held.add(result.size());
+                    if waits { self.waiting.push(result) } else { self.result(result) }
                 }
-            }),
-            _ => member.skip(),
+            })?,
+            _ => member.skip()?,
         }
+        Ok(())
     }
 
     fn end(&mut self) {
@@ -201,64 +198,78 @@ impl Keys for Run<'_, '_> {
     }
 }
 
-struct Tool<'a, 'c, 'o>(&'a mut Run<'c, 'o>);
+struct Invocation<'a, 'c, 'o>(&'a mut Run<'c, 'o>);
 
-impl Keys for Tool<'_, '_, '_> {
+impl Keys for Invocation<'_, '_, '_> {
     fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
         match key {
-            "driver" => member.object(&mut Component { run: self.0, is_driver: true }),
-            "extensions" => member.objects(&mut Component { run: self.0, is_driver: false }),
+            "executionSuccessful" => {
+                if member.get::<Option<bool>>()? == Some(false) {
+                    self.0.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
+                }
+                Ok(())
+            }
+            "ruleConfigurationOverrides" => member.each(|set: Override| {
+                let known = &mut self.0.known;
+                let texts = set.descriptor.iter().flat_map(RuleReference::texts);
+                if known.held.add(size_of::<Override>() + held(texts)) {
+                    known.overrides.push((known.invocations, set));
+                }
+            }),
             _ => member.skip(),
         }
     }
-}
 
-struct Component<'a, 'c, 'o> {
-    run: &'a mut Run<'c, 'o>,
-    is_driver: bool,
-}
-
-impl Keys for Component<'_, '_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "rules" => member.each(|rule: RuleFields| self.rule(rule)),
-            _ => member.skip(),
-        }
+    fn end(&mut self) {
+        self.0.known.invocations += 1;
     }
 }
 
-impl Component<'_, '_, '_> {
-    fn rule(&mut self, rule: RuleFields) {
-        let Some(id) = rule.id.0.filter(|id| id.len() <= MAX_NAME && self.run.rules.len() < MAX_RULES) else { return };
-        if self.is_driver {
-            self.run.driver.push(id.clone());
+impl Known {
+    fn artifact(&mut self, artifact: ArtifactFields) {
+        let uri = artifact.location.and_then(|location| location.uri.0).map(|uri| text::clipped(&uri, MAX_NAME));
+        if self.held.add(size_of::<Artifact>() + uri.as_ref().map_or(0, String::len)) {
+            self.artifacts.push(Artifact { uri, parent: artifact.parent_index.index() });
         }
-        let known = Rule {
-            level: rule.default_configuration.and_then(|configuration| configuration.level.0),
-            score: rule.properties.and_then(|properties| properties.security_severity.0),
-            text: rule.short_description.and_then(|message| message.text.0).map(|text| text::clipped(&text, 500)),
-        };
-        self.run.rules.insert(id, known);
+    }
+
+    /// Whether what a result refers to may still come.
+    fn may_change(&self, result: &SarifResult) -> bool {
+        let needs_artifact = result.artifact().is_some_and(|artifact| artifact.uri.0.is_none());
+        let needs_invocation = result.level.0.is_none();
+        !self.has_tool || needs_artifact && !self.has_artifacts || needs_invocation && !self.has_invocations
+    }
+
+    /// The level of a rule, where an invocation may have set another than its own.
+    fn level(&mut self, at: RuleAt, invocation: usize) -> Option<String> {
+        for (invocation, set) in std::mem::take(&mut self.overrides) {
+            let level = set.configuration.and_then(Configuration::level);
+            let at = set.descriptor.and_then(|descriptor| self.rules.find(&descriptor));
+            self.levels.extend(at.zip(level).map(|(at, level)| ((invocation, at), level)));
+        }
+        let own = || self.rules.get(at).and_then(|rule| rule.level.as_ref());
+        self.levels.get(&(invocation, at)).or_else(own).cloned()
     }
 }
 
 impl Run<'_, '_> {
     fn result(&mut self, result: SarifResult) {
-        if is_suppressed(&result.suppressions) || result.baseline_state.0.as_deref() == Some("absent") {
-            return;
-        }
-        let is_finding =
-            matches!(result.kind.0.map(|kind| kind.to_lowercase()).as_deref(), None | Some("fail" | "open" | "review"));
-        if !is_finding {
-            return;
-        }
-        let index = result.rule_index.0.filter(|index| *index >= 0.0).map(|index| index as usize);
-        let by_index = || index.and_then(|index| self.driver.get(index).cloned());
-        let id = result.rule_id.0.or_else(|| result.rule.and_then(|rule| rule.id.0)).or_else(by_index);
-        let id = id.unwrap_or_default();
-        // `CA1000/1` is a variant of the rule `CA1000`.
-        let rule = self.rules.get(&id).or_else(|| self.rules.get(id.rsplit_once('/')?.0)).cloned().unwrap_or_default();
-        let level = result.level.0.or(rule.level).map_or_else(|| "warning".to_owned(), |level| level.to_lowercase());
+        let location = result.location(&self.known.artifacts);
+        // SARIF 2.1.0, 3.27.10: what is not said to have failed has no level by default.
+        let is_review = result.level.0.is_none() && result.kind().is_some_and(|kind| kind != "fail");
+        let mut reference = result.rule.unwrap_or_default();
+        reference.id = if result.rule_id.0.is_some() { result.rule_id } else { reference.id };
+        reference.index = if result.rule_index.0.is_some() { result.rule_index } else { reference.index };
+        let at = self.known.rules.find(&reference);
+        let invocation = result.provenance.and_then(|provenance| provenance.invocation_index.index()).unwrap_or(0);
+        let level = match result.level.0 {
+            None if is_review => Some("none".to_owned()),
+            None => at.and_then(|at| self.known.level(at, invocation)),
+            own => own,
+        };
+        let level = level.map_or_else(|| "warning".to_owned(), |level| level.to_lowercase());
+        let rule = at.and_then(|at| self.known.rules.get(at));
+        let id = reference.id.0.or_else(|| rule.map(|rule| rule.id.clone())).unwrap_or_default();
         let (by_level, is_error) = match level.as_str() {
             "error" => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
             "warning" => (FindingSeverity::Medium, IsError::No),
@@ -269,14 +280,14 @@ impl Run<'_, '_> {
                 (FindingSeverity::Medium, IsError::No)
             }
         };
-        let location = result.locations.0.and_then(location);
         if location.is_none() {
             self.out.notes.flaw(Flaw::NoLocation, || format!("a result of {id:?}"));
         }
-        let message = result.message.and_then(|message| message.text.0).or(rule.text).unwrap_or_default();
+        let message = self.known.rules.text(&result.message.unwrap_or_default(), at).unwrap_or_default();
+        let score = rule.and_then(|rule| rule.score).filter(|_| !is_review);
         let finding = Finding {
             rule: text::name(&id),
-            severity: rule.score.map_or(by_level, severity::of_score),
+            severity: score.map_or(by_level, severity::of_score),
             message: text::clipped(&message, MAX_MESSAGE),
             location,
         };
@@ -284,24 +295,55 @@ impl Run<'_, '_> {
     }
 }
 
+impl SarifResult {
+    fn kind(&self) -> Option<String> {
+        self.kind.0.as_ref().map(|kind| kind.to_lowercase())
+    }
+
+    /// Whether it says that something may be wrong.
+    fn is_told(&self) -> bool {
+        let is_finding = matches!(self.kind().as_deref(), None | Some("fail" | "open" | "review"));
+        is_finding && !is_suppressed(&self.suppressions.0) && self.baseline_state.0.as_deref() != Some("absent")
+    }
+
+    fn artifact(&self) -> Option<&ArtifactLocation> {
+        self.locations.0.first()?.physical_location.as_ref()?.artifact_location.as_ref()
+    }
+
+    fn size(&self) -> usize {
+        let message = self.message.iter().flat_map(MessageFields::texts);
+        let names = self.locations.0.iter().flat_map(|location| &location.logical_locations.0);
+        let place = self.artifact().map(|artifact| &artifact.uri).into_iter();
+        let place = place.chain(names.map(|name| &name.fully_qualified_name));
+        let own = [&self.rule_id, &self.level, &self.kind, &self.baseline_state].into_iter();
+        let own = own.chain(self.suppressions.0.iter().map(|suppression| &suppression.status));
+        let rule = self.rule.iter().flat_map(RuleReference::texts);
+        size_of::<Self>() + size_of::<Location>() + held(own.chain(rule).chain(message).chain(place))
+    }
+
+    fn location(&self, artifacts: &[Artifact]) -> Option<SourceLocation> {
+        let location = self.locations.0.first()?;
+        let artifact = self.artifact()?;
+        let by_index = || {
+            let first = artifacts.get(artifact.index.index()?);
+            let mut outwards = std::iter::successors(first, |inner| artifacts.get(inner.parent?)).take(MAX_NESTING);
+            outwards.find_map(|artifact| artifact.uri.as_ref())
+        };
+        let uri = artifact.uri.0.as_ref().or_else(by_index).filter(|uri| !uri.is_empty())?;
+        let region = location.physical_location.as_ref()?.region.as_ref();
+        let name = location.logical_locations.0.first().and_then(|place| place.fully_qualified_name.0.as_ref());
+        Some(SourceLocation {
+            file: text::path(&path_of_uri(uri)),
+            line: region.and_then(|region| region.start_line.line()),
+            function: name.map(|name| text::name(name)),
+        })
+    }
+}
+
 /// SARIF 2.1.0, 3.27.23: a result is suppressed unless one of its suppressions is not (yet) accepted.
 fn is_suppressed(suppressions: &[Suppression]) -> bool {
     let accepted = |suppression: &Suppression| matches!(suppression.status.0.as_deref(), None | Some("accepted"));
     !suppressions.is_empty() && suppressions.iter().all(accepted)
-}
-
-fn location(location: Location) -> Option<SourceLocation> {
-    let physical = location.physical_location?;
-    let uri = physical.artifact_location?.uri.0.filter(|uri| !uri.is_empty())?;
-    Some(SourceLocation {
-        file: text::path(&path_of_uri(&uri)),
-        line: physical.region.and_then(|region| region.start_line.line()),
-        function: location
-            .logical_locations
-            .0
-            .and_then(|place| place.fully_qualified_name.0)
-            .map(|name| text::name(&name)),
-    })
 }
 
 /// `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
