@@ -18,7 +18,8 @@ use crate::{
     xml::Xml,
 };
 
-pub(super) const MARK: Mark = Mark::Root(|name, tag| name == "TestRun" && tag.trim_end() != name);
+pub(super) const MARK: Mark =
+    Mark::Root(|name, tag| name == "TestRun" && (tag.contains(" id=") || tag.contains("/TeamTest/")));
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
@@ -38,7 +39,10 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                 }
             }
             Token::Close(place) => trx.close(place.name(), out),
-            Token::End => return Ok(()),
+            Token::End => {
+                trx.compare_total(out);
+                return Ok(());
+            }
         }
     }
 }
@@ -54,6 +58,11 @@ struct Trx {
     defining: Vec<TestId>,
     run_info: Clip,
     in_run_info: bool,
+    declared: Option<u64>,
+    /// Results with and without the rows of data-driven tests, and tries of tests that passed at last.
+    cases: u64,
+    outermost: u64,
+    reruns: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -78,8 +87,9 @@ impl Trx {
     fn open(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
         match tag.name {
             "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" => {
-                if let Some(outer) = self.results.last_mut() {
-                    outer.has_inner = true;
+                match self.results.last_mut() {
+                    Some(outer) => outer.has_inner = true,
+                    None => self.outermost += 1,
                 }
                 self.results.push(TestResult::begin(tag, out));
             }
@@ -97,6 +107,7 @@ impl Trx {
                 let is_defined = |failure: &&mut Failure| failure.test_id.is_some_and(|id| defined.contains(&id));
                 out.failures_mut().iter_mut().filter(is_defined).for_each(|failure| complete(failure, class));
             }
+            "Counters" => self.declared = tag.attribute("total").and_then(|total| numbers::count(&total).ok()),
             "RunInfo" if tag.attribute("outcome").as_deref() == Some("Error") => {
                 self.in_run_info = true;
                 self.run_info = Clip::new(MAX_MESSAGE);
@@ -117,7 +128,11 @@ impl Trx {
                 self.in_run_info = false;
                 let message = self.run_info.text();
                 let message = message.trim();
-                out.notes.flaw(Flaw::ToolFailed, || text::first_line(message).to_owned());
+                // xUnit.net's adapter writes such a line for each failing test, the platform's runner one for all.
+                let is_test = message.starts_with("[xUnit.net ") && message.ends_with("[FAIL]");
+                if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
+                    out.notes.flaw(Flaw::ToolFailed, || text::first_line(message).to_owned());
+                }
             }
             _ => {}
         }
@@ -134,9 +149,18 @@ impl Trx {
         let before = out.failures_mut().len();
         let (class, name, state, seconds) = (&result.id, &result.name, result.state, result.seconds);
         let case = Case { file: "", class, name, state, seconds, title: Title::NameOnly };
-        out.case(case, || result.failure());
+        self.reruns += out.case(case, || result.failure());
+        self.cases += 1;
         if let Some(id) = out.failures_mut().get(before).and_then(|failure| failure.test_id) {
             self.by_test.entry(result.id).or_default().push(id);
+        }
+    }
+
+    fn compare_total(&self, out: &mut Collector<'_>) {
+        let there = [self.cases, self.outermost, self.cases.saturating_sub(self.reruns)];
+        if let Some(declared) = self.declared.filter(|declared| !there.contains(declared)) {
+            let differs = || format!("TestRun/ResultSummary/Counters/@total: {declared}, but there are {}", self.cases);
+            out.notes.flaw(Flaw::WrongTotal, differs);
         }
     }
 }
