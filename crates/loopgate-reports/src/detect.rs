@@ -21,13 +21,17 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
     }
 }
 
-/// Files of known tools that are not read: by the outermost XML element or a key of the outermost JSON object, what they
-/// are, and what to write instead.
-const UNSUPPORTED: &[(&str, &str, &str)] = &[
+/// Files of known tools that are not read: what they are known by, what they are, and what to write instead.
+type Unsupported = &'static [(&'static str, &'static str, &'static str)];
+
+/// Known by the outermost element, and what stands in its tag.
+const UNSUPPORTED_XML: Unsupported = &[
     ("test-results", "NUnit 2", "write NUnit 3's format, or JUnit XML"),
     ("assembly", "xUnit.net v1", "write xUnit.net v2's format, or TRX"),
     ("Site", "CTest's own XML", "run `ctest --output-junit FILE`"),
+    ("TestRun elapsed=", "AUnit", "report by `AUnit.Reporter.JUnit`"),
     ("TestRun", "CppUnit", "write JUnit XML"),
+    ("testsuites //check.sourceforge.net/", "Check's own XML", "write TAP (`CK_TAP_LOG_FILE_NAME=FILE`)"),
     ("TestLog", "Boost.Test", "run with `--log_format=JUNIT`"),
     ("TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
     ("CUNIT_TEST_RUN_REPORT", "CUnit", "write JUnit XML"),
@@ -48,22 +52,39 @@ const UNSUPPORTED: &[(&str, &str, &str)] = &[
     ("results", "Cppcheck", "write SARIF"),
     ("issues", "Android Lint", "write SARIF"),
     ("html", "a web page", "name the report itself"),
+];
+
+/// Known by a key of the outermost object.
+const UNSUPPORTED_JSON: Unsupported = &[
     ("historyId", "Allure", "let the test runner write JUnit XML too"),
     ("statementMap", "Istanbul's JSON", "write lcov (`--reporter=lcov`)"),
+    ("gcovr/format_version", "gcovr's own JSON", "run with `--cobertura FILE`"),
+    ("gcovr/summary_format_version", "gcovr's summary JSON", "run with `--cobertura FILE`"),
+    ("source_files", "Coveralls JSON", "write Cobertura XML, or lcov"),
     ("toolInfo", "SARIF of before 2.1", "write SARIF 2.1.0"),
 ];
 
 /// What a report is that is in no format that is read, if that is known.
 pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
-    let name = match head.trim_start().chars().next()? {
-        '<' => root(head)?.0,
-        '{' if is_old_sarif(head) => "toolInfo",
-        '{' if head.contains("\"statementMap\"") => "statementMap",
-        '{' => outer_keys(head).into_iter().find(|key| *key == "historyId")?,
-        _ => return None,
+    let by_key = |key: &str| UNSUPPORTED_JSON.iter().find(|(known, ..)| *known == key);
+    let known = match head.trim_start().chars().next()? {
+        '<' => {
+            let is = |(name, tag): (&str, &str), known: &str| {
+                let (known, piece) = known.split_once(' ').unwrap_or((known, ""));
+                name == known && tag.contains(piece)
+            };
+            let known = root(head).and_then(|root| UNSUPPORTED_XML.iter().find(|(known, ..)| is(root, known)));
+            if known.is_none() && ["<!ENTITY", "<!ELEMENT"].iter().any(|declaration| head.contains(declaration)) {
+                return Some(Unreadable::OwnEntities);
+            }
+            known
+        }
+        '{' if is_old_sarif(head) => by_key("toolInfo"),
+        '{' if head.contains("\"statementMap\"") => by_key("statementMap"),
+        '{' => outer_keys(head).into_iter().find_map(by_key),
+        _ => None,
     };
-    let (_, what, instead) = UNSUPPORTED.iter().find(|(known, ..)| *known == name)?;
-    Some(Unreadable::Unsupported { what, instead })
+    known.map(|(_, what, instead)| Unreadable::Unsupported { what, instead })
 }
 
 /// The first format whose mark is there.
@@ -183,6 +204,13 @@ mod tests {
         let table = [
             ("<test-results name='x'>", "is NUnit 2, which"),
             ("<TestRun><FailedTests/>", "is CppUnit, which"),
+            ("<TestRun elapsed='6.2E-4'>", "is AUnit, which"),
+            ("<testsuites xmlns=\"http://check.sourceforge.net/ns\">", "is Check's own XML, which"),
+            (r#"{"gcovr/format_version": "0.15", "files": []}"#, "is gcovr's own JSON, which"),
+            (r#"{"root": ".", "gcovr/summary_format_version": "0.6"}"#, "is gcovr's summary JSON, which"),
+            (r#"{"run_at": "now", "source_files": []}"#, "is Coveralls JSON, which"),
+            ("<!DOCTYPE r [<!ENTITY x SYSTEM 'u'>]><r>&x;</r>", "declares a document type of its own"),
+            ("<!ENTITY % p \"<!ENTITY x SYSTEM 'u'>\">", "declares a document type of its own"),
             (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF of before 2.1, which"),
             (
                 r#"{"$schema": "x/sarif-2.0.0.json", "version": "2.0.0-csd.2", "runs": []}"#,
@@ -196,7 +224,8 @@ mod tests {
             assert_eq!(detect(head), None, "{head}");
             assert!(unsupported(head).unwrap().to_string().starts_with(said), "{head}");
         }
-        assert!(unsupported("<nobody-knows/>").is_none() && unsupported("{}").is_none());
+        let unknown = ["<nobody-knows/>", "{}", r#"{"issues": []}"#];
+        assert!(unknown.iter().all(|head| unsupported(head).is_none()));
     }
 
     #[test]
@@ -205,6 +234,7 @@ mod tests {
         let table = [
             ("<?xml version='1.0'?>\n<!-- c > --><testsuites/>", Some(Junit)),
             ("<n:testsuite name='a'>", Some(Junit)),
+            ("<testsuites xmlns='http://check.sourceforge.net/ns'>", None),
             ("<TestRun id='1' xmlns='x'>", Some(Trx)),
             ("<checkstyle version='8'>", Some(Checkstyle)),
             ("<!DOCTYPE report PUBLIC '-//JACOCO//DTD' 'report.dtd'><report name='x'>", Some(Jacoco)),

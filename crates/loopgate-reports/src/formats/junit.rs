@@ -17,7 +17,10 @@ use crate::{
     xml::Xml,
 };
 
-pub(super) const MARK: Mark = Mark::Root(|name, _| matches!(name, "testsuites" | "testsuite" | "testcase"));
+/// Check, a framework for C, calls its root as JUnit does, and nothing else.
+pub(super) const MARK: Mark = Mark::Root(|name, tag| {
+    matches!(name, "testsuites" | "testsuite" | "testcase") && !tag.contains("//check.sourceforge.net/")
+});
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
@@ -32,7 +35,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                 continue;
             }
             Token::Close(place) => junit.close(place.depth(), || place.to_string(), out),
-            Token::End => return Ok(()),
+            Token::End => return junit.end(),
         }
         if let Some(label) = junit.label.take() {
             xml.label(&label);
@@ -51,6 +54,9 @@ struct Junit {
     /// A suite-level failure, which no `testcase` will report.
     suite_state: Option<TestState>,
     parents: GoParents,
+    has_cases: bool,
+    /// The first element that no JUnit has.
+    foreign: Option<String>,
     /// The suite just opened, for the paths of messages.
     label: Option<String>,
 }
@@ -159,6 +165,7 @@ impl Junit {
         match (tag.name, self.case_depth) {
             ("testcase", None) => {
                 self.case_depth = Some(depth);
+                self.has_cases = true;
                 self.case.begin(tag, &mut out.notes);
             }
             ("testcase", Some(_)) => {
@@ -185,7 +192,20 @@ impl Junit {
                 self.suite_state = Some(if tag.name == "error" { TestState::Errored } else { TestState::Failed });
                 self.recording = telling.rank().map(|rank| Details::begin(tag, rank));
             }
+            ("properties" | "property" | "system-out" | "system-err", _) => {}
+            (name, None) if !self.has_cases && Telling::of(name).is_none() => {
+                self.foreign = self.foreign.take().or_else(|| Some(tag.place.to_string()))
+            }
             _ => {}
+        }
+    }
+
+    fn end(self) -> Result<(), Unreadable> {
+        match self.foreign.filter(|_| !self.has_cases) {
+            Some(place) => {
+                Err(Unreadable::Malformed { what: "no test, but an element that is not JUnit's".into(), place })
+            }
+            None => Ok(()),
         }
     }
 
