@@ -3,10 +3,10 @@
 //! A test that has subtests is not counted, nor is its `--- FAIL` a second failure, unless it failed while none of them
 //! did. A test without an end event failed: the process ended before it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use indexmap::IndexMap;
-use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestId, TestState};
 use serde::Deserialize;
 
 use super::go_text;
@@ -78,6 +78,8 @@ struct Package {
     running: IndexMap<String, Running>,
     output: Option<Clip>,
     a_test_failed: bool,
+    /// Tests above others whose beginning was not told, and whether one of those failed.
+    unseen: HashMap<TestId, bool>,
 }
 
 #[derive(Default)]
@@ -143,17 +145,11 @@ impl GoTest {
     }
 
     fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
-        let held = &mut self.held;
-        let Some(package) = self.packages.get_mut(event.package.as_ref()) else {
-            return end_unknown(event, state, out);
+        let running = match self.package(&event.package) {
+            Some(package) => package.end_test(&event.test, state == TestState::Failed),
+            None => Running::default(),
         };
-        let Some(running) = package.running.swap_remove(event.test.as_ref()) else {
-            return end_unknown(event, state, out);
-        };
-        *held = held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
-        if state == TestState::Failed {
-            package.fail(&event.test);
-        }
+        self.held = self.held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
         let sums_up = running.has_subtests && (state != TestState::Failed || running.a_subtest_failed);
         if !sums_up {
             report(&event.package, &event.test, state, event.elapsed, running.output.as_ref(), out);
@@ -220,23 +216,35 @@ impl GoTest {
 }
 
 impl Package {
-    fn fail(&mut self, test: &str) {
-        self.a_test_failed = true;
-        ancestors(test, |ancestor| {
-            if let Some(parent) = self.running.get_mut(ancestor) {
-                parent.a_subtest_failed = true;
+    /// gotestsum may be told to write the ends of tests only (`--jsonfile-timing-events`).
+    fn end_test(&mut self, test: &str, failed: bool) -> Running {
+        self.a_test_failed |= failed;
+        let id = |test: &str| TestId::of("", "", test);
+        let seen = self.running.swap_remove(test);
+        ancestors(test, |ancestor| match self.running.get_mut(ancestor) {
+            Some(parent) => {
+                parent.has_subtests = true;
+                parent.a_subtest_failed |= failed;
             }
+            None if self.unseen.len() < MAX_RUNNING => {
+                *self.unseen.entry(id(ancestor)).or_default() |= failed;
+            }
+            None => {}
         });
+        seen.unwrap_or_else(|| {
+            let subtests = self.unseen.remove(&id(test));
+            Running { output: None, has_subtests: subtests.is_some(), a_subtest_failed: subtests == Some(true) }
+        })
     }
 
     /// Tests whose end never came.
     fn end_running(&mut self, name: &str, held: &mut usize, out: &mut Collector<'_>) {
         for (test, running) in std::mem::take(&mut self.running) {
             *held = held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
-            self.a_test_failed = true;
             if running.has_subtests {
                 continue;
             }
+            self.a_test_failed = true;
             out.notes.flaw(Flaw::UnfinishedTest, || format!("{name} {test}"));
             let case = Case {
                 file: "",
@@ -266,11 +274,6 @@ const MOST_LEVELS: usize = 20;
 pub(super) fn ancestors<'t>(test: &'t str, see: impl FnMut(&'t str)) {
     let above = |name: &&'t str| name.rsplit_once('/').map(|(above, _)| above);
     std::iter::successors(above(&test), above).take(MOST_LEVELS).for_each(see);
-}
-
-/// An end event whose beginning was cut off.
-fn end_unknown(event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
-    report(&event.package, &event.test, state, event.elapsed, None, out);
 }
 
 fn report(
