@@ -11,7 +11,7 @@ const MAX_VALUE: usize = 400;
 const CONSTANTS: [&str; 8] = ["true", "false", "nil", "null", "none", "undefined", "nan", "nothing"];
 
 /// Words that stand for no value by themselves.
-const STOP_WORDS: [&str; 22] = [
+const STOP_WORDS: [&str; 24] = [
     "a",
     "an",
     "at",
@@ -25,9 +25,11 @@ const STOP_WORDS: [&str; 22] = [
     "exception",
     "expression",
     "failure",
+    "identifier",
     "in",
     "input",
     "it",
+    "keyword",
     "no",
     "not",
     "one",
