@@ -218,11 +218,11 @@ impl Executor {
             }
             Effect::RemoveLabel(name) => {
                 let below = format!("issues/{}/labels/{}", place.surface.number, path::escape(name));
-                place.remove(&below, None).await?;
+                return place.remove(&below, None).await;
             }
             Effect::RequestReviewer(reviewer) => return self.request_reviewer(place, reviewer).await,
             Effect::WithdrawReviewer(reviewer) => {
-                place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await?;
+                return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
             }
             Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
             Effect::Rerun(ask) => return self.ask_once(place, AskedOf::Rerun(ask.what), &rerun_path(*ask)).await,
@@ -422,10 +422,10 @@ impl Place<'_> {
     }
 
     /// Takes away; what is gone already is gone.
-    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<(), Error> {
+    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<Did, Error> {
         match self.tell(Method::DELETE, below, body, Repeat::Safe).await {
-            Err(Error::NotFound { .. }) => Ok(()),
-            answer => answer,
+            Err(Error::NotFound { .. }) => Ok(Did::Nothing),
+            answer => answer.map(|()| Did::Something),
         }
     }
 

@@ -156,6 +156,10 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
         (Some(look), _) => {
             let expected = value::first_in(&captures["e"], look)?;
             let actual = value::last_in(&captures["a"], look).or_else(|| value::first_in(&captures["a"], look))?;
+            // What is called is not what came of it.
+            if value::is_call(&expected) || value::is_call(&actual) {
+                return None;
+            }
             // Whoever throws for everything says such words of anything.
             if told == Told::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
                 return None;

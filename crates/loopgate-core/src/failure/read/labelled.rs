@@ -9,9 +9,11 @@ const MAX_DISTANCE: usize = 40;
 const MAX_LINES: usize = 30;
 
 /// First words of labels. Where a library knows a left and a right side only, the left one is the actual value.
-const EXPECTED: [&str; 7] = ["expected", "expect", "want", "wanted", "desired", "right", "rhs"];
-const ACTUAL: [&str; 10] =
-    ["passed", "actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
+const EXPECTED: [&str; 8] = ["exp", "expected", "expect", "want", "wanted", "desired", "right", "rhs"];
+const ACTUAL: [&str; 13] = [
+    "passed", "act", "actual", "got", "received", "found", "obtained", "returned", "counted", "measured", "left",
+    "lhs", "but",
+];
 /// Words of labels that do not stand before a value that is compared.
 const ASIDE: [&str; 15] = [
     "path",

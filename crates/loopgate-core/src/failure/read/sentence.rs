@@ -48,12 +48,12 @@ static RELATION: LazyLock<Regex> = LazyLock::new(|| {
 static MARK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?P<expected>\b(?:(?:was|were|is|are) (?:expected|wanted)|expected|expects?|expecting|want(?:s|ed)?|should(?: have(?: been)?)?",
-        r"|must|supposed to|ought to|instead of|rather than|differs? from|(?:does not|doesn't|do not|don't|is not|isn't|not) ",
+        r"|must|supposed to|ought to|needs|instead of|rather than|differs? from|(?:does not|doesn't|do not|don't|is not|isn't|not) ",
         r"(?:equal|match)(?: to)?)(?: to)?(?: be| equal| have| return)?\b[:=]?|≠|!=)",
         r"|(?P<actual>\b(?:got|was|were|is|are|has|have|had|found|received|returned|returns|gave|gives|answered|actual|actually|holds?",
-        r"|held|contains?|contained|saw|showed|shows|produced|yielded)\b[:=]?)",
+        r"|held|contains?|contained|saw|showed|shows|produced|yielded|measured|counted|lasted|came out(?: as| at)?|turned out)\b[:=]?)",
         r"|(?P<opposite>, (?:and )?not )",
-        r"|(?P<break>, |; |: |\. |\bbut\b|\byet\b|\bwhen\b|\bwhile\b)",
+        r"|(?P<break>, |; |: |\. |\bbut\b|\byet\b|\bwhen\b|\bwhile\b|\balthough\b|\bwhereas\b)",
     ))
     .expect("a constant")
 });
@@ -61,7 +61,9 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
 /// Both sides, expected first, of the first line that states them.
 pub(super) fn stated(message: &str) -> Option<(String, String)> {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && line.len() <= MAX_LINE);
-    lines.take(MAX_LINES).find_map(in_line)
+    // `failed with 1 message: 'left: 4 (should be: 6)'`
+    let quoted = |line: &'_ str| line.strip_suffix('\'')?.split_once(": '").and_then(|(_, said)| in_line(said));
+    lines.take(MAX_LINES).find_map(|line| in_line(line).or_else(|| quoted(line)))
 }
 
 fn in_line(line: &str) -> Option<(String, String)> {

@@ -226,7 +226,23 @@ fn closed(text: &str) -> &str {
 pub(super) fn is_call(side: &str) -> bool {
     let Some((name, _)) = side.split_once('(') else { return false };
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
-    let makes = ["approx", "set", "frozenset", "dict", "list", "tuple", "bytes", "array", "datetime", "date"];
+    let makes = [
+        "approx",
+        "set",
+        "frozenset",
+        "dict",
+        "list",
+        "tuple",
+        "bytes",
+        "array",
+        "datetime",
+        "date",
+        "timedelta",
+        "deque",
+        "defaultdict",
+        "range",
+        "call",
+    ];
     let is_part = |c: char| c.is_alphanumeric() || "_.:$".contains(c);
     name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.contains(&last)
 }
