@@ -141,6 +141,11 @@ pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
     whole.or_else(|| of_labels.filter(differ))
 }
 
+/// Whether labels say which side is which, in whatever order the assertion has them.
+pub(super) fn are_labelled(text: &str) -> bool {
+    labelled(&text.lines().collect::<Vec<_>>()).is_some()
+}
+
 /// Both sides that a message states in plain English.
 pub(super) fn in_words(message: &str) -> Option<Sides> {
     let (expected, actual) = sentence::stated(message)?;
@@ -253,6 +258,22 @@ mod tests {
         for text in no_sentences {
             assert_eq!(in_words(&text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_source_of_an_assertion_does_not_turn_labels_round() {
+        let sides = |error: &str| {
+            let error_message =
+                format!(">       assert expected == actual\n{error}\n\ntests/test_a.py:5: AssertionError");
+            let failure = Failure { error_message, ..Failure::default() };
+            told(super::super::Reading::of(&failure).sides)
+        };
+        let both = Some(("200".to_owned(), "503".to_owned()));
+        assert_eq!(sides("E       assert 200 == 503"), both);
+        assert_eq!(
+            sides("E       AssertionError: Expected: 200\nE         Actual: 503\nE       assert 200 == 503"),
+            both
+        );
     }
 
     #[test]

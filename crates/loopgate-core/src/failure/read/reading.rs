@@ -77,7 +77,7 @@ impl Reading {
         };
         let asserted = asserted(&whole);
         let found = match found {
-            Some(Sides { expected, actual, extent }) if asserted.is_reversed => {
+            Some(Sides { expected, actual, extent }) if asserted.is_reversed && !expected::are_labelled(&whole) => {
                 Some(Sides { expected: actual, actual: expected, extent })
             }
             found => found,
