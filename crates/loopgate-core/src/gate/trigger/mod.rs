@@ -415,7 +415,11 @@ fn touched(file: &ChangedFile, says_nothing: bool, wanted: &PathCondition, own: 
     // Few paths match a gate's globs, so that its exceptions are seldom asked.
     let found = file.paths().find_map(|path| {
         let glob = wanted.globs.first(path);
-        let words = || own.first(&wanted.words, &split_words(&without_owner(path)), wanted.skip_own_name);
+        let words = || {
+            let path = without_owner(path);
+            let path = if wanted.skip_own_name { own.without(&path).into() } else { path };
+            own.first(&wanted.words, &split_words(&path), wanted.skip_own_name)
+        };
         let is_named = glob.is_some() || words().is_some();
         (is_named && !wanted.except.matches(path)).then(|| glob.map(|glob| glob.as_str().to_owned()))
     });

@@ -10,6 +10,10 @@ use crate::{
 /// A shorter name is too often a word of something else.
 const SHORTEST: usize = 4;
 
+/// What a repository is called by beside what it is about: `pocket-casts-ios` holds Pocket Casts' own program.
+const PLATFORMS: [&str; 10] =
+    ["android", "backend", "cloud", "desktop", "flutter", "frontend", "ios", "mobile", "server", "website"];
+
 /// The names of a repository and its owner, in lower case, without what separates their words.
 pub(super) struct OwnNames(Vec<OwnName>);
 
@@ -22,11 +26,15 @@ struct OwnName {
 impl OwnNames {
     pub(super) fn of(repository: &RepoName) -> Self {
         let name = |text: &str| OwnName {
-            letters: text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase(),
+            letters: letters(text),
             is_one_word: text.chars().all(|c| c.is_ascii_alphanumeric()),
         };
-        let names = [repository.owner(), repository.name()].map(name);
-        Self(names.into_iter().filter(|name| name.letters.len() >= SHORTEST).collect())
+        let (owner, name_of_it) = (repository.owner(), repository.name());
+        let without_platform = name_of_it
+            .rsplit_once(['-', '_'])
+            .and_then(|(about, platform)| PLATFORMS.contains(&platform.to_lowercase().as_str()).then_some(about));
+        let names = [owner, name_of_it].into_iter().chain(without_platform).map(name);
+        Self(names.filter(|name| name.letters.len() >= SHORTEST).collect())
     }
 
     /// The first pattern that matches; with `skip`, in another place than at one of the names.
@@ -34,22 +42,40 @@ impl OwnNames {
         if skip { patterns.first_that(text, |found| !self.begin(found)) } else { patterns.first(text) }
     }
 
+    /// Whether what was found begins with one of the names, word by word: the `shop` of `acme/shop` is not in `shopify`.
     fn begin(&self, found: &str) -> bool {
         if found.split_once("://").is_some_and(|(_, host)| self.are_in(host)) {
             return true;
         }
-        let found: String = found.split_ascii_whitespace().collect();
-        let is_part = |name: &OwnName| name.is_one_word && found.len() >= SHORTEST && name.letters.starts_with(&found);
-        self.0.iter().any(|name| found.starts_with(&name.letters) || is_part(name))
+        let mut so_far = String::new();
+        let mut words = found.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let begins = words.any(|word| {
+            so_far.push_str(word);
+            self.is(&so_far)
+        });
+        let is_part =
+            |name: &OwnName| name.is_one_word && so_far.len() >= SHORTEST && name.letters.starts_with(&so_far);
+        begins || self.0.iter().any(is_part)
     }
 
     /// `app.acme.com` is the address of `acme/widgets` itself.
     fn are_in(&self, host: &str) -> bool {
-        let letters =
-            |label: &str| label.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-        let mut labels = host.split(['.', '/', ':']).map(letters);
-        labels.any(|label| self.0.iter().any(|name| name.letters == label))
+        host.split(['.', '/', ':']).any(|label| self.is(&letters(label)))
     }
+
+    fn is(&self, letters: &str) -> bool {
+        self.0.iter().any(|name| name.letters == letters)
+    }
+
+    /// A path without the folders that bear one of the names whole: `spotify_player/src/` of `spotify-player`.
+    pub(super) fn without(&self, path: &str) -> String {
+        let folders: Vec<&str> = path.split('/').filter(|folder| !self.is(&letters(folder))).collect();
+        folders.join("/")
+    }
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
 }
 
 /// A path without the folders that a package has its owner's name from: `java/com/github/acme/` is about no GitHub.

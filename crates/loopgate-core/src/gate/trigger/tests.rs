@@ -293,6 +293,10 @@ fn a_repositorys_own_name_means_no_partner() {
         (r"\bslack\b", "src/slack.java", "x", "jenkinsci/slack-plugin", false),
         (r"\bnextcloud\b", "src/NextcloudFiles.kt", "x", "nextcloud/android", true),
         (r"\bs3\b", "src/s3.go", "x", "s3/proxy", false),
+        (r"\bshopify\b", "app/shopify.rb", "x", "acme/shop", false),
+        (r"\bspotify\b", "spotify_player/src/main.rs", "x", "aome510/spotify-player", true),
+        (r"\bspotify\b", "spotify_player/src/spotify.rs", "x", "aome510/spotify-player", false),
+        (r"\bpocket casts\b", "Sources/PocketCastsUtils/Search.swift", "x", "acme/pocket-casts-ios", true),
         (r"https://[\w.]+", "a.go", r#"x = "https://app.gogs.io/v1""#, "gogs/gogs", true),
         (r"https://[\w.]+", "a.go", r#"x = "https://api.slack.com""#, "jenkinsci/slack-plugin", false),
     ] {
