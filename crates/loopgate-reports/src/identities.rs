@@ -12,16 +12,33 @@ use loopgate_core::evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes,
 
 /// Slots of the largest table: 12 MiB, half full with the 528,000 cases of a 100 MB report.
 const MAX_SLOTS: usize = 1 << 20;
-const FIRST_SLOTS: usize = 1 << 10;
+const FIRST_SLOTS: usize = 1 << 11;
 
-/// An open-addressing table of [`TestOutcome`] bits, where 0 is an empty slot, and beside each what is known of the
-/// test within its suite.
+/// An open-addressing table.
 pub(super) struct Identities {
-    slots: Vec<u64>,
-    suites: Vec<InSuite>,
+    slots: Vec<Slot>,
     used: usize,
     max_slots: usize,
     left_out: u64,
+}
+
+/// A test, or none where the bits of its [`TestOutcome`] are 0. Both parts stand together, for a look at a large table
+/// costs as much as all other work on a test; twelve bytes, since padding would make them sixteen.
+#[derive(Clone, Copy, Default)]
+#[repr(C, packed(4))]
+struct Slot {
+    outcome: u64,
+    in_suite: InSuite,
+}
+
+impl Slot {
+    const fn new(id: TestId, ended: TestState, in_suite: InSuite) -> Self {
+        Self { outcome: TestOutcome::new(id, ended).bits(), in_suite }
+    }
+
+    fn outcome(self) -> Option<TestOutcome> {
+        TestOutcome::from_bits(self.outcome)
+    }
 }
 
 /// How often a test has failed in the suite it was last seen in, and which that is: in 32 bits, for there are many.
@@ -53,11 +70,11 @@ impl InSuite {
         self.0 & Self::FAILED_ELSEWHERE != 0
     }
 
-    fn count(&mut self, ended: TestState) {
+    const fn with(self, ended: TestState) -> Self {
         match ended {
-            TestState::Failed if self.failed() < Self::MAX => self.0 += 1,
-            TestState::Errored if self.errors() < Self::MAX => self.0 += 1 << 6,
-            _ => {}
+            TestState::Failed if self.failed() < Self::MAX => Self(self.0 + 1),
+            TestState::Errored if self.errors() < Self::MAX => Self(self.0 + (1 << 6)),
+            _ => self,
         }
     }
 
@@ -98,46 +115,39 @@ impl Default for Identities {
 
 impl Identities {
     fn with_max_slots(max_slots: usize) -> Self {
-        Self { slots: Vec::new(), suites: Vec::new(), used: 0, max_slots, left_out: 0 }
+        Self { slots: Vec::new(), used: 0, max_slots, left_out: 0 }
     }
 
     /// Records how a test ended in a suite of the report.
     pub fn record(&mut self, id: TestId, suite: u32, names: Names, ended: TestState) -> Recorded {
         self.grow_if_needed();
         let at = self.find(id);
-        let Some(known) = TestOutcome::from_bits(self.slots[at]) else {
+        let Some(known) = self.slots[at].outcome() else {
             if self.has_room_for(ended) {
-                self.slots[at] = TestOutcome::new(id, ended).bits();
-                self.suites[at] = InSuite::new(suite, false);
-                self.suites[at].count(ended);
+                self.slots[at] = Slot::new(id, ended, InSuite::new(suite, false).with(ended));
                 self.used += 1;
             } else {
                 self.left_out += 1;
             }
             return Recorded::Another;
         };
-        let here = self.suites[at];
+        let here = self.slots[at].in_suite;
+        let begun = InSuite::new(suite, here.failed_elsewhere());
         let passes = matches!(ended, TestState::Passed | TestState::Flaky);
         if here.suite() == suite && passes && here.can_be_rerun() {
-            self.suites[at] = InSuite::new(suite, here.failed_elsewhere());
             let state = if here.failed_elsewhere() { known.state() } else { TestState::Flaky };
-            self.slots[at] = TestOutcome::new(id, state).bits();
+            self.slots[at] = Slot::new(id, state, begun);
             return Recorded::Rerun { failed: here.failed().into(), errors: here.errors().into() };
         }
         if here.suite() == suite && names == Names::Unique {
-            self.suites[at] = InSuite::new(suite, here.failed_elsewhere());
-            self.suites[at].count(ended);
             let before = known.state();
             let now = if before.is_failure() { before.max(ended) } else { ended };
-            self.slots[at] = TestOutcome::new(id, now).bits();
+            self.slots[at] = Slot::new(id, now, begun.with(ended));
             return Recorded::Continued { before, now };
         }
-        if here.suite() != suite {
-            self.suites[at] = InSuite::new(suite, known.state().is_failure());
-        }
-        self.suites[at].count(ended);
+        let here = if here.suite() == suite { here } else { InSuite::new(suite, known.state().is_failure()) };
         // Of tests that bear one name the worst stands.
-        self.slots[at] = TestOutcome::new(id, known.state().max(ended)).bits();
+        self.slots[at] = Slot::new(id, known.state().max(ended), here.with(ended));
         Recorded::Another
     }
 
@@ -148,7 +158,7 @@ impl Identities {
 
     pub fn into_test_outcomes(self, unnamed: u64) -> TestOutcomes {
         let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
-        TestOutcomes::new(self.slots.into_iter().filter_map(TestOutcome::from_bits).collect(), extent)
+        TestOutcomes::new(self.slots.into_iter().filter_map(Slot::outcome).collect(), extent)
     }
 
     fn has_room_for(&self, ended: TestState) -> bool {
@@ -163,26 +173,24 @@ impl Identities {
         // The hash's upper bits choose the slot, so that sorting (which the lower ones would do as well) stays free.
         let mut at = (id.bits() >> 20) as usize & mask;
         loop {
-            match TestOutcome::from_bits(self.slots[at]) {
+            match self.slots[at].outcome() {
                 Some(entry) if entry.id() != id => at = (at + 1) & mask,
                 _ => return at,
             }
         }
     }
 
-    /// Grows fourfold, so that old and new table together stay near the largest table's own size.
+    /// Grows eightfold, so that old and new table together stay near the largest table's own size.
     fn grow_if_needed(&mut self) {
         let size = self.slots.len();
         if size > 0 && (self.used < size / 2 || size >= self.max_slots) {
             return;
         }
-        let larger = if size == 0 { FIRST_SLOTS.min(self.max_slots) } else { (size * 4).min(self.max_slots) };
-        let slots = std::mem::replace(&mut self.slots, vec![0; larger]);
-        let suites = std::mem::replace(&mut self.suites, vec![InSuite::default(); larger]);
-        for (bits, in_suite) in slots.into_iter().zip(suites) {
-            if let Some(entry) = TestOutcome::from_bits(bits) {
-                let at = self.find(entry.id());
-                (self.slots[at], self.suites[at]) = (bits, in_suite);
+        let larger = if size == 0 { FIRST_SLOTS.min(self.max_slots) } else { (size * 8).min(self.max_slots) };
+        for slot in std::mem::replace(&mut self.slots, vec![Slot::default(); larger]) {
+            if let Some(known) = slot.outcome() {
+                let at = self.find(known.id());
+                self.slots[at] = slot;
             }
         }
     }
