@@ -128,7 +128,10 @@ fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Co
         return None;
     }
     let speaks_of_the_line = known.is_none_or(|known| {
-        known.retry == RetryClass::Code && !matches!(known.category, DependencyIssue | ConfigurationError | Environment)
+        known.retry == RetryClass::Code
+            && !matches!(known.category, DependencyIssue | ConfigurationError | Environment)
+            // What names a part of the message knows more than that somebody called something.
+            && !known.action.contains('`')
     });
     let innermost = reading.frames.iter().find(|frame| frame.origin != FrameOrigin::Toolchain)?;
     let package = innermost.package()?;

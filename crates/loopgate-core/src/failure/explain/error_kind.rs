@@ -83,6 +83,7 @@ pub(super) fn by_kind(
         "rule" => reading.class.as_deref().map_or_else(|| reading.said(), code),
         "named" => named(&reading.message),
         "said" => reading.said(),
+        "test" => failure.test_name.as_deref().map_or_else(|| "this step".to_owned(), code),
         "place" => in_suspect(failure, reading.asserted.called.as_deref(), at, changes),
         _ => String::new(),
     };
@@ -182,7 +183,7 @@ mod tests {
     fn braces_name_what_can_be_filled_in() {
         for advice in every_advice() {
             assert!(
-                placeholders(&advice.action).all(|name| ["rule", "named", "place", "said"].contains(&name)),
+                placeholders(&advice.action).all(|name| ["rule", "named", "place", "said", "test"].contains(&name)),
                 "{}",
                 advice.action
             );

@@ -63,11 +63,21 @@ fn of_source(source: &str) -> Option<Asserted> {
     match arguments.as_slice() {
         [left, right, ..] if is_of_two => Some(of_sides(left, right)),
         [one] if ["check", "require"].contains(&name.as_str()) => of_condition(one),
+        // What should be true says what it is about, called or not.
+        [one, ..] if is_of_truth(&name) => {
+            let is_told = one.len() <= MAX_CALL && !value::is_literal(one) && !one.ends_with('…');
+            Some(Asserted { called: is_told.then(|| (*one).to_owned()), is_reversed: false })
+        }
         [one, ..] if ["expect", "assert_that", "assertthat"].contains(&name.as_str()) => {
             Some(Asserted { called: call(one), is_reversed: false })
         }
         _ => None,
     }
+}
+
+fn is_of_truth(name: &str) -> bool {
+    let name = name.replace('_', "");
+    ["asserttrue", "assertfalse", "expecttrue", "expectfalse", "assertistrue", "assertisfalse"].contains(&name.as_str())
 }
 
 fn of_condition(condition: &str) -> Option<Asserted> {
@@ -128,6 +138,7 @@ mod tests {
             ("Failure/Error: expect(Cart.new(1).total('a')).to be(80)", "Cart.new(1).total('a')", false),
             ("      6|   expect(total([1, 2])).toBe(4);\n       |          ^", "total([1, 2])", false),
             ("> 11 |   expect(total).toBe(4);\n     |   ^", "", false),
+            ("  File \"a.py\", line 4, in test_pay\n    self.assertTrue(order.paid)\nA", "order.paid", false),
             ("nothing is quoted", "", false),
         ] {
             let found = asserted(text);

@@ -60,9 +60,20 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
     let is_angled = words.contains("diff <");
     let (mut minus, mut plus, mut both) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_over = false;
+    // pytest's marks stand in one column; what is further in is a line of both that begins so.
+    let column = |line: &str| {
+        let rest = line.trim_start().strip_prefix("E ")?;
+        rest.find(|c: char| c != ' ').filter(|at| rest[*at..].starts_with(['-', '+', '?']))
+    };
+    let marks = lines.iter().skip(start + 1).filter_map(|line| column(line)).min();
     for line in lines.iter().skip(start + 1).take(60) {
+        let is_further_in = column(line).is_some_and(|at| marks.is_some_and(|marks| at > marks));
         let line = line.trim_start();
         let line = line.strip_prefix("E ").map_or(line, str::trim_start);
+        if is_further_in {
+            both.push((line, true, true));
+            continue;
+        }
         // insta numbers the lines of both sides, hedgehog draws a frame around them.
         let line = line
             .rsplit_once(['│', '┃'])
@@ -91,7 +102,12 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
         is_over |= line.is_empty() && !(minus.is_empty() && plus.is_empty());
     }
     // Elements in another order: the whole values tell it.
-    if minus == plus {
+    let sorted = |side: &[&'_ str]| {
+        let mut side: Vec<String> = side.iter().map(|line| line.trim_end_matches(',').to_owned()).collect();
+        side.sort_unstable();
+        side
+    };
+    if sorted(&minus) == sorted(&plus) {
         minus = both.iter().filter(|(_, in_minus, _)| *in_minus).map(|(line, ..)| *line).collect();
         plus = both.iter().filter(|(.., in_plus)| *in_plus).map(|(line, ..)| *line).collect();
     }

@@ -156,7 +156,11 @@ pub(super) fn in_words(message: &str) -> Option<Sides> {
 fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
     let captures = FORMS.patterns.captures(row, text)?;
     let (expected, actual) = match (*FORMS.looks.get(row)?, told) {
-        (None, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
+        (None, _) => {
+            let expected = value::tidy(&captures["e"]);
+            let related = captures.name("r").map(|relation| format!("{} {expected}", relation.as_str()));
+            (related.unwrap_or(expected), value::tidy(&captures["a"]))
+        }
         (Some(_), Told::Finding | Told::Exception) => return None,
         (Some(look), _) => {
             let expected = value::first_in(&captures["e"], look)?;

@@ -110,6 +110,7 @@ const FORMS: &[Form] = &[
     form(r"^\s*(?P<msg>(?:Values?|Difference|Structures|Arrays|Function|Expression) .*:)$", Unnamed, AssertionError),
     form(r"Assertion `(?P<msg>.*)' failed", Fixed("assert"), AssertionError),
     form(r"^\S+:[0-9]+: (?:Failure|FAILED:)$", Fixed("EXPECT"), AssertionError),
+    form(r#"^C\+\+ exception with description "(?P<msg>.*)" thrown in "#, Fixed("exception"), RuntimeError),
     // Exceptions of every language; their type is told by their name.
     Form {
         pattern: concat!(

@@ -81,6 +81,7 @@ const SYSTEM: &[&str] = &[
     "/usr/bin/",
     "/usr/lib/",
     "/usr/lib64/",
+    "/usr/share/",
     "/usr/include/",
     "/usr/local/lib/",
     "/lib/",

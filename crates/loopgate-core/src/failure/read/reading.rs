@@ -141,7 +141,9 @@ impl Reading {
         let is_count = |first: &str| first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error");
         let is_heading =
             first.is_some_and(|first| first.ends_with(':') || is_count(first) || !first.contains([' ', '(', '.', '_']));
-        let whole = first.filter(|_| is_heading).map(|_| text::one_line(&self.message, 160));
+        // So does a quotation that goes on.
+        let is_open = first.is_some_and(|first| first.starts_with('"') && first.matches('"').count() == 1);
+        let whole = first.filter(|_| is_heading || is_open).map(|_| text::one_line(&self.message, 160));
         let first = whole.as_deref().or(first);
         let class = self.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
         match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {

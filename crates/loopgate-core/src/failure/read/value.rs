@@ -66,7 +66,7 @@ pub(super) fn tidy(printed: &str) -> String {
     let unwrapped = [('`', '`'), ('`', '\''), ('<', '>')]
         .iter()
         .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
-        .filter(|inner| !inner.is_empty() && !inner.contains("> "));
+        .filter(|inner| !inner.is_empty() && *inner != "nil" && !inner.contains("> "));
     unwrapped.unwrap_or(&printed).to_owned()
 }
 

@@ -82,9 +82,20 @@ struct Console {
     instantiated: Option<String>,
     /// What a tool said ahead of naming its tests, and where.
     places: Vec<(String, SourceLocation)>,
+    /// What CTest shows of a test while it runs, with `-V`.
+    shown: Option<Shown>,
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
+}
+
+/// The lines of a test that CTest shows with its number in front, ahead of how it ended.
+struct Shown {
+    /// `9: `
+    mark: String,
+    text: Clip,
+    /// Failures that had been told before it.
+    found: u64,
 }
 
 impl Console {
@@ -92,6 +103,18 @@ impl Console {
         if line.len() > MAX_LINE {
             return self.plain(line, out);
         }
+        if let Some(number) = line.trim_start().strip_prefix("Start ").and_then(|rest| rest.split_once(": ")) {
+            self.close(out);
+            let mark = format!("{}: ", number.0.trim_start());
+            self.shown = Some(Shown { mark, text: Clip::new(MAX_TRACE), found: self.counts.failures_found });
+        }
+        let line = match self.shown.as_mut().and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown))) {
+            Some((rest, shown)) => {
+                shown.text.push_line(rest);
+                rest
+            }
+            None => line,
+        };
         // A linter's rows may know its lines too: `SyntaxError: …`.
         self.in_crash &= !line.starts_with("Node.js v");
         if let Some(crash) = self.crashes.last_mut().filter(|_| self.in_crash) {
@@ -200,6 +223,13 @@ impl Console {
         }
         if let Some(instantiated) = self.instantiated.take().filter(|_| block.is_finding) {
             block.push(&instantiated);
+        }
+        if let Some(shown) = self.shown.take_if(|_| row.tool == Tool::Ctest) {
+            // What the test itself told says more.
+            if self.counts.failures_found > shown.found {
+                return;
+            }
+            shown.text.text().lines().for_each(|line| block.push(line));
         }
         self.open = Some(block);
     }

@@ -152,7 +152,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Jest,
         File,
-        r"^(?:FAIL|PASS)\s+(?:\S+\s+)?(?P<file>\S+\.(?:[cm]?[jt]sx?|vue|svelte))(?: \([0-9.]+ m?s\))?(?: \([0-9.]+ MB heap size\))?$",
+        r"^ ?(?:FAIL|PASS)\s+(?:\S+\s+)?(?P<file>\S+\.(?:[cm]?[jt]sx?|vue|svelte))(?: \([0-9.]+ m?s\))?(?: \([0-9.]+ MB heap size\))?$",
     ),
     row(Jest, Block, r"^  ● (?P<name>\S.*)$"),
     row(Jest, Counts, r"^Tests:\s+(?P<counts>[0-9]+ (?:failed|passed|skipped|todo|total)\b.*)$"),

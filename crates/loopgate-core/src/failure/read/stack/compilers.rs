@@ -43,6 +43,7 @@ pub(super) const LINES: &[Line] = &[
     // Terraform, CMake, Dart
     Line::frame(r"^[│\s]*on (?P<file>\S+) line (?P<line>[0-9]+)[,:]"),
     Line::frame(r"^CMake Error at (?P<file>[^\s:]+):(?P<line>[0-9]+) \("),
+    Line::frame(r"^  (?P<file>[^\s:]*(?:CMakeLists\.txt|\.cmake)):(?P<line>[0-9]+) \([A-Za-z_]+\)$"),
     Line::frame(r"^\s*(?P<file>\S+\.dart) (?P<line>[0-9]+):(?P<col>[0-9]+)\s"),
     // The template that a compiler instantiates.
     Line::frame(r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+):(?P<col>[0-9]+):   required from here$"),
@@ -85,6 +86,7 @@ mod tests {
             ("Dockerfile:3 DL3008 warning: Pin versions in apt get install.", "Dockerfile:3 - ours"),
             ("│   on main.tf line 3, in resource \"a\" \"b\":", "main.tf:3 - ours"),
             ("CMake Error at src/CMakeLists.txt:12 (add_executable):", "src/CMakeLists.txt:12 - ours"),
+            ("  CMakeLists.txt:3 (find_package)", "CMakeLists.txt:3 - ours"),
             ("  test/cart_test.dart 8:5  main.<fn>", "test/cart_test.dart:8:5 - ours"),
             ("   ╭─[ main.js:2:23 ]", "main.js:2:23 - ours"),
             ("   ,-[src/cart.ts:2:23]", "src/cart.ts:2:23 - ours"),
