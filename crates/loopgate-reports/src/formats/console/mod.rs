@@ -84,6 +84,8 @@ struct Console {
     places: Vec<(String, SourceLocation)>,
     /// What CTest shows of a test while it runs, with `-V`.
     shown: Option<Shown>,
+    /// CTest's block of a program whose own tests tell what failed, and how many failures had been told before them.
+    outer: Option<(Block, u64)>,
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
@@ -140,7 +142,13 @@ impl Console {
                 return self.close(out);
             }
             Means::Pass if row.tool != Tool::Phpunit => self.open = None,
+            Means::Section(Section::Failures(_)) if self.open.as_ref().is_some_and(|open| open.tool == Tool::Ctest) => {
+                self.outer = self.open.take().map(|open| (open, self.counts.failures_found));
+            }
             _ => self.close(out),
+        }
+        if row.tool == Tool::Ctest {
+            self.close_outer(out);
         }
         if let Some(counts) = captures.name("counts") {
             self.counts.add(counts.as_str());
@@ -227,6 +235,7 @@ impl Console {
         if let Some(shown) = self.shown.take_if(|_| row.tool == Tool::Ctest) {
             // What the test itself told says more.
             if self.counts.failures_found > shown.found {
+                block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
                 return;
             }
             shown.text.text().lines().for_each(|line| block.push(line));
@@ -257,6 +266,17 @@ impl Console {
             crash.push_line(line);
             self.crashes.push(crash);
             self.in_crash = true;
+        }
+    }
+
+    /// CTest goes on after a program that has tests of its own.
+    fn close_outer(&mut self, out: &mut Collector<'_>) {
+        let Some((block, found)) = self.outer.take() else { return };
+        if self.counts.failures_found > found {
+            block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
+        } else {
+            self.open = Some(block);
+            self.close(out);
         }
     }
 
@@ -378,6 +398,7 @@ impl Console {
 
     fn end(mut self, out: &mut Collector<'_>) {
         self.close(out);
+        self.close_outer(out);
         self.go.end(out);
         let Some(sums) = self.counts.sums() else {
             if !self.told.is_empty() {

@@ -228,7 +228,8 @@ pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
 
 /// The place that a line names in its words.
 fn in_line(line: &str) -> Option<Printed> {
-    let (_, captures) = IN_WORDS.first(line)?;
+    // pip says of each package which line of the requirements asked for it.
+    let (_, captures) = IN_WORDS.first(line).filter(|_| !line.contains("(from -r "))?;
     let file = group(&captures, "file")?.to_owned();
     let is_feature = file.ends_with(".feature") || file.ends_with(".robot");
     let says_line = captures.get_match().as_str().contains("line ");
