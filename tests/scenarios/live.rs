@@ -86,5 +86,9 @@ async fn who_finds_no_room_is_told_to_ask() {
     let alice = Browser::of(&world, "alice");
     repository(&world, "acme/shared").await;
     alice.signs_in().await;
-    drop(alice.listens("/events?page=/").await);
+    let mut hers = Vec::new();
+    for _ in 0..8 {
+        hers.push(alice.listens("/events?page=/").await);
+    }
+    assert_eq!(alice.visits("/events?page=/").await.status, 503, "nobody takes the places of others");
 }

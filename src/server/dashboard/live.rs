@@ -3,9 +3,14 @@
 //! A listener is told only *that* something changed, of the repositories it may see: it asks the index of open loops,
 //! with the rights it came with, whenever this process has written, and where several processes share a database every
 //! two seconds, too. It is sent away after four minutes and comes again, so that rights are looked at again; more than so
-//! many at once are refused, and their pages ask for themselves.
+//! many at once, of all and of one visitor, are refused, and their pages ask for themselves.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
 
 use axum::{
     extract::{Query, State},
@@ -27,6 +32,8 @@ use super::{
     reply::{Reader, Reply},
     seen,
 };
+use loopgate_core::UserId;
+
 use crate::{
     render::Notice,
     server::{
@@ -37,6 +44,8 @@ use crate::{
 
 /// Listeners at once, of operators and of visitors.
 const MOST: usize = 64;
+/// Of them one visitor's.
+const MOST_OF_ONE: usize = 8;
 /// How long one listens before its rights are looked at again: less than GitHub's word on them is believed.
 const LISTENS: Duration = Duration::from_secs(4 * 60);
 /// How long a listener waits for more before it asks what changed.
@@ -48,13 +57,40 @@ const POLL: Duration = Duration::from_secs(2);
 pub(in crate::server) struct Live {
     operators: Arc<Semaphore>,
     visitors: Arc<Semaphore>,
+    /// The places of each visitor who listens.
+    own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
     stop: watch::Receiver<bool>,
 }
+
+/// A listener's place among all, and for a visitor among that visitor's own.
+type Places = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl Live {
     pub fn new(stop: watch::Receiver<bool>) -> Self {
         let room = || Arc::new(Semaphore::new(MOST));
-        Self { operators: room(), visitors: room(), stop }
+        Self { operators: room(), visitors: room(), own: Mutex::default(), stop }
+    }
+
+    /// None where there is no room.
+    fn places(&self, reader: &Reader) -> Option<Places> {
+        let (room, own) = match reader {
+            Reader::Operator { .. } => (&self.operators, None),
+            Reader::Visitor { id, .. } => (&self.visitors, Some(self.own_room(*id))),
+            Reader::Stranger => (&self.visitors, None),
+        };
+        let own = own.map(Semaphore::try_acquire_owned).transpose().ok()?;
+        Some((room.clone().try_acquire_owned().ok()?, own))
+    }
+
+    fn own_room(&self, visitor: UserId) -> Arc<Semaphore> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        own.retain(|_, room| room.strong_count() > 0);
+        let known = own.get(&visitor).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let room = Arc::new(Semaphore::new(MOST_OF_ONE));
+            own.insert(visitor, Arc::downgrade(&room));
+            room
+        })
     }
 }
 
@@ -65,7 +101,7 @@ struct Listener {
     written: watch::Receiver<()>,
     stop: watch::Receiver<bool>,
     until: Instant,
-    _place: OwnedSemaphorePermit,
+    _places: Places,
 }
 
 impl Listener {
@@ -120,14 +156,10 @@ async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Lis
         [owner, name, _, ..] => Some(seen(reader, &format!("{owner}/{name}"))?),
         _ => None,
     };
-    let room = match reader {
-        Reader::Operator { .. } => &admin.live.operators,
-        Reader::Visitor { .. } | Reader::Stranger => &admin.live.visitors,
-    };
-    let Ok(place) = room.clone().try_acquire_owned() else { return Ok(None) };
+    let Some(places) = admin.live.places(reader) else { return Ok(None) };
     let filter = IndexFilter { sees: reader.sees(), repository, ..IndexFilter::default() };
     let (written, stop) = (admin.metrics.written.subscribe(), admin.live.stop.clone());
     let known = admin.store.index_version(&filter).await?;
     let (store, until) = (admin.store.clone(), Instant::now() + LISTENS);
-    Ok(Some(Listener { store, filter, known, written, stop, until, _place: place }))
+    Ok(Some(Listener { store, filter, known, written, stop, until, _places: places }))
 }

@@ -81,7 +81,7 @@ fn is_of_truth(name: &str) -> bool {
 }
 
 fn of_condition(condition: &str) -> Option<Asserted> {
-    let (left, right) = condition.split_once(" == ")?;
+    let (left, right) = condition.split_once(" == ").or_else(|| condition.split_once(" is "))?;
     Some(of_sides(left.trim(), right.trim()))
 }
 
@@ -123,6 +123,7 @@ mod tests {
             (">       assert total(cart, 2) == 30\nE       assert 20 == 30", "total(cart, 2)", false),
             (">       assert 30 == total(cart, 2), 'a, b'\nE       assert 30 == 20", "total(cart, 2)", true),
             ("tests/a.py:3: in test_a\n    assert 30 == total()\nE   assert 30 == 20", "total()", true),
+            (">       assert is_leap(1900) is False\nE       assert True is False", "is_leap(1900)", false),
             (">       assert expected == total\nE       assert 30 == 20", "", true),
             (">       assert expected == 30\nE       assert 20 == 30", "", false),
             (

@@ -166,7 +166,8 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
             let expected = value::first_in(&captures["e"], look)?;
             let actual = value::last_in(&captures["a"], look).or_else(|| value::first_in(&captures["a"], look))?;
             // unittest: `False is not true : no such book`, whose words say more than both values.
-            let is_remarked = captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
+            let is_remarked =
+                captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // What is called is not what came of it.
             if is_remarked || value::is_call(&expected) || value::is_call(&actual) {
                 return None;

@@ -242,7 +242,10 @@ mod tests {
                 "./gradlew test --tests CartTest.total",
             ),
             ("gradle test", "com.acme.CartTest adds tax", "", "gradle test --tests 'CartTest.adds tax'"),
+            ("gradle test", "com.acme.CartTest > adds", "", "gradle test --tests CartTest.adds"),
             ("mvn test", "com.acme.CartTest.total(int)[1]", "", "mvn -Dtest=CartTest#total test"),
+            ("mvn test", "com.acme.CartTest total{int, long}[1]", "", "mvn -Dtest=CartTest#total test"),
+            ("mvn test", "com.acme.CartTest$Tax.adds", "", "mvn -Dtest='CartTest$Tax#adds' test"),
             (
                 "vendor/bin/phpunit",
                 "Tests\\CartTest.testTotal with data set #0",

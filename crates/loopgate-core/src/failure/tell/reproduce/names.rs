@@ -5,7 +5,15 @@ use crate::failure::{classify::fingerprint::without_case, read::paths};
 /// `CartTest#total`, from `com.acme.CartTest.total`, `com.acme.CartTest adds tax`, or `total()` and the test's file.
 pub fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option<String> {
     let name = without_case(name);
-    let last = |class: &str| class.rsplit(['.', '$']).next().unwrap_or(class).to_owned();
+    // Surefire writes the types of a method's parameters behind it: `adds{int, long}[2]`.
+    let name = name.split_once('{').filter(|(_, types)| types.ends_with('}')).map_or(name, |(name, _)| name);
+    // A nested class is asked for with the one around it.
+    let last = |class: &str| class.rsplit('.').next().unwrap_or(class).to_owned();
+    // As Gradle prints it: `shop.CouponTest > halves`.
+    if let Some((class, rest)) = name.split_once(" > ") {
+        let method = rest.rsplit(" > ").next().unwrap_or(rest);
+        return Some(format!("{}{between}{}", last(class), method.split('(').next().unwrap_or(method)));
+    }
     let (class, method) = match name.split_once(' ') {
         Some((class, method)) if class.contains('.') => (last(class), method.to_owned()),
         Some(_) => (class_of(file)?, name.to_owned()),
