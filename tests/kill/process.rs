@@ -30,12 +30,21 @@ impl Process {
 
     /// The same on a PostgreSQL server.
     pub fn start_on(github: &Simulator, data: &Path, database: Option<&str>) -> Self {
+        Self::begin(github, &github.url(), data, database)
+    }
+
+    /// The same with another way to GitHub.
+    pub fn start_through(github: &Simulator, api: &str, data: &Path) -> Self {
+        Self::begin(github, api, data, None)
+    }
+
+    fn begin(github: &Simulator, api: &str, data: &Path, database: Option<&str>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_loopgate"))
             .arg("serve")
             .env("LOOPGATE_APP_ID", github.app_id().to_string())
             .env("LOOPGATE_PRIVATE_KEY", github.app_key().private_pem())
             .env("LOOPGATE_WEBHOOK_SECRET", github.webhook_secret())
-            .env("LOOPGATE_GITHUB_API_URL", github.url())
+            .env("LOOPGATE_GITHUB_API_URL", api)
             .env("LOOPGATE_LISTEN", "127.0.0.1:0")
             .env("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:0")
             .env("LOOPGATE_DATA_DIR", data)
