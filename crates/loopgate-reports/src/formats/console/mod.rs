@@ -105,9 +105,13 @@ impl Console {
         if line.len() > MAX_LINE {
             return self.plain(line, out);
         }
-        if let Some(number) = line.trim_start().strip_prefix("Start ").and_then(|rest| rest.split_once(": ")) {
+        // What is printed while another tool's test is told of is its own.
+        let tells_for_itself = |open: &Block| !matches!(open.tool, Tool::Ctest | Tool::Gtest | Tool::Catch2);
+        let begun = line.trim_start().strip_prefix("Start ").and_then(|rest| rest.split_once(": "));
+        let number = begun.map(|(number, _)| number.trim_start()).filter(|number| numbers::line(number).is_some());
+        if let Some(number) = number.filter(|_| !self.open.as_ref().is_some_and(tells_for_itself)) {
             self.close(out);
-            let mark = format!("{}: ", number.0.trim_start());
+            let mark = format!("{number}: ");
             self.shown = Some(Shown { mark, text: Clip::new(MAX_TRACE), found: self.counts.failures_found });
         }
         let line = match self.shown.as_mut().and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown))) {
@@ -445,5 +449,25 @@ mod tests {
         let failure = failures.first().expect("it is told");
         assert_eq!(failure.error_message, "Unexpected token '='");
         assert_eq!(failure.source.as_ref().and_then(|source| source.line), Some(3));
+    }
+
+    #[test]
+    fn what_ctest_shows_ahead_of_an_end_is_read_once_and_a_tests_own_words_are_its_own() {
+        let failures = |log: &str| -> Vec<(String, String)> {
+            let read = read("test", log.as_bytes(), &ReadOptions::default());
+            read.failures.into_iter().map(|it| (it.test_name.unwrap_or_default(), it.error_message)).collect()
+        };
+        let end = "1/1 Test #9: port ....***Failed    0.00 sec\n\n0% tests passed, 1 tests failed out of 1\n\n\
+                   The following tests FAILED:\n\t  9 - port (Failed)\n";
+        let googletest = "    Start 9: port\n9: [ RUN      ] port\n9: a.cc:4: Failure\n9: Expected equality\n\
+                          9: [  FAILED  ] port (0 ms)\n";
+        let told = failures(&format!("{googletest}{end}"));
+        assert_eq!(told.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["port"], "{told:?}");
+        let plain = failures(&format!("    Start 9: port\n9: a.c:4: port is closed, expected open\n{end}"));
+        assert!(plain.len() == 1 && plain[0].1.contains("expected open"), "{plain:?}");
+        let printed = "=================================== FAILURES ===================================\n\
+                       ____ test_warm ____\nStart 1: warm up\nE       assert 2 == 3\n\na.py:3: AssertionError\n\
+                       ========================= 1 failed in 0.01s =========================\n";
+        assert_eq!(failures(printed), [("test_warm".to_owned(), "assert 2 == 3".to_owned())]);
     }
 }
