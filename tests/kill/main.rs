@@ -22,6 +22,15 @@ use crate::process::Process;
 
 const CONFIGURATION: &str = include_str!("../fixtures/small.loopgate.yml");
 
+/// A repository whose check another App reports.
+const JUDGED_ELSEWHERE: &str = "\
+version: 1
+verify:
+  checks:
+    unit: { kind: test, from: { check: ci / test, app: other-ci } }
+gates: { security: { approvers: { users: [bob] } }, architecture: off, database: off, external: off, deploy: off }
+";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_between_accepting_and_acting_the_work_is_done_once() {
     let github = Simulator::start(Config::default()).await.unwrap();

@@ -9,15 +9,7 @@ use tokio::{
     sync::watch,
 };
 
-use crate::process::Process;
-
-const CONFIGURATION: &str = "\
-version: 1
-verify:
-  checks:
-    unit: { kind: test, from: { check: ci / test, app: other-ci } }
-gates: { security: { approvers: { users: [bob] } }, architecture: off, database: off, external: off, deploy: off }
-";
+use crate::{JUDGED_ELSEWHERE, process::Process};
 
 /// Passes connections on to an address until the network is cut; while it is, they end where they are. Gives its own
 /// address.
@@ -46,7 +38,7 @@ async fn cable(to: String, is_cut: watch::Receiver<bool>) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_network_that_was_cut_in_the_midst_of_a_look_leaves_nothing_undone_or_doubled() {
     let github = Simulator::start(Config::default()).await.unwrap();
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", JUDGED_ELSEWHERE)]).unwrap();
     let data = tempfile::tempdir().unwrap();
     let (cut, is_cut) = watch::channel(false);
     let api = github.url();

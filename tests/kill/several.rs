@@ -19,15 +19,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{postgres, process::Process};
-
-const CONFIGURATION: &str = "\
-version: 1
-verify:
-  checks:
-    unit: { kind: test, from: { check: ci / test, app: other-ci } }
-gates: { security: { approvers: { users: [bob] } }, architecture: off, database: off, external: off, deploy: off }
-";
+use crate::{JUDGED_ELSEWHERE, postgres, process::Process};
 
 const PULLS: usize = 12;
 
@@ -56,7 +48,7 @@ async fn number(database: &mut sqlx::PgConnection, sql: &'static str) -> i64 {
 }
 
 async fn pulls(github: &Simulator, count: usize) -> Vec<Pr> {
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", JUDGED_ELSEWHERE)]).unwrap();
     let spec = |n| {
         let name: String = format!("feat: sign in {n}");
         PullSpec::new(&name).file("src/auth/login.rs", format!("fn login{n}() {{}}\n"))

@@ -12,6 +12,8 @@ pub(super) struct Counts {
     /// Failing tests and errors that were told of one by one.
     pub failures_found: u64,
     pub errors_found: u64,
+    /// Failures that one tool sums up and another tells of, within it.
+    pub told_inside: u64,
 }
 
 /// What the sums amount to.
@@ -87,7 +89,7 @@ impl Counts {
     /// None where nothing summed up.
     pub fn sums(&self) -> Option<Sums> {
         self.said.then_some(Sums {
-            failed: self.failed,
+            failed: self.failed.saturating_sub(self.told_inside),
             errors: self.errors,
             passed: self.passed + self.total,
             skipped: self.skipped,

@@ -239,7 +239,7 @@ impl Console {
         if let Some(shown) = self.shown.take_if(|_| row.tool == Tool::Ctest) {
             // What the test itself told says more.
             if self.counts.failures_found > shown.found {
-                block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
+                self.is_told_inside(block);
                 return;
             }
             shown.text.text().lines().for_each(|line| block.push(line));
@@ -273,11 +273,17 @@ impl Console {
         }
     }
 
+    /// A test of CTest's whose own tests told what failed: it is no failure more.
+    fn is_told_inside(&mut self, block: Block) {
+        self.counts.told_inside += 1;
+        block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
+    }
+
     /// CTest goes on after a program that has tests of its own.
     fn close_outer(&mut self, out: &mut Collector<'_>) {
         let Some((block, found)) = self.outer.take() else { return };
         if self.counts.failures_found > found {
-            block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
+            self.is_told_inside(block);
         } else {
             self.open = Some(block);
             self.close(out);
@@ -469,5 +475,12 @@ mod tests {
                        ____ test_warm ____\nStart 1: warm up\nE       assert 2 == 3\n\na.py:3: AssertionError\n\
                        ========================= 1 failed in 0.01s =========================\n";
         assert_eq!(failures(printed), [("test_warm".to_owned(), "assert 2 == 3".to_owned())]);
+        // A program with tests of its own: its failure is counted once.
+        let inside = format!(
+            "    Start 9: port\n1/1 Test #9: port ....***Failed    0.00 sec\n{printed}{}",
+            &end[end.find("\n\n0%").unwrap()..]
+        );
+        let results = read("test", inside.as_bytes(), &ReadOptions::default()).results.unwrap();
+        assert_eq!((results.total, results.failed), (1, 1));
     }
 }
