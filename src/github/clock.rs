@@ -1,8 +1,11 @@
 //! The time, passed in so that tests never wait for it.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 
 use loopgate_core::Timestamp;
 
@@ -11,13 +14,62 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The machine's clock, but for leaps: the time is counted on until the machine has told another one for
+/// [`BELIEVED_AFTER`]. So a clock that is wrong for a moment, in either direction, neither puts off what is due nor spoils
+/// a signature. All values of a process are one clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        Utc::now()
+        static COUNTED: Mutex<Option<Counted>> = Mutex::new(None);
+        let mut counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+        // Asked for under the lock, so that no thread's older answer looks like a step back.
+        let (told, at) = (Utc::now(), Instant::now());
+        counted.get_or_insert_with(|| Counted::from(told, at)).tell(told, at)
+    }
+}
+
+/// A step of the machine's clock up to this is followed at once: setting it right in small steps is no leap.
+const LEAP: TimeDelta = TimeDelta::seconds(2);
+
+/// How long the machine must tell another time before that is the time.
+const BELIEVED_AFTER: Duration = Duration::from_secs(15);
+
+/// The time, and how it goes on.
+#[derive(Debug)]
+struct Counted {
+    /// The time that was right at an instant.
+    from: (Timestamp, Instant),
+    /// By how much the machine tells another time, and since when.
+    leap: Option<(TimeDelta, Instant)>,
+}
+
+impl Counted {
+    fn from(told: Timestamp, at: Instant) -> Self {
+        Self { from: (told, at), leap: None }
+    }
+
+    /// The time, when the machine tells this one.
+    fn tell(&mut self, told: Timestamp, at: Instant) -> Timestamp {
+        let (right, since) = self.from;
+        let counted = right + at.saturating_duration_since(since);
+        let by = told - counted;
+        if by.abs() <= LEAP {
+            *self = Self::from(told, at);
+            return told;
+        }
+        let first = match self.leap {
+            Some((before, first)) if (by - before).abs() <= LEAP => first,
+            _ => at,
+        };
+        if at.saturating_duration_since(first) >= BELIEVED_AFTER {
+            tracing::warn!(seconds = by.num_seconds(), "the machine's clock was set");
+            *self = Self::from(told, at);
+            return told;
+        }
+        self.leap = Some((by, first));
+        counted
     }
 }
 
@@ -30,5 +82,58 @@ impl<F: Fn() -> Timestamp + Send + Sync> Clock for F {
 impl Clock for Arc<dyn Clock> {
     fn now(&self) -> Timestamp {
         self.as_ref().now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine with a clock that can be set.
+    struct Machine {
+        counted: Counted,
+        begin: (Timestamp, Instant),
+        passed: u32,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let begin = (Timestamp::UNIX_EPOCH, Instant::now());
+            Self { counted: Counted::from(begin.0, begin.1), begin, passed: 0 }
+        }
+
+        /// The seconds that are told one second later, on a machine whose clock is off by some.
+        fn second(&mut self, off: i64) -> i64 {
+            self.passed += 1;
+            let told = self.begin.0 + TimeDelta::seconds(i64::from(self.passed) + off);
+            self.counted.tell(told, self.begin.1 + Duration::from_secs(self.passed.into())).timestamp()
+        }
+    }
+
+    #[test]
+    fn a_clock_that_leaps_for_a_moment_is_not_followed() {
+        let mut machine = Machine::new();
+        let offs = [0, 0, 7_200, 7_200, -3_600, 0, 86_400, -86_400, 86_400, -86_400];
+        for off in offs.into_iter().cycle().take(100) {
+            let told = machine.second(off);
+            assert_eq!(told, i64::from(machine.passed), "{off} s off");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_followed_once_it_stays_so() {
+        for set in [7_200, -7_200] {
+            let mut machine = Machine::new();
+            let told: Vec<i64> = (0..17).map(|_| machine.second(set)).collect();
+            let counted: Vec<i64> = (1..16).chain([16 + set, 17 + set]).collect();
+            assert_eq!(told, counted);
+        }
+    }
+
+    #[test]
+    fn small_steps_are_followed_at_once() {
+        let mut machine = Machine::new();
+        let told: Vec<i64> = [1, 2, 1, -1, 0].into_iter().map(|off| machine.second(off)).collect();
+        assert_eq!(told, [2, 4, 4, 3, 5]);
     }
 }

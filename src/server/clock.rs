@@ -15,7 +15,7 @@ impl Clock for SystemClock {
     fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         use github::Clock as _;
         Box::pin(async move {
-            // In steps, so that a system clock that is set forward is noticed within a minute.
+            // In steps, so that a clock that was set is noticed within a minute.
             while let Ok(left) = (until - self.now()).to_std() {
                 if left.is_zero() {
                     break;

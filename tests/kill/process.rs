@@ -30,15 +30,16 @@ impl Process {
 
     /// The same on a PostgreSQL server.
     pub fn start_on(github: &Simulator, data: &Path, database: Option<&str>) -> Self {
-        Self::begin(github, &github.url(), data, database)
+        let database: Vec<_> = database.map(|url| ("DATABASE_URL", url)).into_iter().collect();
+        Self::begin(github, &github.url(), data, &database)
     }
 
-    /// The same with another way to GitHub.
-    pub fn start_through(github: &Simulator, api: &str, data: &Path) -> Self {
-        Self::begin(github, api, data, None)
+    /// The same with another way to GitHub, and with more in its environment.
+    pub fn start_through(github: &Simulator, api: &str, data: &Path, environment: &[(&str, &str)]) -> Self {
+        Self::begin(github, api, data, environment)
     }
 
-    fn begin(github: &Simulator, api: &str, data: &Path, database: Option<&str>) -> Self {
+    fn begin(github: &Simulator, api: &str, data: &Path, environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_loopgate"))
             .arg("serve")
             .env("LOOPGATE_APP_ID", github.app_id().to_string())
@@ -48,7 +49,7 @@ impl Process {
             .env("LOOPGATE_LISTEN", "127.0.0.1:0")
             .env("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:0")
             .env("LOOPGATE_DATA_DIR", data)
-            .envs(database.map(|url| ("DATABASE_URL", url)))
+            .envs(environment.iter().copied())
             .env("LOOPGATE_LOG", "info")
             .stderr(Stdio::piped())
             .spawn()
