@@ -65,12 +65,20 @@ pub(super) fn comparison(
             "A value that is never set, and a branch that returns nothing, both end this way.".to_owned(),
         );
     }
-    if bare(expected) == bare(actual) && expected != actual {
+    if solid(expected) == solid(actual) {
+        return conclude(
+            LogicError,
+            70,
+            format!("Correct the white space of the value {place} so that it gives {wanted}."),
+            "Nothing else in the two values differs.".to_owned(),
+        );
+    }
+    if solid(unquoted(expected)) == solid(unquoted(actual)) {
         return conclude(
             TypeMismatch,
             70,
             format!("Convert the value {place} so that it has the type of {wanted}."),
-            "Both sides are written alike and differ in their type or white space alone.".to_owned(),
+            "Both sides are written alike and differ in their type alone.".to_owned(),
         );
     }
     conclude(
@@ -85,8 +93,12 @@ fn is_nothing(value: &str) -> bool {
     matches!(value, "None" | "null" | "undefined" | "nil" | "NULL" | "<nil>" | "Optional.empty" | "(nil)" | "NaN")
 }
 
-fn bare(value: &str) -> &str {
-    value.trim_matches(['"', '\'', ' '])
+fn unquoted(value: &str) -> &str {
+    value.trim_matches(['"', '\''])
+}
+
+fn solid(value: &str) -> String {
+    value.split_whitespace().collect()
 }
 
 /// `of total(cart) in src/cart.ts (part of this change)`: what the assertion calls, and the changed code that a failing
@@ -129,6 +141,25 @@ fn same_subject(path: &str, test: &str) -> bool {
 mod tests {
     use super::*;
     use crate::failure::{explain::ExaminedFailure, read::ChangedFile};
+
+    #[test]
+    fn white_space_is_told_from_a_type() {
+        let action = |expected: &str, actual: &str| {
+            let (expected, actual) = (expected.to_owned(), actual.to_owned());
+            let failure = Failure { test_name: Some("pads".into()), ..Failure::default() };
+            let sides = Sides { expected, actual, extent: Extent::Whole };
+            comparison(&failure, &sides, None, None, &Changes::default()).action
+        };
+        for (expected, actual, said) in [
+            ("\" title\"", "\" title \"", "Correct the white space of the value"),
+            ("a\nb", "a b", "Correct the white space of the value"),
+            ("\"1\"", "1", "Convert the value"),
+            ("' 1 '", "1", "Convert the value"),
+            ("\"a b\"", "\"a c\"", "Correct the computation"),
+        ] {
+            assert!(action(expected, actual).starts_with(said), "{expected} {actual}: {}", action(expected, actual));
+        }
+    }
 
     #[test]
     fn values_that_differ_by_one_are_a_boundary_s_or_disputed() {

@@ -13,7 +13,8 @@ const MAX_LINES: usize = 200;
 pub(in crate::failure) struct Asserted {
     /// The call whose result is compared.
     pub called: Option<String>,
-    /// Of a library that knows a left and a right side only, the left one states what is expected.
+    /// Of a library that knows a left and a right side only, the left one states what is expected; of a member and a
+    /// list, the list does.
     pub is_reversed: bool,
 }
 
@@ -62,6 +63,7 @@ fn of_source(source: &str) -> Option<Asserted> {
     let is_of_two = name.starts_with("assert") && name.contains("equal") || name.ends_with("_eq");
     match arguments.as_slice() {
         [left, right, ..] if is_of_two => Some(of_sides(left, right)),
+        [member, list, ..] if ["assertin", "assertnotin"].contains(&name.as_str()) => Some(of_sides(list, member)),
         [one] if ["check", "require"].contains(&name.as_str()) => of_condition(one),
         // What should be true says what it is about, called or not.
         [one, ..] if is_of_truth(&name) => {
@@ -81,7 +83,10 @@ fn is_of_truth(name: &str) -> bool {
 }
 
 fn of_condition(condition: &str) -> Option<Asserted> {
-    let (left, right) = condition.split_once(" == ").or_else(|| condition.split_once(" is "))?;
+    let of_two = || condition.split_once(" == ").or_else(|| condition.split_once(" is "));
+    let of_list = || condition.split_once(" not in ").or_else(|| condition.split_once(" in "));
+    let of_member = || of_list().map(|(member, list)| (list, member));
+    let (left, right) = of_two().or_else(of_member)?;
     Some(of_sides(left.trim(), right.trim()))
 }
 
@@ -140,6 +145,9 @@ mod tests {
             ("      6|   expect(total([1, 2])).toBe(4);\n       |          ^", "total([1, 2])", false),
             ("> 11 |   expect(total).toBe(4);\n     |   ^", "", false),
             ("  File \"a.py\", line 4, in test_pay\n    self.assertTrue(order.paid)\nA", "order.paid", false),
+            (">       assert status(7) in (200, 201)\nE       assert 404 in (200, 201)", "status(7)", true),
+            (">       assert \"x\" not in text\nE       assert 'x' not in 'x'", "", false),
+            ("  File \"a.py\", line 4, in test_a\n    self.assertIn(\"a\", names(3))\nA", "names(3)", false),
             ("nothing is quoted", "", false),
         ] {
             let found = asserted(text);

@@ -23,6 +23,20 @@ pub(in crate::failure) struct Sides {
     pub extent: Extent,
 }
 
+impl Sides {
+    /// The sides when the source of the assertion shows that it is the other one that states the requirement.
+    pub fn turned(self) -> Self {
+        let listed = [("containing ", "one of "), ("not containing ", "none of ")];
+        let member = listed.into_iter().find_map(|(of, one)| Some((self.expected.strip_prefix(of)?, one)));
+        match member {
+            Some((member, one)) => {
+                Self { actual: member.to_owned(), expected: format!("{one}{}", self.actual), ..self }
+            }
+            None => Self { expected: self.actual, actual: self.expected, extent: self.extent },
+        }
+    }
+}
+
 /// How much of the compared values the sides are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::failure) enum Extent {
@@ -72,6 +86,9 @@ const PROOF: &str = "the file is part of the program, and a test reads it";
 struct Form {
     /// With the groups `e` (expected) and `a` (actual).
     pattern: String,
+    /// The relation that should hold, where it is not captured.
+    #[serde(default)]
+    relation: Option<String>,
     /// Where anyone may write so, both sides have to look like values.
     #[serde(default)]
     look: Option<Look>,
@@ -97,14 +114,14 @@ struct File {
 
 /// Earlier forms win.
 struct Forms {
-    looks: Vec<Option<Look>>,
+    rows: Vec<Form>,
     patterns: Patterns,
 }
 
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    let File { form: forms, .. } = toml::from_str(FILE).expect(PROOF);
-    let patterns = Patterns::new(forms.iter().map(|form| form.pattern.as_str()));
-    Forms { looks: forms.iter().map(|form| form.look).collect(), patterns }
+    let File { form: rows, .. } = toml::from_str(FILE).expect(PROOF);
+    let patterns = Patterns::new(rows.iter().map(|form| form.pattern.as_str()));
+    Forms { rows, patterns }
 });
 
 /// A verb on a line of its own between two values: AssertJ, Gomega, Shouldly, gleeunit.
@@ -155,12 +172,9 @@ pub(super) fn in_words(message: &str) -> Option<Sides> {
 /// The sides of a form that matches.
 fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
     let captures = FORMS.patterns.captures(row, text)?;
-    let (expected, actual) = match (*FORMS.looks.get(row)?, told) {
-        (None, _) => {
-            let expected = value::tidy(&captures["e"]);
-            let related = captures.name("r").map(|relation| format!("{} {expected}", relation.as_str()));
-            (related.unwrap_or(expected), value::tidy(&captures["a"]))
-        }
+    let form = FORMS.rows.get(row)?;
+    let (expected, actual) = match (form.look, told) {
+        (None, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (Some(_), Told::Finding | Told::Exception) => return None,
         (Some(look), _) => {
             let expected = value::first_in(&captures["e"], look)?;
@@ -179,6 +193,8 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
             value::counted(expected, actual)
         }
     };
+    let relation = captures.name("r").map(|relation| relation.as_str()).or(form.relation.as_deref());
+    let expected = relation.map(|relation| format!("{relation} {expected}")).unwrap_or(expected);
     Some(Sides { expected, actual, extent: Extent::Whole })
 }
 
@@ -281,6 +297,25 @@ mod tests {
             sides("E       AssertionError: Expected: 200\nE         Actual: 503\nE       assert 200 == 503"),
             both
         );
+    }
+
+    #[test]
+    fn the_source_of_an_assertion_tells_whether_the_list_states_the_requirement() {
+        let sides = |source: &str, error: &str| {
+            let error_message =
+                format!("n = 2, want = 21\n\n>       {source}\nE       {error}\n\ntests/test_a.py:5: AssertionError");
+            told(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
+        };
+        let both = |expected: &str, actual: &str| Some((expected.to_owned(), actual.to_owned()));
+        let cases = [
+            ("assert 'a' in names(n)", "assert 'a' in ['b', 'c']", both("containing 'a'", "['b', 'c']")),
+            ("assert status(n) in (200, 201)", "assert 404 in (200, 201)", both("one of (200, 201)", "404")),
+            ("assert code(n) not in ['x', 'y']", "assert 'x' not in ['x', 'y']", both("none of ['x', 'y']", "'x'")),
+            ("assert n * 10 == want", "assert (2 * 10) == 21", None),
+        ];
+        for (source, error, wanted) in cases {
+            assert_eq!(sides(source, error), wanted, "{source}");
+        }
     }
 
     #[test]

@@ -77,9 +77,7 @@ impl Reading {
         };
         let asserted = asserted(&whole);
         let found = match found {
-            Some(Sides { expected, actual, extent }) if asserted.is_reversed && !expected::are_labelled(&whole) => {
-                Some(Sides { expected: actual, actual: expected, extent })
-            }
+            Some(sides) if asserted.is_reversed && !expected::are_labelled(&whole) => Some(sides.turned()),
             found => found,
         };
         let sides = match (&failure.expected, &failure.actual) {
@@ -155,12 +153,14 @@ impl Reading {
     }
 }
 
-/// Without the lines of source that pytest quotes: what a test compares is no side yet.
+/// Without the arguments and the lines of source that pytest quotes: what a test compares is no side yet.
 fn without_source(whole: &str) -> Cow<'_, str> {
     if !whole.lines().any(|line| line.starts_with("E  ")) {
         return Cow::Borrowed(whole);
     }
-    let is_quoted = |line: &&str| line.starts_with("    ") || line.starts_with("> ");
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_argument = |line: &str| line.split_once(" = ").is_some_and(|(name, _)| is_name(name));
+    let is_quoted = |line: &&str| line.starts_with("    ") || line.starts_with("> ") || is_argument(line);
     Cow::Owned(whole.lines().filter(|line| !is_quoted(line)).collect::<Vec<_>>().join("\n"))
 }
 
