@@ -172,6 +172,11 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
             return of_outage;
         }
     }
+    // Who raises the error itself read no mapping.
+    let raises = |line: &str| line.trim_start_matches(['>', ' ']).starts_with("raise KeyError");
+    if of_headline.matched.first().is_some_and(|row| row == "key_missing") && reading.whole.lines().any(raises) {
+        return Explanation { by: None, matched: Vec::new() };
+    }
     // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
     // a finding of a compiler or linter stand its other findings.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);

@@ -131,6 +131,9 @@ static VERB: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant")
 });
 
+/// GoogleTest writes bytes outside ASCII as such, and below them as text.
+static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"Which is: [^\n]+\n[ \t]*As Text: ").expect("a constant"));
+
 static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\(0x[0-9a-f]+\)").expect("a constant"));
 
 /// Both sides of the assertion that a cleaned text tells of.
@@ -149,6 +152,7 @@ pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
         })
     };
     let joined = VERB.replace_all(head, " $verb ");
+    let joined = BYTES.replace_all(&joined, "Which is: ");
     let of_forms =
         || FORMS.patterns.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
     let difference = || difference(head).filter(|_| told != Told::Finding);
@@ -182,6 +186,11 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
             // unittest: `False is not true : no such book`, whose words say more than both values.
             let is_remarked =
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
+            // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
+            let tokens = [&expected, &actual].into_iter().filter(|side| value::is_token(side)).count();
+            if tokens > usize::from(told == Told::Assertion) {
+                return None;
+            }
             // What is called is not what came of it.
             if is_remarked || value::is_call(&expected) || value::is_call(&actual) {
                 return None;

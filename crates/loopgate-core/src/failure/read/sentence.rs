@@ -151,7 +151,7 @@ fn value_of(text: &str, at_once: bool) -> Option<String> {
     let starts = text.match_indices(' ').map(|(at, _)| at + 1).filter(|at| !value::is_within(text, *at));
     let most = if at_once { 0 } else { MAX_WORDS };
     std::iter::once(0).chain(starts.take(most)).find_map(|start| {
-        let found = value::first_in(&text[start..], Look::Count)?;
+        let found = value::first_in(&text[start..], Look::Count).filter(|found| !value::is_token(found))?;
         // `60 + 1`
         let is_operand = text[..start].trim_end().ends_with(['+', '-', '*', '/', '<', '>']);
         (!is_operand && !value::is_call(&found) && found != "nothing").then_some(found)
