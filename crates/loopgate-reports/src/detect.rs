@@ -124,18 +124,18 @@ fn by_keys(head: &str) -> Option<ReportFormat> {
     })
 }
 
-/// Text by the first line that only one format has.
+/// Text by the first line that only one format has. What annotates files on GitHub may stand beside what a tool prints.
 fn by_lines(head: &str) -> Option<ReportFormat> {
-    let mut common = None;
+    let (mut common, mut any) = (None, None);
     for line in head.lines() {
         let line = text::clean(failure::without_stamp(line));
         if let Some(format) = by_line(&line) {
             return Some(format);
         }
-        common = common
-            .or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) | Mark::Text { common: is, .. } if is(&line))));
+        common = common.or_else(|| first(|mark| matches!(mark, Mark::Text { common: is, .. } if is(&line))));
+        any = any.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
     }
-    common
+    common.or(any)
 }
 
 fn by_line(line: &str) -> Option<ReportFormat> {

@@ -36,20 +36,22 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     } else if let Some(error) = output.lines().find_map(|line| line.strip_prefix("Error: ")) {
         failure.error_type = ErrorType::RuntimeError;
         failure.error_class = Some("Error".to_owned());
-        failure.error_message = text::clipped(error, MAX_MESSAGE);
+        // A text as `Debug` writes it.
+        let quoted: Option<String> = serde_json::from_str(error.trim_end()).ok();
+        failure.error_message = text::clipped(quoted.as_deref().unwrap_or(error), MAX_MESSAGE);
     } else {
         let line = text::first_line(output);
         let line = if line.is_empty() { "the test failed and said nothing that is told apart" } else { line };
         failure.error_message = text::clipped(line, MAX_MESSAGE);
     }
     if let Some((file, line)) = doctest {
-        // A doctest's panic counts lines of a generated file; only its compile errors are mapped back.
-        let line = failure
-            .source
-            .as_ref()
-            .filter(|_| failure.error_type == ErrorType::CompileError)
-            .and_then(|source| source.line)
-            .unwrap_or(line);
+        // Its panic counts lines of the file only where the toolchain maps them back; else those of a generated one,
+        // which are fewer.
+        let source = failure.source.as_ref().and_then(|source| Some((source, source.line?)));
+        let is_mapped = |(source, at): &(&SourceLocation, u32)| {
+            failure.error_type == ErrorType::CompileError || source.file.ends_with(file) && *at > line
+        };
+        let line = source.filter(is_mapped).map_or(line, |(_, at)| at);
         failure.test_file = Some(text::path(file));
         failure.line_number = Some(line);
         failure.source = Some(SourceLocation { file: text::path(file), line: Some(line), function: None });

@@ -1,10 +1,14 @@
-//! The workflow commands by which tools annotate files on GitHub: `::error file=a.rs,line=1,title=T::message`.
+//! The workflow commands by which tools annotate files on GitHub: `::error file=a.rs,line=1,title=T::message`. Linters
+//! tell of findings so, and reporters of test runners of failing tests.
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState},
+    failure::read_block,
+};
 
 use crate::{
     Unreadable,
-    collect::{Collector, IsError},
+    collect::{Case, Collector, IsError, Title},
     mark::Mark,
     numbers,
     text::{self, MAX_MESSAGE},
@@ -40,13 +44,43 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
             }
         } else if let Some(token) = line.strip_prefix("::stop-commands::") {
             stopped = Some(text::name(token.trim()));
-        } else if let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) {
-            let is_error =
-                if severity == FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
-            out.diagnostic(finding, is_error, None);
+        } else {
+            tell(line, out);
         }
     }
     Ok(())
+}
+
+/// Tells what a line annotates, if it does.
+pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
+    let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) else { return };
+    if severity != FindingSeverity::High {
+        return out.diagnostic(finding, IsError::No, None);
+    }
+    match failing_test(&finding) {
+        Some(failure) => {
+            let file = finding.location.as_ref().map_or("", |at| at.file.as_str());
+            let (name, state) = (finding.rule.as_str(), TestState::Failed);
+            out.case(Case { file, class: "", name, state, seconds: 0.0, title: Title::NameOnly }, || failure);
+        }
+        None => out.diagnostic(finding, IsError::Yes(ErrorType::LintError), None),
+    }
+}
+
+/// The test that a finding is about: what an assertion says stands over several lines below the test's name.
+fn failing_test(finding: &Finding) -> Option<Failure> {
+    if finding.rule.is_empty() || !finding.message.contains('\n') {
+        return None;
+    }
+    let failure = read_block(Failure {
+        test_name: Some(finding.rule.clone()),
+        test_file: finding.location.as_ref().map(|at| at.file.clone()),
+        line_number: finding.location.as_ref().and_then(|at| at.line),
+        source: finding.location.clone(),
+        error_message: finding.message.clone(),
+        ..Failure::default()
+    });
+    (failure.error_type == ErrorType::AssertionError).then_some(failure)
 }
 
 fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {

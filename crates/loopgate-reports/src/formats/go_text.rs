@@ -12,7 +12,10 @@ use loopgate_core::{
 /// Whether a line is go's own, and says nothing of the test.
 pub(super) fn is_chatter(line: &str) -> bool {
     let line = line.trim();
-    line.is_empty() || line.starts_with("=== ") || line.starts_with("--- ") || matches!(line, "FAIL" | "PASS" | "ok")
+    // `--- Expected` is the head of a difference.
+    let is_verdict =
+        ["--- FAIL: ", "--- PASS: ", "--- SKIP: ", "--- BENCH: "].iter().any(|start| line.starts_with(start));
+    line.is_empty() || line.starts_with("=== ") || is_verdict || matches!(line, "FAIL" | "PASS" | "ok")
 }
 
 /// A failure from a test's output; `package` is the import path its files are shown relative to.

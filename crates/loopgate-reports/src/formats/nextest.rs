@@ -38,7 +38,7 @@ enum Part {
     #[default]
     Before,
     Tests,
-    /// What failed is listed once more.
+    /// What failed is listed once more; what it printed stands here where it is to be shown at the end.
     Summary,
 }
 
@@ -64,19 +64,17 @@ impl Nextest {
                 true
             }
             // The exit status says it, too.
-            Part::Summary => STATUS.is_match(line) || text.starts_with("error: test run failed"),
+            Part::Summary if text.starts_with("error: test run failed") => {
+                self.prints = None;
+                true
+            }
+            Part::Summary => self.summary_line(line),
         }
     }
 
     fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
         let Some(status) = STATUS.captures(line) else {
-            let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
-            if is_heading {
-                return;
-            }
-            if let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) {
-                printed.push_line(line.strip_prefix("    ").unwrap_or(line));
-            }
+            self.printed(line);
             return;
         };
         self.prints = None;
@@ -96,6 +94,28 @@ impl Nextest {
         };
         let seconds = numbers::seconds(&status["seconds"]).unwrap_or(0.0);
         out.case(case(binary, test, state, seconds), || cargo_failure::failure("", test, ""));
+    }
+
+    fn summary_line(&mut self, line: &str) -> bool {
+        let Some(status) = STATUS.captures(line) else { return self.printed(line) };
+        let key = (status["binary"].to_owned(), status["test"].to_owned());
+        let silent =
+            |at: &usize| self.failing.get_index(*at).is_some_and(|(_, printed)| printed.text().trim().is_empty());
+        self.prints = self.failing.get_index_of(&key).filter(silent);
+        true
+    }
+
+    /// Takes a line that a failing test printed, if one does.
+    fn printed(&mut self, line: &str) -> bool {
+        let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) else { return false };
+        let is_rule = line.trim_start().starts_with("────");
+        let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
+        if is_rule {
+            self.prints = None;
+        } else if !is_heading {
+            printed.push_line(line.strip_prefix("    ").unwrap_or(line));
+        }
+        true
     }
 
     pub fn end(&mut self, out: &mut Collector<'_>) {

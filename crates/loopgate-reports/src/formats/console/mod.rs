@@ -21,6 +21,7 @@ use self::{
     go::Go,
     rows::{Means, Row, Section, Tool},
 };
+use super::github_annotations;
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
@@ -41,6 +42,9 @@ const MAX_PLACES: usize = 500;
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
+/// Annotations remembered, for a text in which nothing else tells of a failure, and bytes of one.
+const MAX_ANNOTATIONS: usize = 200;
+const MAX_ANNOTATION: usize = 16 * 1024;
 /// Bytes of a line that a tool says something with; longer ones are what a test printed.
 const MAX_LINE: usize = 4 * 1024;
 
@@ -89,6 +93,7 @@ struct Console {
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
+    annotations: Vec<String>,
 }
 
 /// The lines of a test that CTest shows with its number in front, ahead of how it ended.
@@ -102,6 +107,9 @@ struct Shown {
 
 impl Console {
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if self.annotations.len() < MAX_ANNOTATIONS && github_annotations::is_annotation(line) {
+            self.annotations.push(text::clipped(line, MAX_ANNOTATION));
+        }
         if line.len() > MAX_LINE {
             return self.plain(line, out);
         }
@@ -410,6 +418,9 @@ impl Console {
         self.close(out);
         self.close_outer(out);
         self.go.end(out);
+        if out.holds_nothing() {
+            self.annotations.iter().for_each(|line| github_annotations::tell(line.trim_start(), out));
+        }
         let Some(sums) = self.counts.sums() else {
             if !self.told.is_empty() {
                 out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
