@@ -275,6 +275,10 @@ impl<'o> Collector<'o> {
             lines.push(reason.to_string());
         }
         lines.extend(self.notes.into_lines());
+        // The table's memory is given back before the tables of failures are built.
+        let identities = std::mem::take(&mut self.identities);
+        let test_outcomes =
+            (self.options.test_outcomes == OutcomesMode::Build).then(|| identities.into_test_outcomes(self.unnamed));
         // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
         let changes = Changes::default();
         self.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
@@ -295,8 +299,7 @@ impl<'o> Collector<'o> {
             findings_not_kept: self.findings_not_kept,
             flaky_tests: self.flaky_tests,
             coverage,
-            test_outcomes: (self.options.test_outcomes == OutcomesMode::Build)
-                .then(|| self.identities.into_test_outcomes(self.unnamed)),
+            test_outcomes,
         }
     }
 }

@@ -156,9 +156,14 @@ impl Identities {
         self.left_out
     }
 
-    pub fn into_test_outcomes(self, unnamed: u64) -> TestOutcomes {
+    pub fn into_test_outcomes(mut self, unnamed: u64) -> TestOutcomes {
+        // The empty slots' memory first, so that the outcomes do not stand beside the whole table.
+        self.slots.retain(|slot| slot.outcome().is_some());
+        self.slots.shrink_to_fit();
         let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
-        TestOutcomes::new(self.slots.into_iter().filter_map(Slot::outcome).collect(), extent)
+        let mut entries = Vec::with_capacity(self.slots.len());
+        entries.extend(self.slots.into_iter().filter_map(Slot::outcome));
+        TestOutcomes::new(entries, extent)
     }
 
     fn has_room_for(&self, ended: TestState) -> bool {
