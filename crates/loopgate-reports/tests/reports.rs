@@ -118,6 +118,46 @@ fn every_fixture_is_read_as_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A check may run several tools: what each says is read as if it spoke alone.
+#[test]
+fn one_text_of_two_tools_tells_what_each_does() {
+    let text = |folder: &str, name: &str| {
+        let path = Path::new(FIXTURES).join(folder).join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let texts = [
+        text("cargo_test", "several_binaries.txt"),
+        text("cargo_test", "nextest.txt"),
+        text("python_unittest", "verbose.txt"),
+        text("python_unittest", "quiet.txt"),
+        text("console", "go.txt"),
+        text("console", "phpunit.txt"),
+        text("../console/several/out", "pytest.txt"),
+        text("../console/several/out", "mocha.txt"),
+        text("../console/several/out", "vitest.txt"),
+    ];
+    let told = |text: &str| {
+        let report = read("check.log", text.as_bytes(), &ReadOptions::default());
+        let of = |failure: &loopgate_core::evidence::Failure| {
+            let source = failure.source.as_ref().map(|source| (source.file.clone(), source.line));
+            (failure.test_name.clone(), failure.error_message.clone(), failure.expected.clone(), source)
+        };
+        let results = report.results.map(|results| (results.total, results.failed + results.errors));
+        (report.failures.iter().map(of).collect::<BTreeSet<_>>(), results.unwrap_or_default())
+    };
+    for (one, first) in texts.iter().enumerate() {
+        for (two, second) in texts.iter().enumerate().filter(|(two, _)| *two != one) {
+            let (mut apart, (tests, failed)) = told(first);
+            let (of_second, (more, more_failed)) = told(second);
+            apart.extend(of_second);
+            let both = told(&format!("{first}\nmake: *** [Makefile:2: test] Error 1\n{second}"));
+            let differ: Vec<_> = both.0.symmetric_difference(&apart).collect();
+            assert!(differ.is_empty(), "{one} and {two}: {differ:#?}");
+            assert_eq!(both.1, (tests + more, failed + more_failed), "{one} and {two}");
+        }
+    }
+}
+
 /// Gives bytes a few at a time, as a pipe may.
 struct Trickle<'a> {
     bytes: &'a [u8],

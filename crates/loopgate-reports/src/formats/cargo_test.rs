@@ -25,7 +25,15 @@ fn is_build(line: &str) -> bool {
     ["   Compiling ", "    Checking ", "    Finished ", "    Blocking "].iter().any(|mark| line.starts_with(mark))
 }
 
-fn is_line(line: &str) -> bool {
+/// Whether only cargo says with this line that tests begin, or that it builds.
+pub(super) fn begins(line: &str) -> bool {
+    is_build(line)
+        || announced_binary(line).is_some()
+        || announced_tests(line).is_some()
+        || line.starts_with(" Nextest run ID ")
+}
+
+pub(super) fn is_line(line: &str) -> bool {
     let starts = |mark: &str| line.starts_with(mark);
     let runs_tests = || {
         let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
@@ -138,6 +146,12 @@ impl CargoTest {
             Some(suite) if !matches!(suite.part, Part::Ended) => suite.line(line, out),
             _ => self.errors.line(line, out),
         }
+    }
+
+    /// Whether no test binary runs, and no error goes on.
+    pub fn is_idle(&self) -> bool {
+        let runs = self.suite.as_ref().is_some_and(|suite| !matches!(suite.part, Part::Ended));
+        !runs && self.errors.is_idle() && self.nextest.is_idle()
     }
 
     pub fn end(&mut self, out: &mut Collector<'_>) {

@@ -33,12 +33,14 @@ mod sarif_rules;
 mod tap;
 mod tap_yaml;
 mod test_json;
+mod tool_text;
 mod trx;
 
 use loopgate_core::evidence::ReportFormat;
 
 pub(super) use sarif::is_old_sarif;
 
+use self::tool_text::Speaker;
 use crate::{ReadOptions, Unreadable, collect::Collector, mark::Mark, window::Window, xml::Xml};
 
 /// Makes the table of formats: by what each is recognised, in this order, and how it is read.
@@ -77,8 +79,8 @@ formats! {
     Lcov              lcov::MARK,               |window, _, out| lcov::parse(window, out);
     GoCover           go_cover::MARK,           |window, _, out| go_cover::parse(window, out);
     GoTestJson        go_test::MARK,            |window, _, out| go_test::parse(window, out);
-    CargoMessages     cargo_messages::MARK,     |window, _, out| rust_lines::parse(window, out);
-    LibtestJson       libtest_json::MARK,       |window, _, out| rust_lines::parse(window, out);
+    CargoMessages     cargo_messages::MARK,     |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
+    LibtestJson       libtest_json::MARK,       |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
     GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::golangci(window, out);
     MypyJson          linter_json::MYPY,        |window, _, out| linter_json::mypy(window, out);
     DartJson          test_json::DART,          |window, _, out| test_json::dart(window, out);
@@ -89,9 +91,9 @@ formats! {
     MochaJson         test_json::MOCHA,         |window, _, out| test_json::parse(window, out);
     RspecJson         test_json::RSPEC,         |window, _, out| test_json::parse(window, out);
     Ctrf              test_json::CTRF,          |window, _, out| test_json::parse(window, out);
-    CargoTest         cargo_test::MARK,         |window, _, out| rust_lines::parse(window, out);
-    PythonUnittest    python_unittest::MARK,    |window, _, out| python_unittest::parse(window, out);
-    Console           console::MARK,            |window, _, out| console::parse(window, out);
+    CargoTest         cargo_test::MARK,         |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
+    PythonUnittest    python_unittest::MARK,    |window, _, out| tool_text::parse(Speaker::Unittest, window, out);
+    Console           console::MARK,            |window, _, out| tool_text::parse(Speaker::Others, window, out);
     GithubAnnotations github_annotations::MARK, |window, _, out| github_annotations::parse(window, out);
     Regex             Mark::Configured,         |window, options, out| match &options.pattern {
         Some(pattern) => regex_text::parse(window, pattern, out),

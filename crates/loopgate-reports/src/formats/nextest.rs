@@ -72,6 +72,10 @@ impl Nextest {
         }
     }
 
+    pub fn is_idle(&self) -> bool {
+        self.part != Part::Tests && self.prints.is_none()
+    }
+
     fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
         let Some(status) = STATUS.captures(line) else {
             self.printed(line);

@@ -5,24 +5,13 @@
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 use crate::{
-    Unreadable,
     collect::{Case, Collector, Title},
     mark::Mark,
     notes::Flaw,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-    window::Window,
 };
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
-
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut unittest = Unittest { trace: Clip::new(MAX_TRACE), ..Unittest::default() };
-    while let Some(line) = window.line()? {
-        unittest.line(&text::clean(line), out);
-    }
-    unittest.end(out);
-    Ok(())
-}
 
 /// A test as unittest names it: `test_total (cart.tests.CartTests.test_total)`.
 #[derive(Clone, Default, PartialEq)]
@@ -31,15 +20,16 @@ struct Name {
     class: String,
 }
 
-#[derive(Default)]
-struct Unittest {
+/// Reads lines.
+pub(super) struct Unittest {
     /// A test whose result may stand on a later line, behind its description or its own output.
     pending: Option<Name>,
     block: Option<(Name, TestState)>,
     trace: Clip,
     part: Part,
+    /// Tests told of one by one in this run.
     counted: u64,
-    total: Option<u64>,
+    has_ended: bool,
 }
 
 #[derive(Default, PartialEq)]
@@ -51,9 +41,32 @@ enum Part {
     Trace,
 }
 
+impl Default for Unittest {
+    fn default() -> Self {
+        Self {
+            pending: None,
+            block: None,
+            trace: Clip::new(MAX_TRACE),
+            part: Part::default(),
+            counted: 0,
+            has_ended: false,
+        }
+    }
+}
+
+/// The line above each failing test.
+pub(super) fn is_head(line: &str) -> bool {
+    line.len() == 70 && line.bytes().all(|byte| byte == b'=')
+}
+
 impl Unittest {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if line.len() == 70 && line.bytes().all(|byte| byte == b'=') {
+    /// Whether nothing is being told that a further line could belong to.
+    pub fn is_idle(&self) -> bool {
+        self.part == Part::Tests && self.pending.is_none()
+    }
+
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if is_head(line) {
             self.end_block(out);
             self.part = Part::Head;
             return;
@@ -78,8 +91,10 @@ impl Unittest {
     /// `name (class) ... ok`, where the result may be lines away from the name.
     fn result(&mut self, line: &str, out: &mut Collector<'_>) {
         if let Some(total) = ran(line) {
-            self.total = Some(total);
             out.expect_tests();
+            // Subtests fail by themselves, so there may be more results than tests.
+            out.anonymous_cases(TestState::Passed, total.saturating_sub(std::mem::take(&mut self.counted)));
+            self.has_ended = true;
             return;
         }
         let begun = name_of(line);
@@ -111,13 +126,11 @@ impl Unittest {
         out.case(case, failure);
     }
 
-    fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(mut self, out: &mut Collector<'_>) {
         self.end_block(out);
         out.framework = Some(TestFramework::Other);
-        match self.total {
-            // Subtests fail by themselves, so there may be more results than tests.
-            Some(total) => out.anonymous_cases(TestState::Passed, total.saturating_sub(self.counted)),
-            None => out.notes.flaw(Flaw::NoEnd, || "the line `Ran … tests`"),
+        if !self.has_ended {
+            out.notes.flaw(Flaw::NoEnd, || "the line `Ran … tests`");
         }
     }
 }

@@ -6,31 +6,44 @@ use super::{
     cargo_test::CargoTest,
     libtest_json::{self, LibtestJson},
 };
-use crate::{Unreadable, collect::Collector, notes::Flaw, text, window::Window};
+use crate::{collect::Collector, notes::Flaw, text};
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut text = CargoTest::default();
-    let mut libtest = LibtestJson::default();
-    let mut messages = CargoMessages::default();
-    let mut number = 0_u64;
-    while let Some(line) = window.line()? {
-        number += 1;
+/// Reads lines.
+#[derive(Default)]
+pub(super) struct RustLines {
+    text: CargoTest,
+    libtest: LibtestJson,
+    messages: CargoMessages,
+    number: u64,
+}
+
+impl RustLines {
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        self.number += 1;
+        let number = self.number;
         match kind_of(line) {
-            Kind::Text => text.line(&text::clean(line), out),
+            Kind::Text => self.text.line(&text::clean(line), out),
             Kind::Libtest => match serde_json::from_str::<libtest_json::Event<'_>>(line) {
-                Ok(event) => libtest.event(&event, out),
+                Ok(event) => self.libtest.event(&event, out),
                 Err(_) => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
             },
             Kind::Message => {
-                if messages.line(line, out).is_err() {
+                if self.messages.line(line, out).is_err() {
                     out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
                 }
             }
         }
     }
-    text.end(out);
-    libtest.end(out);
-    Ok(())
+
+    /// Whether nothing is being told that a further line could belong to.
+    pub fn is_idle(&self) -> bool {
+        self.text.is_idle()
+    }
+
+    pub fn end(mut self, out: &mut Collector<'_>) {
+        self.text.end(out);
+        self.libtest.end(out);
+    }
 }
 
 enum Kind {

@@ -59,6 +59,10 @@ impl CompileErrors {
         }
     }
 
+    pub fn is_idle(&self) -> bool {
+        self.open.is_none()
+    }
+
     /// No error goes on past this.
     pub fn end(&mut self, out: &mut Collector<'_>) {
         self.close(out);

@@ -23,13 +23,11 @@ use self::{
 };
 use super::github_annotations;
 use crate::{
-    Unreadable,
     collect::{Case, Collector, Title},
     mark::Mark,
     notes::Flaw,
     numbers,
     text::{self, Clip, MAX_TRACE},
-    window::Window,
 };
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
@@ -54,22 +52,14 @@ fn is_session(line: &str) -> bool {
     is_pytest || line.starts_with(" RUN  v") || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
 }
 
-fn is_line(line: &str) -> bool {
+pub(super) fn is_line(line: &str) -> bool {
     let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End);
     Go::begins_with(line) || rows::first(line, marks).is_some()
 }
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut console = Console::default();
-    while let Some(line) = window.line()? {
-        console.line(&text::clean(line), out);
-    }
-    console.end(out);
-    Ok(())
-}
-
+/// Reads lines.
 #[derive(Default)]
-struct Console {
+pub(super) struct Console {
     section: Option<Section>,
     open: Option<Block>,
     /// The file that a tool is speaking of.
@@ -106,7 +96,12 @@ struct Shown {
 }
 
 impl Console {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    /// Whether no block is open that a further line could belong to.
+    pub fn is_idle(&self) -> bool {
+        self.open.is_none() && self.outer.is_none()
+    }
+
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
         if self.annotations.len() < MAX_ANNOTATIONS && github_annotations::is_annotation(line) {
             self.annotations.push(text::clipped(line, MAX_ANNOTATION));
         }
@@ -414,7 +409,7 @@ impl Console {
         });
     }
 
-    fn end(mut self, out: &mut Collector<'_>) {
+    pub fn end(mut self, out: &mut Collector<'_>) {
         self.close(out);
         self.close_outer(out);
         self.go.end(out);

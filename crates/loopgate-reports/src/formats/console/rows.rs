@@ -118,6 +118,8 @@ const fn section(section: Section, pattern: &'static str) -> Row {
 
 /// Earlier rows win.
 pub(super) const ROWS: &[Row] = &[
+    // Its reporter for GitHub tells of a file's tests ahead of the line that names the file.
+    row(Jest, File, r"^::group::Errors thrown in (?P<file>\S+)$"),
     row(
         Starter,
         End,

@@ -1,0 +1,82 @@
+//! What tools print for people: one check may run several of them (`make test`), each of which is read by its own
+//! reader. A line goes to the tool that speaks. Another one begins to speak where its own words stand and the one before
+//! has nothing open.
+
+use super::{
+    cargo_test, console,
+    console::Console,
+    python_unittest::{self, Unittest},
+    rust_lines::RustLines,
+};
+use crate::{Unreadable, collect::Collector, text, window::Window};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    Cargo,
+    Unittest,
+    Others,
+}
+
+#[derive(Default)]
+struct Readers {
+    cargo: Option<RustLines>,
+    unittest: Option<Unittest>,
+    others: Option<Console>,
+}
+
+/// Reads the text of tools, of which this one speaks first.
+pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    let mut readers = Readers::default();
+    let mut speaker = first;
+    while let Some(line) = window.line()? {
+        let cleaned = text::clean(line);
+        if readers.is_idle(speaker) {
+            speaker = next(&cleaned).unwrap_or(speaker);
+        }
+        match speaker {
+            Speaker::Cargo => readers.cargo.get_or_insert_default().line(line, out),
+            Speaker::Unittest => readers.unittest.get_or_insert_default().line(&cleaned, out),
+            Speaker::Others => readers.others.get_or_insert_default().line(&cleaned, out),
+        }
+    }
+    readers.end(out);
+    Ok(())
+}
+
+/// Whose words a line is, if only one tool writes so.
+fn next(line: &str) -> Option<Speaker> {
+    if cargo_test::begins(line) || cargo_test::is_line(line) {
+        Some(Speaker::Cargo)
+    } else if python_unittest::is_head(line) || python_unittest::is_line(line) {
+        Some(Speaker::Unittest)
+    } else {
+        console::is_line(line).then_some(Speaker::Others)
+    }
+}
+
+impl Readers {
+    fn is_idle(&self, speaker: Speaker) -> bool {
+        match speaker {
+            Speaker::Cargo => self.cargo.as_ref().is_none_or(RustLines::is_idle),
+            Speaker::Unittest => self.unittest.as_ref().is_none_or(Unittest::is_idle),
+            Speaker::Others => self.others.as_ref().is_none_or(Console::is_idle),
+        }
+    }
+
+    fn end(self, out: &mut Collector<'_>) {
+        let spoke = [self.cargo.is_some(), self.unittest.is_some(), self.others.is_some()];
+        if let Some(cargo) = self.cargo {
+            cargo.end(out);
+        }
+        if let Some(unittest) = self.unittest {
+            unittest.end(out);
+        }
+        if let Some(others) = self.others {
+            others.end(out);
+        }
+        // What one tool's test is run by again is not told of another's.
+        if spoke.into_iter().filter(|spoke| *spoke).count() > 1 {
+            out.framework = None;
+        }
+    }
+}
