@@ -32,6 +32,8 @@ async function examine(page, view, path, index) {
     if (state === "open") await page.evaluate(() => document.querySelectorAll("details").forEach((it) => (it.open = true)));
     if (pictures) await page.screenshot({ path: join(pictures, `${index} ${view} ${state}.png`), fullPage: true });
     await page.evaluate(axe);
+    // What is not drawn yet has no size.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     const { violations } = await page.evaluate(() => window.axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     }));
