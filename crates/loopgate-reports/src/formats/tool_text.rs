@@ -31,7 +31,7 @@ pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector
     while let Some(line) = window.line()? {
         let cleaned = text::clean(line);
         if readers.is_idle(speaker) {
-            speaker = next(&cleaned).unwrap_or(speaker);
+            speaker = next(&cleaned, speaker);
         }
         match speaker {
             Speaker::Cargo => readers.cargo.get_or_insert_default().line(line, out),
@@ -43,14 +43,16 @@ pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector
     Ok(())
 }
 
-/// Whose words a line is, if only one tool writes so.
-fn next(line: &str) -> Option<Speaker> {
+/// Whose words a line is, if only one tool writes so; else they are those of the tool that spoke before.
+fn next(line: &str, before: Speaker) -> Speaker {
     if cargo_test::begins(line) || cargo_test::is_line(line) {
-        Some(Speaker::Cargo)
+        Speaker::Cargo
     } else if python_unittest::is_head(line) || python_unittest::is_line(line) {
-        Some(Speaker::Unittest)
+        Speaker::Unittest
+    } else if before != Speaker::Others && console::is_line(line) {
+        Speaker::Others
     } else {
-        console::is_line(line).then_some(Speaker::Others)
+        before
     }
 }
 
