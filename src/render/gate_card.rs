@@ -150,6 +150,9 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::Path { name: None, glob: None } => "has a word in its path that the gate looks for".to_owned(),
         MatchReason::AddedLine { name, excerpt } => format!("adds {}{}", code(excerpt), pattern(name.as_ref())),
         MatchReason::RemovedLine { name, excerpt } => format!("removes {}{}", code(excerpt), pattern(name.as_ref())),
+        MatchReason::ContextLine { name, excerpt } => {
+            format!("changes code beside {}{}", code(excerpt), pattern(name.as_ref()))
+        }
         MatchReason::Unreadable => "GitHub shows no readable diff of it, so it counts as matching".to_owned(),
         MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
         MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),

@@ -15,7 +15,7 @@ use crate::config::{
 use loopgate_core::{
     Login, PatternName,
     evidence::FindingSeverity,
-    policy::{GateTrigger, LineCondition, NameGlob, PathCondition, PathGlobs},
+    policy::{Context, GateTrigger, LineCondition, NameGlob, PathCondition, PathGlobs},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -95,6 +95,9 @@ pub(in crate::config) struct LinesSection {
     split_words: Option<bool>,
     /// What begins with the repository's own name, or its owner's, does not count. Default: false.
     skip_own_name: Option<bool>,
+    /// Unchanged lines that count too: those that the diff shows in one `block` with code that changes, or only those
+    /// `enclosing` it, as the call whose argument changes. Default: none.
+    with_context: Option<Context>,
 }
 
 /// More than so many changed lines or files.
@@ -194,6 +197,7 @@ impl LinesSection {
             code_only: section.code_only.unwrap_or_default(),
             split_words: section.split_words.unwrap_or_default(),
             skip_own_name: section.skip_own_name.unwrap_or_default(),
+            with_context: section.with_context,
         }
     }
 }

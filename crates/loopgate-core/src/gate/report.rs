@@ -150,6 +150,11 @@ pub enum MatchReason {
         name: Option<PatternName>,
         excerpt: String,
     },
+    /// As [`MatchReason::AddedLine`], of an unchanged line in whose block code changes.
+    ContextLine {
+        name: Option<PatternName>,
+        excerpt: String,
+    },
     /// The patch is missing or unreadable, so it counts as matching.
     Unreadable,
     Dependency {

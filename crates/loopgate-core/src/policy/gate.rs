@@ -119,6 +119,18 @@ pub struct LineCondition {
     pub split_words: bool,
     /// A match that begins with the repository's own name does not count.
     pub skip_own_name: bool,
+    /// Unchanged lines that count too.
+    pub with_context: Option<Context>,
+}
+
+/// Unchanged lines that the diff shows with code that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// Those of the same block.
+    Block,
+    /// Those that hold the change: the call whose argument it is, the function whose line.
+    Enclosing,
 }
 
 /// Who may approve.

@@ -29,7 +29,7 @@ pub use self::{
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, HearsApps},
     gate::{
-        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
+        ApproveBy, Approvers, ChecklistMode, Codeowners, Context, Exclusion, Exclusions, GateDefinition, GatePolicy,
         GateTrigger, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
     },
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},

@@ -65,6 +65,19 @@ impl Comments {
         false
     }
 
+    /// A line without the comment at its end, where it is sure to be one: no quote stands behind its mark, and those
+    /// before it are closed.
+    pub fn without_trailing<'l>(&self, line: &'l str) -> &'l str {
+        const QUOTES: [char; 3] = ['"', '\'', '`'];
+        let begins = |mark: &&str| line.find(&format!(" {mark} "));
+        let Some((code, comment)) = self.line.iter().filter_map(begins).min().map(|at| line.split_at(at)) else {
+            return line;
+        };
+        let is_closed = |quote: &char| code.matches(*quote).count() % 2 == 0;
+        let is_comment = !code.contains('\\') && !comment.contains(QUOTES) && QUOTES.iter().all(is_closed);
+        if is_comment { code } else { line }
+    }
+
     /// Whether a line holds anything but blanks and comments. `inside` is carried from line to line: whether a block
     /// comment is open.
     pub fn has_code(&self, line: &str, inside: &mut bool) -> bool {

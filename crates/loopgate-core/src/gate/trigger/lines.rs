@@ -1,4 +1,4 @@
-//! The lines that a patch adds and takes away, and which of them count as a change of code.
+//! The lines that a patch adds, takes away and shows beside, and which of them count as a change of code.
 
 use std::{cell::OnceCell, collections::HashMap};
 
@@ -9,12 +9,17 @@ use crate::{
     source_files::Comments,
 };
 
+use self::context::{Kind, Shown};
 use super::own_names::OwnNames;
 
-/// The changed lines of one file.
+mod context;
+
+/// The lines of one file that its patch shows.
 pub(super) struct FileLines<'a> {
     pub added: Side<'a>,
     pub removed: Side<'a>,
+    /// Lines that stay, with which code of the same block changes. They are code where they hold the change.
+    pub context: Side<'a>,
 }
 
 /// The lines of one side of a patch.
@@ -27,11 +32,21 @@ pub(super) struct Side<'a> {
 }
 
 struct Line<'a> {
-    /// At the head for an added line, at the base for a removed one.
+    /// At the base for a removed line, at the head for others.
     number: u32,
     text: &'a str,
+    /// Without the comment at its end.
+    code: &'a str,
     /// More than blanks and comments, and not merely moved or indented anew.
     is_code: bool,
+    /// Code that was moved or indented anew.
+    is_moved: bool,
+}
+
+impl Line<'_> {
+    fn changes_code(&self) -> bool {
+        self.is_code && !imports(self.text)
+    }
 }
 
 /// A line that a condition asks for.
@@ -42,11 +57,12 @@ pub(super) struct Hit<'a> {
 }
 
 impl<'a> FileLines<'a> {
-    /// None when there is no patch, or none that can be read.
-    fn read(file: &'a ChangedFile) -> Option<Self> {
+    /// None when there is no patch, or none that can be read. Beside it all lines in their order, for its context.
+    fn read(file: &'a ChangedFile) -> Option<(Self, Vec<Shown<'a>>)> {
         let patch: Vec<&str> = file.patch.as_deref()?.split('\n').collect();
         let comments = Comments::of(&file.path);
         let (mut added, mut removed) = (Side::default(), Side::default());
+        let mut shown = Vec::with_capacity(patch.len());
         let (mut new, mut old) = (0_u32, 0_u32);
         let (mut in_new, mut in_old) = (false, false);
         for (index, line) in patch.iter().enumerate() {
@@ -58,53 +74,67 @@ impl<'a> FileLines<'a> {
                     old = line[3..].strip_prefix('-')?.split([',', ' ']).next()?.parse().ok()?;
                     in_new = comments.opened_before(patch.get(index + 1..).unwrap_or_default());
                     in_old = in_new;
+                    let function = line[3..].split_once(" @@").map_or("", |(_, function)| function.trim());
+                    shown.push(Shown::new(Kind::Function, new, function));
                 }
                 [b'+', ..] => {
-                    added.push(new, content, comments.has_code(content, &mut in_new));
+                    shown.push(Shown::new(Kind::Added(added.lines.len()), new, content));
+                    added.push(
+                        new,
+                        [content, comments.without_trailing(content)],
+                        comments.has_code(content, &mut in_new),
+                    );
                     new = new.saturating_add(1);
                 }
                 [b'-', ..] => {
-                    removed.push(old, content, comments.has_code(content, &mut in_old));
+                    shown.push(Shown::new(Kind::Removed(removed.lines.len()), old, content));
+                    removed.push(
+                        old,
+                        [content, comments.without_trailing(content)],
+                        comments.has_code(content, &mut in_old),
+                    );
                     old = old.saturating_add(1);
                 }
                 [b'\\', ..] => {}
                 _ => {
-                    comments.has_code(content, &mut in_new);
                     comments.has_code(content, &mut in_old);
+                    if comments.has_code(content, &mut in_new) {
+                        shown.push(Shown::new(Kind::Unchanged, new, content));
+                    }
                     (new, old) = (new.saturating_add(1), old.saturating_add(1));
                 }
             }
         }
-        Some(Self { added, removed })
+        Some((Self { added, removed, context: Side::default() }, shown))
     }
 
     /// Of every file, in their order.
     pub(super) fn of_all(files: &'a [ChangedFile]) -> Vec<Option<Self>> {
-        let mut all: Vec<Option<Self>> = files.iter().map(Self::read).collect();
-        // How often a line is removed and added, whatever its blanks: as often it was moved.
+        let (mut all, shown): (Vec<_>, Vec<_>) = files.iter().map(|file| Self::read(file).unzip()).unzip();
+        // How often a line is removed and added, whatever its blanks and the comment at its end: as often it was moved.
         let mut moves: HashMap<String, [u32; 2]> = HashMap::new();
         for file in all.iter().flatten() {
             for (side, lines) in [&file.removed.lines, &file.added.lines].into_iter().enumerate() {
                 for line in lines.iter().filter(|line| line.is_code) {
-                    moves.entry(without_blanks(line.text)).or_default()[side] += 1;
+                    moves.entry(without_blanks(line.code)).or_default()[side] += 1;
                 }
             }
         }
         moves.retain(|_, counts| counts.iter().all(|count| *count > 0));
         let often = || moves.iter().map(|(line, [removed, added])| (line.as_str(), *removed.min(added))).collect();
         let mut left: [HashMap<&str, u32>; 2] = [often(), often()];
-        for file in all.iter_mut().flatten() {
+        for (file, shown) in all.iter_mut().flatten().zip(shown.iter().flatten()) {
             for (lines, left) in [&mut file.removed.lines, &mut file.added.lines].into_iter().zip(&mut left) {
                 mark_moved(lines, left);
             }
+            file.context = context::of(file, shown);
         }
         all
     }
 
     /// Whether anything but blanks, comments, imports and places changes.
     pub(super) fn change_code(&self) -> bool {
-        let is_code = |line: &Line<'_>| line.is_code && !imports(line.text);
-        [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(is_code))
+        [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(Line::changes_code))
     }
 }
 
@@ -121,18 +151,18 @@ fn imports(text: &str) -> bool {
 
 fn mark_moved(lines: &mut [Line<'_>], left: &mut HashMap<&str, u32>) {
     for line in lines.iter_mut().filter(|line| line.is_code) {
-        if let Some(count) = left.get_mut(without_blanks(line.text).as_str()).filter(|count| **count > 0) {
+        if let Some(count) = left.get_mut(without_blanks(line.code).as_str()).filter(|count| **count > 0) {
             *count -= 1;
-            line.is_code = false;
+            (line.is_code, line.is_moved) = (false, true);
         }
     }
 }
 
 impl<'a> Side<'a> {
-    fn push(&mut self, number: u32, text: &'a str, is_code: bool) {
+    fn push(&mut self, number: u32, [text, code]: [&'a str; 2], is_code: bool) {
         self.text.push_str(text);
         self.text.push('\n');
-        self.lines.push(Line { number, text, is_code });
+        self.lines.push(Line { number, text, code, is_code, is_moved: false });
     }
 
     /// The lines that the condition asks for.
@@ -140,10 +170,11 @@ impl<'a> Side<'a> {
         &'s self,
         condition: &'s LineCondition,
         own: &'s OwnNames,
+        only_code: bool,
     ) -> impl Iterator<Item = Hit<'a>> + 's {
         let text = if condition.split_words { self.words.get_or_init(|| split_words(&self.text)) } else { &self.text };
         let lines = if condition.patterns.may_match(text) { self.lines.as_slice() } else { &[] };
-        lines.iter().filter(|line| line.is_code || !condition.code_only).filter_map(|line| {
+        lines.iter().filter(move |line| line.is_code || !only_code).filter_map(|line| {
             let words = condition.split_words.then(|| split_words(line.text));
             let asked = words.as_deref().unwrap_or(line.text);
             let pattern = own.first(&condition.patterns, asked, condition.skip_own_name)?;

@@ -13,16 +13,16 @@ use std::collections::BTreeSet;
 
 use self::{
     dependencies::Added,
-    lines::{FileLines, split_words},
+    lines::{FileLines, Hit, Side, split_words},
     own_names::{OwnNames, without_owner},
     recorded::FromRecord,
 };
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::{Finding, FindingSeverity},
-    ids::Sha,
+    ids::{PatternName, Sha},
     observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
-    policy::{GatePolicy, GateTrigger, LineCondition, PathCondition},
+    policy::{Context, GatePolicy, GateTrigger, LineCondition, PathCondition},
 };
 
 pub(super) use self::fingerprint::fingerprint;
@@ -466,16 +466,25 @@ fn changed(
         return InFile::Nothing;
     }
     let Some(lines) = lines else { return InFile::Unreadable };
-    let side = if change == Change::Adds { &lines.added } else { &lines.removed };
-    let found = side.hits(wanted, names).map(|hit| {
-        let (name, excerpt) = (hit.name, excerpt(hit.text.trim()));
-        let reason = match change {
-            Change::Adds => MatchReason::AddedLine { name, excerpt },
-            Change::Removes => MatchReason::RemovedLine { name, excerpt },
+    let hits =
+        |side: &Side<'_>, only_code, reason: fn(Option<PatternName>, String) -> MatchReason| -> Vec<TriggerMatch> {
+            let found = |hit: Hit<'_>| in_file(file, Some(hit.number), reason(hit.name, excerpt(hit.text.trim())));
+            side.hits(wanted, names, only_code).map(found).collect()
         };
-        in_file(file, Some(hit.number), reason)
-    });
-    let found: Vec<TriggerMatch> = found.collect();
+    let mut found = match change {
+        Change::Adds => hits(&lines.added, wanted.code_only, |name, excerpt| MatchReason::AddedLine { name, excerpt }),
+        Change::Removes => {
+            hits(&lines.removed, wanted.code_only, |name, excerpt| MatchReason::RemovedLine { name, excerpt })
+        }
+    };
+    if found.is_empty()
+        && let Some(context) = wanted.with_context
+    {
+        found = hits(&lines.context, context == Context::Enclosing, |name, excerpt| MatchReason::ContextLine {
+            name,
+            excerpt,
+        });
+    }
     if found.is_empty() { InFile::Nothing } else { InFile::Matches(found) }
 }
 

@@ -11,8 +11,10 @@ use crate::{
 const SHORTEST: usize = 4;
 
 /// What a repository is called by beside what it is about: `pocket-casts-ios` holds Pocket Casts' own program.
-const PLATFORMS: [&str; 10] =
-    ["android", "backend", "cloud", "desktop", "flutter", "frontend", "ios", "mobile", "server", "website"];
+const PLATFORMS: [&str; 14] = [
+    "android", "app", "backend", "cloud", "core", "desktop", "flutter", "frontend", "ios", "mobile", "platform",
+    "server", "web", "website",
+];
 
 /// The names of a repository and its owner, in lower case, without what separates their words.
 pub(super) struct OwnNames(Vec<OwnName>);

@@ -233,6 +233,9 @@ fn describe(trigger: &GateTrigger, say: &mut impl FnMut(&str)) {
         }
         lines.except.as_slice().iter().for_each(|glob| say(glob.as_str()));
         say(&format!("{} {} {}", lines.code_only, lines.split_words, lines.skip_own_name));
+        if let Some(context) = lines.with_context {
+            say(&format!("{context:?}"));
+        }
     };
     match trigger {
         GateTrigger::AddedLines(added) => lines("added", added, say),

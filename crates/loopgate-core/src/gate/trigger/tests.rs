@@ -5,7 +5,7 @@ use crate::{
     evidence::SourceLocation,
     gate::{assess::world::*, report::MatchReason as Why},
     observed::ChangedFiles::{Complete, TooLarge},
-    policy::{LinePatterns, NameGlob, PathGlobs, Pattern},
+    policy::{Context, LinePatterns, NameGlob, PathGlobs, Pattern},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {
@@ -136,6 +136,9 @@ fn what_is_moved_indented_or_said_in_a_comment_is_no_change_of_code() {
         (&["@@ -1,2 +1 @@\n-check(a)\n-check(a)\n+check(a)"], true, false),
         (&["@@ -1 +1 @@\n-check(a)\n+check(b)"], true, true),
         (&["@@ -1 +1,2 @@\n+// check\n+/* check\n+check */"], false, false),
+        (&["@@ -1 +1 @@\n-check(a)\n+check(a) // it is safe"], false, false),
+        (&["@@ -1 +1 @@\n-check(\"a // b\")\n+check(\"a // c\")"], true, true),
+        (&["@@ -1 +1 @@\n-check(a, // b\n+check(a, // 'c\\')"], true, true),
     ] {
         let files = || patches.iter().enumerate().map(|(at, patch)| file(&format!("{at}.rs"), patch)).collect();
         assert_eq!(hits(code(), true, files()).is_some(), removed, "{patches:?}");
@@ -144,6 +147,48 @@ fn what_is_moved_indented_or_said_in_a_comment_is_no_change_of_code() {
         let paths = GateTrigger::Paths(PathCondition { globs, code_only: true, ..PathCondition::default() });
         assert_eq!(opens(paths, Complete(files())).is_some(), removed || added, "{patches:?}");
     }
+}
+
+/// Whether a call that stays opens the gate where the diff shows it: in the block of a change, and where it holds it.
+fn beside(patch: &str) -> (bool, bool) {
+    let asked = |context| {
+        let wanted = LineCondition { code_only: true, with_context: Some(context), ..condition(r"\bcall\(", &[]) };
+        let found = hits(wanted, false, vec![file("a.ts", patch)]);
+        assert!(found.iter().flatten().all(|why| matches!(why, Why::ContextLine { .. })), "{patch}");
+        found.is_some()
+    };
+    (asked(Context::Block), asked(Context::Enclosing))
+}
+
+#[test]
+fn a_line_that_stays_counts_where_its_block_changes() {
+    for (patch, block, holds) in [
+        // The argument of a call, and the function that a hunk names.
+        ("@@ -4,3 +4,3 @@\n  await call({\n-    limit: 1,\n+    limit: 2,\n   });", true, true),
+        ("@@ -9 +9 @@ function call(x) {\n-  a = 1\n+  a = 2", true, true),
+        ("@@ -9,2 +9 @@ function call(x) {\n-  a = 1\n   b = 2", true, true),
+        // Beside it, before and after, and behind lines of its own.
+        ("@@ -4,2 +4,3 @@\n   const x = call(1);\n+  x.limit = 2;", true, false),
+        ("@@ -4,2 +4,3 @@\n+  const limit = 2;\n \n   call(limit)\n     .then(y);", true, false),
+        ("@@ -4,3 +4,4 @@\n   const x = call(1);\n   if (x) {\n+    y(2);\n   }", true, false),
+        // Called in a new loop: the call itself only moves.
+        ("@@ -4 +4,3 @@\n-  call(1);\n+  for (const wait of waits) {\n+    call(1);\n+  }", true, false),
+        // Another function, at the margin and in a class; another hunk.
+        ("@@ -4,5 +4,5 @@\n   call(1);\n }\n \n function b() {\n-  x(1);\n+  x(2);", false, false),
+        ("@@ -4,5 +4,5 @@\n     call(1);\n   }\n \n   b() {\n-    x(1);\n+    x(2);", false, false),
+        ("@@ -4 +4 @@\n-x(1);\n+x(2);\n@@ -14 +14 @@\n call(1);", false, false),
+        ("@@ -9,3 +9,3 @@ function call(x) {\n }\n \n-const a = 1\n+const a = 2", false, false),
+        // Nothing but comments, imports or places changes; a comment and an import beside a change.
+        ("@@ -4,2 +4,3 @@\n   call(1);\n+  // again", false, false),
+        ("@@ -1,2 +1,3 @@\n   call(1);\n+import { x } from 'y';", false, false),
+        ("@@ -4,3 +4,3 @@\n-  x();\n   call(1);\n+  x();", false, false),
+        ("@@ -4,2 +4,3 @@\n   // call(1)\n+  x();", false, false),
+        ("@@ -4,2 +4,3 @@\n   import call('y');\n+  x();", false, false),
+    ] {
+        assert_eq!(beside(patch), (block, holds), "{patch}");
+    }
+    let bare = hits(condition(r"\bcall\(", &[]), false, vec![file("a.ts", "@@ -4 +4 @@\n call({\n+  a: 1\n })")]);
+    assert_eq!(bare, None, "only where it is asked for");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! The lines that stay, where a patch shows them in one block with code that changes: the call whose argument changes,
+//! the function that it stands in.
+//!
+//! Blocks are told by their indentation, in every language alike.
+
+use super::{FileLines, Side, imports};
+
+/// A line where it stands in a patch.
+pub(super) struct Shown<'a> {
+    kind: Kind,
+    /// At the base for a removed line, at the head for others; of a function, where its hunk begins.
+    number: u32,
+    text: &'a str,
+    /// Blanks before it.
+    indent: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// The function that the header of a hunk names. The hunk begins here.
+    Function,
+    Unchanged,
+    /// By the index in its side.
+    Added(usize),
+    Removed(usize),
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(kind: Kind, number: u32, text: &'a str) -> Self {
+        Self { kind, number, text, indent: text.len() - text.trim_start().len() }
+    }
+
+    fn changes_code(&self, file: &FileLines<'_>) -> bool {
+        match self.kind {
+            Kind::Added(index) => file.added.lines[index].changes_code(),
+            Kind::Removed(index) => file.removed.lines[index].changes_code(),
+            Kind::Function | Kind::Unchanged => false,
+        }
+    }
+
+    /// Whether it stays as it is, or only moves.
+    fn stays(&self, file: &FileLines<'_>) -> bool {
+        match self.kind {
+            Kind::Added(index) => file.added.lines[index].is_moved,
+            Kind::Removed(_) => false,
+            Kind::Function | Kind::Unchanged => !self.text.is_empty(),
+        }
+    }
+}
+
+/// How a line that stays stands to the changes of its hunk.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Relation {
+    Apart,
+    Beside,
+    /// A change stands within its block.
+    Holds,
+}
+
+/// The lines of a patch that stay and stand with a change. Those that hold it are code.
+pub(super) fn of<'a>(file: &FileLines<'a>, shown: &[Shown<'a>]) -> Side<'a> {
+    let mut relations = vec![Relation::Apart; shown.len()];
+    for hunk in hunks(shown) {
+        relate(file, hunk.clone().map(|index| (index, &shown[index])), &mut relations, Relation::Beside);
+        relate(file, hunk.rev().map(|index| (index, &shown[index])), &mut relations, Relation::Holds);
+    }
+    let mut side = Side::default();
+    let kept =
+        shown.iter().zip(relations).filter(|(line, relation)| *relation > Relation::Apart && !imports(line.text));
+    kept.for_each(|(line, relation)| side.push(line.number, [line.text; 2], relation == Relation::Holds));
+    side
+}
+
+fn hunks(shown: &[Shown<'_>]) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let begins = |line: &Shown<'_>| matches!(line.kind, Kind::Function);
+    let starts = (0..shown.len()).filter(move |index| begins(&shown[*index]));
+    starts.map(move |start| {
+        let length = shown[start + 1..].iter().take_while(|line| !begins(line)).count();
+        start..start + 1 + length
+    })
+}
+
+/// Relates the lines that come after a change in this order. Only one that comes before it can hold it, so that `most`
+/// is [`Relation::Beside`] downwards.
+fn relate<'s, 'a: 's>(
+    file: &FileLines<'_>,
+    lines: impl Iterator<Item = (usize, &'s Shown<'a>)>,
+    relations: &mut [Relation],
+    most: Relation,
+) {
+    // The indentation of the last change, and the least of a line since.
+    let mut change: Option<(usize, usize)> = None;
+    for (index, line) in lines {
+        if line.changes_code(file) {
+            change = Some((line.indent, usize::MAX));
+        } else if let Some((indent, least)) = &mut change
+            && line.stays(file)
+        {
+            let outer = line.indent.min(*indent);
+            // At the margin one definition follows another: there only the head of one stands with what it holds.
+            let is_beside = if outer > 0 { *least >= outer } else { *least > 0 && line.indent != *indent };
+            let holds = line.indent < *indent && line.indent < *least;
+            let relation = match (is_beside, holds) {
+                (false, _) => Relation::Apart,
+                (true, false) => Relation::Beside,
+                (true, true) => most,
+            };
+            relations[index] = relations[index].max(relation);
+            *least = line.indent.min(*least);
+        }
+    }
+}
