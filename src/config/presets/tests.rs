@@ -182,7 +182,7 @@ fn added_lines_open_the_gates_they_are_about() {
         ("name = models.CharField(max_length=20)", &["database"]),
         ("let client = reqwest::Client::new();", &["external"]),
         ("r = requests.get(url)", &["external"]),
-        ("import axios from 'axios';", &["external"]),
+        ("const partner = axios.create({ baseURL });", &["external"]),
         ("resp, err := http.Get(url)", &["external"]),
         ("const URL: &str = \"https://hooks.slack.com/services\";", &["external"]),
         ("HttpClient client = HttpClient.newHttpClient();", &["external"]),
