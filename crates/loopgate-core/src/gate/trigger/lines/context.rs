@@ -59,25 +59,18 @@ enum Relation {
 
 /// The lines of a patch that stay and stand with a change. Those that hold it are code.
 pub(super) fn of<'a>(file: &FileLines<'a>, shown: &[Shown<'a>]) -> Side<'a> {
-    let mut relations = vec![Relation::Apart; shown.len()];
-    for hunk in hunks(shown) {
-        relate(file, hunk.clone().map(|index| (index, &shown[index])), &mut relations, Relation::Beside);
-        relate(file, hunk.rev().map(|index| (index, &shown[index])), &mut relations, Relation::Holds);
-    }
     let mut side = Side::default();
-    let kept =
-        shown.iter().zip(relations).filter(|(line, relation)| *relation > Relation::Apart && !imports(line.text));
-    kept.for_each(|(line, relation)| side.push(line.number, [line.text; 2], relation == Relation::Holds));
+    for hunk in shown.chunk_by(|_, next| !matches!(next.kind, Kind::Function)) {
+        let mut relations = vec![Relation::Apart; hunk.len()];
+        relate(file, hunk.iter().enumerate(), &mut relations, Relation::Beside);
+        relate(file, hunk.iter().enumerate().rev(), &mut relations, Relation::Holds);
+        for (line, relation) in hunk.iter().zip(relations) {
+            if relation > Relation::Apart && !imports(line.text) {
+                side.push(line.number, [line.text; 2], relation == Relation::Holds);
+            }
+        }
+    }
     side
-}
-
-fn hunks(shown: &[Shown<'_>]) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let begins = |line: &Shown<'_>| matches!(line.kind, Kind::Function);
-    let starts = (0..shown.len()).filter(move |index| begins(&shown[*index]));
-    starts.map(move |start| {
-        let length = shown[start + 1..].iter().take_while(|line| !begins(line)).count();
-        start..start + 1 + length
-    })
 }
 
 /// Relates the lines that come after a change in this order. Only one that comes before it can hold it, so that `most`
