@@ -35,7 +35,7 @@ struct Line<'a> {
     /// At the base for a removed line, at the head for others.
     number: u32,
     text: &'a str,
-    /// Without the comment at its end.
+    /// Without the comment at its end and the tag of an action.
     code: &'a str,
     /// More than blanks and comments, and not merely moved or indented anew.
     is_code: bool,
@@ -81,7 +81,7 @@ impl<'a> FileLines<'a> {
                     shown.push(Shown::new(Kind::Added(added.lines.len()), new, content));
                     added.push(
                         new,
-                        [content, comments.without_trailing(content)],
+                        [content, without_tag(&file.path, comments.without_trailing(content))],
                         comments.has_code(content, &mut in_new),
                     );
                     new = new.saturating_add(1);
@@ -90,7 +90,7 @@ impl<'a> FileLines<'a> {
                     shown.push(Shown::new(Kind::Removed(removed.lines.len()), old, content));
                     removed.push(
                         old,
-                        [content, comments.without_trailing(content)],
+                        [content, without_tag(&file.path, comments.without_trailing(content))],
                         comments.has_code(content, &mut in_old),
                     );
                     old = old.saturating_add(1);
@@ -135,6 +135,21 @@ impl<'a> FileLines<'a> {
     /// Whether anything but blanks, comments, imports and places changes.
     pub(super) fn change_code(&self) -> bool {
         [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(Line::changes_code))
+    }
+}
+
+/// A step or job of a workflow without the tag of the action it uses: another tag of it is a new version, not a change
+/// of what runs. A commit is told from another: it may be one of a fork
+/// (docs.github.com, "Secure use reference", on pinning actions).
+fn without_tag<'l>(path: &str, line: &'l str) -> &'l str {
+    let in_workflow = path.starts_with(".github/") && (path.ends_with(".yml") || path.ends_with(".yaml"));
+    let is_tag = |reference: &str| {
+        let version = reference.strip_prefix('v').unwrap_or(reference);
+        (1..=20).contains(&version.len()) && version.chars().all(|c| c.is_ascii_digit() || c == '.')
+    };
+    match line.trim_start().trim_start_matches("- ").strip_prefix("uses: ").and(line.trim_end().rsplit_once('@')) {
+        Some((action, reference)) if in_workflow && is_tag(reference) => action,
+        _ => line,
     }
 }
 

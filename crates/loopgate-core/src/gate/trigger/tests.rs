@@ -149,6 +149,29 @@ fn what_is_moved_indented_or_said_in_a_comment_is_no_change_of_code() {
     }
 }
 
+#[test]
+fn another_tag_of_an_action_is_a_new_version_and_another_commit_is_not() {
+    let opens_for = |path: &str, removed: &str, added: &str| {
+        let globs = globs(&[".github/**", "src/**"]);
+        let paths = GateTrigger::Paths(PathCondition { globs, code_only: true, ..PathCondition::default() });
+        let patch = format!("@@ -9 +9 @@ jobs:\n-      - uses: {removed}\n+      - uses: {added}");
+        opens(paths, Complete(vec![file(path, &patch)])).is_some()
+    };
+    const WORKFLOW: &str = ".github/workflows/ci.yml";
+    assert!(!opens_for(WORKFLOW, "actions/checkout@v4", "actions/checkout@v5.0.1"));
+    assert!(!opens_for(WORKFLOW, "a/b/.github/workflows/c.yml@1.2", "a/b/.github/workflows/c.yml@2.0 # why"));
+    assert!(opens_for("src/uses.yml", "actions/checkout@v4", "actions/checkout@v5"));
+    let [one, other] = ["1", "2"].map(|digit| format!("actions/checkout@{}", digit.repeat(40)));
+    for (removed, added) in [
+        ("actions/checkout@v4", "evil/checkout@v4"),
+        ("actions/checkout@v4", "actions/checkout@main"),
+        ("actions/checkout@v4", &one),
+        (&one, &other),
+    ] {
+        assert!(opens_for(WORKFLOW, removed, added), "{removed} {added}");
+    }
+}
+
 /// Whether a call that stays opens the gate where the diff shows it: in the block of a change, and where it holds it.
 fn beside(patch: &str) -> (bool, bool) {
     let asked = |context| {

@@ -219,9 +219,8 @@ impl Reader {
         }
         let (name, value) = line.trim().split_once(':').filter(|_| line.starts_with(' '))?;
         let counts = match self.section {
-            Section::Dependencies | Section::List => {
-                !matches!(name, "sdk" | "path" | "git" | "url" | "ref" | "version")
-            }
+            _ if matches!(name, "sdk" | "path" | "git" | "hosted" | "url" | "ref" | "version") => false,
+            Section::Dependencies | Section::List => true,
             Section::Other => false,
             Section::Unseen => is_version(value.trim().trim_matches(['"', '\''])),
         };
