@@ -395,6 +395,7 @@ fn named_by(form: LineForm, line: &str) -> Option<String> {
         LineForm::Mix => pattern!(r#"^\s*\{\s*:?(\w+)\s*,\s*(?:"|~|\[?\s*(?:git|github|path|only)\b|\{git)"#),
         LineForm::Swift => pattern!(r#"\.package\([^)]*(?:url|path|id)\s*:\s*"([^"]+)""#),
         LineForm::Sbt => pattern!(r#""([\w.-]+)"\s*%{1,3}\s*"[\w.-]+"|addSbtPlugin\("([^"]+)""#),
+        LineForm::Xcode => pattern!(r#"^\s*repositoryURL = "([^"]+)";"#),
         LineForm::HelmChart => pattern!(r"^\s+(?:-\s+)?name:\s*(\S+)"),
     };
     captured(pattern, line)

@@ -44,6 +44,7 @@ enum LineForm {
     Mix,
     Swift,
     Sbt,
+    Xcode,
     HelmChart,
 }
 
@@ -122,6 +123,7 @@ fn form(path: &str) -> Option<Form> {
         "packages.config" | "directory.packages.props" | "directory.build.props" => Form::Lines(NuGetXml),
         "mix.exs" | "rebar.config" => Form::Lines(Mix),
         "package.swift" => Form::Lines(Swift),
+        "project.pbxproj" => Form::Lines(Xcode),
         "chart.yaml" => Form::Lines(HelmChart),
         _ if ends(&[".csproj", ".fsproj", ".vbproj"]) => Form::Lines(NuGetXml),
         _ if ends(&[".gradle", ".gradle.kts"]) => Form::Lines(Gradle),
