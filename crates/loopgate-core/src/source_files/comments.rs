@@ -88,7 +88,9 @@ impl Comments {
                 (*inside, rest) = (false, after.trim_start());
                 continue;
             }
-            if rest.is_empty() || self.line.iter().any(|mark| rest.starts_with(mark)) {
+            // PHP writes comments in both ways, and its attributes as `#[Name]`.
+            let is_attribute = rest.starts_with("#[") && self.line.contains(&"//");
+            if rest.is_empty() || !is_attribute && self.line.iter().any(|mark| rest.starts_with(mark)) {
                 return false;
             }
             match self.block.and_then(|(open, _)| rest.strip_prefix(open)) {

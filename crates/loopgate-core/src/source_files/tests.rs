@@ -1,4 +1,4 @@
-use super::{SourceLanguage, conventions::CONVENTIONS, in_test_folder, is_code, is_test, subject};
+use super::{Comments, SourceLanguage, conventions::CONVENTIONS, in_test_folder, is_code, is_test, subject};
 use SourceLanguage as L;
 
 /// Code of each language, and tests of it.
@@ -150,5 +150,18 @@ fn the_subject_of_a_test() {
     ];
     for (path, expected) in table {
         assert_eq!(subject(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn an_attribute_of_php_is_no_comment() {
+    for (path, line, is_code) in [
+        ("a.php", "#[IsGranted('ROLE_ADMIN')]", true),
+        ("a.php", "# [who may]", false),
+        ("a.php", "// #[IsGranted]", false),
+        ("a.py", "#[1] see above", false),
+        ("a.rs", "#[derive(Debug)]", true),
+    ] {
+        assert_eq!(Comments::of(path).has_code(line, &mut false), is_code, "{path} {line}");
     }
 }
