@@ -6,7 +6,7 @@ use super::{
 };
 use loopgate_core::policy::ConfigError;
 
-/// A larger file is refused unread.
+/// A larger file of somebody is refused unread.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// A configuration file: its name, as people are told it, and its text.
@@ -38,9 +38,9 @@ impl<'a> Source<'a> {
         Err(before.error(line, column, "this is not UTF-8 text".to_owned(), Some(hint)))
     }
 
-    /// The text to parse: without byte order mark, not larger than the cap.
+    /// The text to parse: without byte order mark, not larger than the cap if it is not the program's own.
     pub(super) fn checked(self, layer: Layer) -> Result<&'a str, Problem> {
-        if self.text.len() > MAX_BYTES {
+        if layer != Layer::Builtin && self.text.len() > MAX_BYTES {
             let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", self.text.len());
             return Err(Problem::unreadable(Place::start(layer), message));
         }
