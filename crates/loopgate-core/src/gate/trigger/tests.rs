@@ -201,9 +201,10 @@ fn a_line_that_stays_counts_where_its_block_changes() {
         ("@@ -4,5 +4,5 @@\n     call(1);\n   }\n \n   b() {\n-    x(1);\n+    x(2);", false, false),
         ("@@ -4 +4 @@\n-x(1);\n+x(2);\n@@ -14 +14 @@\n call(1);", false, false),
         ("@@ -9,3 +9,3 @@ function call(x) {\n }\n \n-const a = 1\n+const a = 2", false, false),
-        // Nothing but comments, imports or places changes; a comment and an import beside a change.
+        // Nothing but comments, imports, logs or places changes; a comment and an import beside a change.
         ("@@ -4,2 +4,3 @@\n   call(1);\n+  // again", false, false),
         ("@@ -1,2 +1,3 @@\n   call(1);\n+import { x } from 'y';", false, false),
+        ("@@ -1,2 +1,3 @@\n   call(1);\n+  console.log('called');", false, false),
         ("@@ -4,3 +4,3 @@\n-  x();\n   call(1);\n+  x();", false, false),
         ("@@ -4,2 +4,3 @@\n   // call(1)\n+  x();", false, false),
         ("@@ -4,2 +4,3 @@\n   import call('y');\n+  x();", false, false),

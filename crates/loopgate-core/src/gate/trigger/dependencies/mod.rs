@@ -85,6 +85,11 @@ fn from_patch(patch: &str, form: Form) -> Option<Vec<(u32, String)>> {
         if let Some(header) = line.strip_prefix("@@ ") {
             number = hunk_start(header)?;
             (new, old) = (extract::Reader::new(form), extract::Reader::new(form));
+            // The header names the section that the hunk begins in, where git knows it.
+            if let Some((_, section)) = header.split_once("@@ ") {
+                new.dependency(section);
+                old.dependency(section);
+            }
         } else if let Some(text) = line.strip_prefix('+') {
             added.extend(new.dependency(text).map(|name| (number, name)));
             number += 1;

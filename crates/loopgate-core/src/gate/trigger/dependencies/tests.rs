@@ -101,6 +101,12 @@ fn new_names_in_every_ecosystem() {
         ("mix.exs", "@@ -1 +1,2 @@\n+      {:money, \"~> 1.0\"},\n+      version: \"1.0\",", &["money"]),
         ("pubspec.yaml", "@@ -1 +1,5 @@\n dependencies:\n+  http: ^1.0.0\n flutter:\n+  uses: 1.0", &["http"]),
         ("pubspec.yaml", "@@ -9 +9,3 @@\n     git:\n-      ref: 1.0.0\n+      ref: 1.1.0\n+  intl: ^0.1.0", &["intl"]),
+        (
+            "pubspec.yaml",
+            "@@ -37,2 +37,4 @@ dependencies:\n+  protocol:\n+    path: ../protocol\n   uuid: ^4",
+            &["protocol"],
+        ),
+        ("pubspec.yaml", "@@ -37,2 +37,3 @@ flutter:\n+  uses-material: 1.0\n   fonts:", &[]),
         ("A.xcodeproj/project.pbxproj", "@@ -1 +1 @@\n+\t\t\trepositoryURL = \"https://a/b\";", &["https://a/b"]),
         ("Package.swift", "@@ -1 +1 @@\n+  .package(url: \"https://a/b\", from: \"1.0\"),", &["https://a/b"]),
         ("build.sbt", "@@ -1 +1 @@\n+  \"org.x\" %% \"y\" % \"1.0\",", &["org.x"]),

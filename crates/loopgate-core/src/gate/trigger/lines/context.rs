@@ -30,8 +30,10 @@ impl<'a> Shown<'a> {
         Self { kind, number, text, indent: text.len() - text.trim_start().len() }
     }
 
+    /// Whether the lines beside it are told by it. A line that only logs tells nothing of the call beside it.
     fn changes_code(&self, file: &FileLines<'_>) -> bool {
         match self.kind {
+            _ if logs(self.text) => false,
             Kind::Added(index) => file.added.lines[index].changes_code(),
             Kind::Removed(index) => file.removed.lines[index].changes_code(),
             Kind::Function | Kind::Unchanged => false,
@@ -55,6 +57,14 @@ enum Relation {
     Beside,
     /// A change stands within its block.
     Holds,
+}
+
+/// Whether a line does nothing but write a log.
+fn logs(text: &str) -> bool {
+    let text = text.trim_start();
+    ["log.", "log(", "logger.", "logging.", "console.", "tracing::", "Log.", "Logger."]
+        .iter()
+        .any(|word| text.starts_with(word))
 }
 
 /// The lines of a patch that stay and stand with a change. Those that hold it are code.
