@@ -22,7 +22,7 @@ use crate::{
     evidence::{Finding, FindingSeverity},
     ids::{PatternName, Sha},
     observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
-    policy::{Context, GatePolicy, GateTrigger, LineCondition, PathCondition},
+    policy::{Context, GatePolicy, GateTrigger, LineCondition, PathCondition, PathGlobs},
 };
 
 pub(super) use self::fingerprint::fingerprint;
@@ -421,7 +421,7 @@ fn touched(file: &ChangedFile, says_nothing: bool, wanted: &PathCondition, own: 
             own.first(&wanted.words, &split_words(&path), wanted.skip_own_name)
         };
         let is_named = glob.is_some() || words().is_some();
-        (is_named && !wanted.except.matches(path)).then(|| glob.map(|glob| glob.as_str().to_owned()))
+        (is_named && !is_excepted(&wanted.except, path)).then(|| glob.map(|glob| glob.as_str().to_owned()))
     });
     // A rename, a removal and a change of mode touch a file whatever its lines.
     let stays = matches!(file.status, FileStatus::Added | FileStatus::Modified);
@@ -432,6 +432,18 @@ fn touched(file: &ChangedFile, says_nothing: bool, wanted: &PathCondition, own: 
         }
         _ => InFile::Nothing,
     }
+}
+
+/// Whether an exception covers a path. Below `src/main` no folder holds tests, and a package may be called so
+/// (`src/main/java/test/acme/`): an exception means it where it names `src/main` itself.
+fn is_excepted(except: &PathGlobs, path: &str) -> bool {
+    let Some(glob) = except.first(path) else { return false };
+    let Some((before, packages)) = path.split_once("src/main/").filter(|_| !glob.as_str().contains("src/main")) else {
+        return true;
+    };
+    let is_test = |folder: &&str| ["test", "tests", "testing"].iter().any(|name| folder.eq_ignore_ascii_case(name));
+    let kept: Vec<&str> = packages.split('/').filter(|folder| !is_test(folder)).collect();
+    except.matches(&format!("{before}src/main/{}", kept.join("/")))
 }
 
 /// Which lines of a patch are asked.
@@ -447,7 +459,7 @@ fn changed(
     wanted: &LineCondition,
     (change, names): (Change, &OwnNames),
 ) -> InFile {
-    let is_excepted = |path: &str| wanted.except.matches(path);
+    let is_excepted = |path: &str| is_excepted(&wanted.except, path);
     let (new, old) = (is_excepted(&file.path), is_excepted(file.previous_path.as_deref().unwrap_or(&file.path)));
     let (own, other) = if change == Change::Adds { (new, old) } else { (old, new) };
     if own {

@@ -73,6 +73,21 @@ fn an_exception_for_one_folder_covers_no_folder_below_it() {
 }
 
 #[test]
+fn a_package_below_src_main_is_no_folder_of_tests() {
+    const CODE: &str = "src/main/java/test/acme/Shop.java";
+    let is_excepted = |path: &str, except: &str| {
+        let files = || Complete(vec![file(path, "@@ -1 +1 @@\n+eval")]);
+        let by_line = opens(lines("eval", &[except]), files()).is_none();
+        assert_eq!(opens(paths_except(&["**"], &[except]), files()).is_none(), by_line, "{path} {except}");
+        by_line
+    };
+    assert!(!is_excepted(CODE, "**/{test,tests}/**"));
+    assert!(is_excepted("src/test/java/acme/Shop.java", "**/test/**"));
+    assert!(is_excepted("src/main/java/test/acme/generated/Shop.java", "**/{test,generated}/**"));
+    assert!(is_excepted(CODE, "src/main/java/test/**"));
+}
+
+#[test]
 fn deletions_symlinks_submodules_and_mode_changes_touch_their_path() {
     for (status, patch) in [
         (FileStatus::Removed, None),
