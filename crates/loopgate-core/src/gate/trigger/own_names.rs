@@ -17,7 +17,11 @@ const PLATFORMS: [&str; 14] = [
 ];
 
 /// The names of a repository and its owner, in lower case, without what separates their words.
-pub(super) struct OwnNames(Vec<OwnName>);
+pub(super) struct OwnNames {
+    names: Vec<OwnName>,
+    /// The words of both, in lower case.
+    words: Vec<String>,
+}
 
 struct OwnName {
     letters: String,
@@ -36,7 +40,10 @@ impl OwnNames {
             .rsplit_once(['-', '_'])
             .and_then(|(about, platform)| PLATFORMS.contains(&platform.to_lowercase().as_str()).then_some(about));
         let names = [owner, name_of_it].into_iter().chain(without_platform).map(name);
-        Self(names.filter(|name| name.letters.len() >= SHORTEST).collect())
+        Self {
+            names: names.filter(|name| name.letters.len() >= SHORTEST).collect(),
+            words: [owner, name_of_it].into_iter().flat_map(words).collect(),
+        }
     }
 
     /// The first pattern that matches; with `skip`, in another place than at one of the names.
@@ -57,7 +64,7 @@ impl OwnNames {
         });
         let is_part =
             |name: &OwnName| name.is_one_word && so_far.len() >= SHORTEST && name.letters.starts_with(&so_far);
-        begins || self.0.iter().any(is_part)
+        begins || self.names.iter().any(is_part)
     }
 
     /// `app.acme.com` is the address of `acme/widgets` itself.
@@ -66,14 +73,26 @@ impl OwnNames {
     }
 
     fn is(&self, letters: &str) -> bool {
-        self.0.iter().any(|name| name.letters == letters)
+        self.names.iter().any(|name| name.letters == letters)
     }
 
-    /// A path without the folders that bear one of the names whole: `spotify_player/src/` of `spotify-player`.
+    /// `aws_lambda_tools` of `aws-tools/tools-lambda-python`: several words, all of them from the two names.
+    fn is_of_their_words(&self, folder: &str) -> bool {
+        let words: Vec<String> = words(folder).collect();
+        words.len() > 1 && words.iter().all(|word| self.words.contains(word))
+    }
+
+    /// A path without the folders that bear one of the names whole, `spotify_player/src/` of `spotify-player`, or are
+    /// made of their words.
     pub(super) fn without(&self, path: &str) -> String {
-        let folders: Vec<&str> = path.split('/').filter(|folder| !self.is(&letters(folder))).collect();
+        let is_own = |folder: &&str| self.is(&letters(folder)) || self.is_of_their_words(folder);
+        let folders: Vec<&str> = path.split('/').filter(|folder| !is_own(folder)).collect();
         folders.join("/")
     }
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
 fn letters(text: &str) -> String {

@@ -380,6 +380,9 @@ fn a_repositorys_own_name_means_no_partner() {
         (r"\bshopify\b", "app/shopify.rb", "x", "acme/shop", false),
         (r"\bspotify\b", "spotify_player/src/main.rs", "x", "aome510/spotify-player", true),
         (r"\bspotify\b", "spotify_player/src/spotify.rs", "x", "aome510/spotify-player", false),
+        // A folder made of the words of both names; one word alone is what the repository is about.
+        (r"\baws\b", "aws_lambda_tools/s3.py", "x", "aws-tools/tools-lambda-python", true),
+        (r"\bslack\b", "slack/send.py", "x", "acme/slack-plugin", false),
         (r"\bpocket casts\b", "Sources/PocketCastsUtils/Search.swift", "x", "acme/pocket-casts-ios", true),
         (r"https://[\w.]+", "a.go", r#"x = "https://app.gogs.io/v1""#, "gogs/gogs", true),
         (r"https://[\w.]+", "a.go", r#"x = "https://api.slack.com""#, "jenkinsci/slack-plugin", false),

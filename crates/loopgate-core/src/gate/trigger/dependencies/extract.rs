@@ -124,6 +124,12 @@ impl Reader {
         }
         // PEP 621 lists requirements as strings, one per line or after `dependencies = [`.
         let list = text.split_once('[').filter(|(key, _)| key.trim_end().ends_with('='));
+        if self.section == Section::Unseen
+            && list.is_none()
+            && let Some((key, value)) = toml_entry(line)
+        {
+            return is_poetry_requirement(key, value).then(|| key.trim_matches('"').to_owned());
+        }
         if let Some((key, _)) = list {
             let key = key.trim_end_matches(['=', ' ']);
             let names = self.section == Section::List || key.ends_with("dependencies") || key == "requires";
@@ -261,6 +267,13 @@ fn is_cargo_requirement(value: &str) -> bool {
     table || inherited || value.strip_prefix('"').is_some_and(is_version)
 }
 
+/// `name = "^1.2"` of a table that the patch does not show; a bare number may be anything's version.
+fn is_poetry_requirement(key: &str, value: &str) -> bool {
+    let table = value.starts_with('{') && pattern!(r"\b(?:version|git|path|url)\s*=").is_match(value);
+    let ranged = pattern!(r#"^"(?:[\^~<>*]|[=!]=)"#).is_match(value);
+    (table || ranged) && !matches!(key, "python" | "requires-python")
+}
+
 /// Keys of `[package]` and of profiles whose values look like versions.
 fn is_package_key(key: &str) -> bool {
     const KEYS: [&str; 16] = [
@@ -394,7 +407,7 @@ fn named_by(form: LineForm, line: &str) -> Option<String> {
         ),
         LineForm::Mix => pattern!(r#"^\s*\{\s*:?(\w+)\s*,\s*(?:"|~|\[?\s*(?:git|github|path|only)\b|\{git)"#),
         LineForm::Swift => pattern!(r#"\.package\([^)]*(?:url|path|id)\s*:\s*"([^"]+)""#),
-        LineForm::Sbt => pattern!(r#""([\w.-]+)"\s*%{1,3}\s*"[\w.-]+"|addSbtPlugin\("([^"]+)""#),
+        LineForm::Sbt => pattern!(r#""[\w.-]+"\s*%{1,3}\s*"([\w.-]+)""#),
         LineForm::Xcode => pattern!(r#"^\s*repositoryURL = "([^"]+)";"#),
         LineForm::HelmChart => pattern!(r"^\s+(?:-\s+)?name:\s*(\S+)"),
     };

@@ -134,10 +134,15 @@ fn form(path: &str) -> Option<Form> {
         _ if ends(&[".gradle", ".gradle.kts"]) => Form::Lines(Gradle),
         _ if ends(&[".versions.toml"]) => Form::Lines(VersionCatalog),
         _ if ends(&[".gemspec"]) => Form::Lines(Ruby),
-        _ if ends(&[".sbt"]) => Form::Lines(Sbt),
+        _ if ends(&[".sbt"]) || is_build_code(path) => Form::Lines(Sbt),
         _ if is_requirements(path, &name) => Form::Requirements,
         _ => return None,
     })
+}
+
+/// Scala code of an sbt build: `project/Dependencies.scala`.
+fn is_build_code(path: &str) -> bool {
+    path.ends_with(".scala") && path.rsplit('/').nth(1) == Some("project")
 }
 
 /// `requirements.txt`, `requirements-dev.txt`, `dev-requirements.in`, `requirements/base.txt`.

@@ -109,7 +109,13 @@ fn new_names_in_every_ecosystem() {
         ("pubspec.yaml", "@@ -37,2 +37,3 @@ flutter:\n+  uses-material: 1.0\n   fonts:", &[]),
         ("A.xcodeproj/project.pbxproj", "@@ -1 +1 @@\n+\t\t\trepositoryURL = \"https://a/b\";", &["https://a/b"]),
         ("Package.swift", "@@ -1 +1 @@\n+  .package(url: \"https://a/b\", from: \"1.0\"),", &["https://a/b"]),
-        ("build.sbt", "@@ -1 +1 @@\n+  \"org.x\" %% \"y\" % \"1.0\",", &["org.x"]),
+        ("build.sbt", "@@ -1 +1 @@\n+  \"org.x\" %% \"y\" % \"1.0\",", &["y"]),
+        ("build.sbt", "@@ -1 +1,2 @@\n-\"a\" % \"x\" % \"1\"\n+\"a\" % \"x\"  % \"2\"\n+\"a\" % \"y\" % \"2\"", &["y"]),
+        ("project/Dependencies.scala", "@@ -1 +1 @@\n+  val a = \"org.x\" %% \"y\" % \"1.0\"", &["y"]),
+        ("project/plugins.sbt", "@@ -1 +1 @@\n+addSbtPlugin(\"org.x\" % \"sbt-y\" % \"1.0\")", &["sbt-y"]),
+        // A table that the patch does not show.
+        ("pyproject.toml", "@@ -9 +9 @@\n+hvac = \"^1.0\"\n+\"a.b\" = { version = \"1\" }", &["hvac", "a.b"]),
+        ("pyproject.toml", "@@ -9 +9 @@\n+python = \"^3.8\"\n+minversion = \"6.0\"\n+strict = true", &[]),
         (
             "pom.xml",
             "@@ -1 +1,9 @@\n+<plugin>\n+<artifactId>p</artifactId>\n+</plugin>\n+<dependency>\n+<artifactId>d</artifactId>\n+<exclusions><exclusion><artifactId>e</artifactId></exclusion></exclusions>\n+</dependency>",
@@ -162,9 +168,12 @@ fn what_cannot_be_read_is_said() {
     (file.patch, file.additions) = (None, 0);
     assert_eq!(added(&file), Added::Names(vec![]));
     let compiled = "@@ -1 +1,2 @@\n+urllib3==2.2.1\n+    # via requests";
-    for (path, patch) in
-        [("src/main.rs", ""), ("Cargo.lock", "@@ -1 +1 @@\n+name = \"x\""), ("requirements.txt", compiled)]
-    {
+    for (path, patch) in [
+        ("src/main.rs", ""),
+        ("src/A.scala", ""),
+        ("Cargo.lock", "@@ -1 +1 @@\n+name = \"x\""),
+        ("requirements.txt", compiled),
+    ] {
         assert_eq!(added(&manifest(path, patch)), Added::NotAManifest, "{path}");
     }
 }
