@@ -4,14 +4,11 @@
 //! paths and lines match none. Compiling them is most of the work of reading a configuration, so it waits until they
 //! are asked, and clones share it.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
-use regex_syntax::hir::{Hir, HirKind, LookSet};
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind, LookSet};
 
 use crate::ids::PatternName;
 
@@ -19,6 +16,9 @@ use crate::ids::PatternName;
 const PATTERN_SIZE: usize = 1 << 20;
 /// The same for one that comes with the program, which may name a thousand partners.
 const CONSTANT_SIZE: usize = 4 * PATTERN_SIZE;
+
+/// Most that a search of lines keeps of what it has learnt, in bytes; where that is too little it becomes slow.
+const SEARCH_SIZE: usize = 8 * PATTERN_SIZE;
 
 /// A glob over names or paths.
 #[derive(Clone, Debug)]
@@ -203,20 +203,28 @@ impl LinePatterns {
     fn any(&self) -> Option<&RegexSet> {
         let compile = || {
             let sources: Option<Vec<_>> = self.as_slice().iter().map(|pattern| for_texts(pattern.as_str())).collect();
-            RegexSetBuilder::new(sources?).multi_line(true).size_limit(10 * PATTERN_SIZE).build().ok()
+            let mut any = RegexSetBuilder::new(sources?);
+            any.multi_line(true).size_limit(10 * PATTERN_SIZE).dfa_size_limit(SEARCH_SIZE).build().ok()
         };
         self.0.any.get_or_init(compile).as_ref()
     }
 
     /// The first pattern, in the order of the list, that matches a line.
     pub fn first(&self, line: &str) -> Option<&Pattern> {
-        self.may_match(line).then(|| self.as_slice().iter().find(|pattern| pattern.matches(line))).flatten()
+        self.find(line, |pattern| pattern.matches(line))
     }
 
     /// The first pattern with a match that counts.
     pub fn first_that(&self, line: &str, counts: impl Fn(&str) -> bool) -> Option<&Pattern> {
-        let has_one = |pattern: &&Pattern| pattern.regex().find_iter(line).any(|found| counts(found.as_str()));
-        self.may_match(line).then(|| self.as_slice().iter().find(has_one)).flatten()
+        self.find(line, |pattern| pattern.regex().find_iter(line).any(|found| counts(found.as_str())))
+    }
+
+    /// The first of those that may match the line which does.
+    fn find(&self, line: &str, does: impl Fn(&Pattern) -> bool) -> Option<&Pattern> {
+        match self.any() {
+            Some(any) => any.matches(line).into_iter().map(|at| &self.as_slice()[at]).find(|pattern| does(pattern)),
+            None => self.as_slice().iter().find(|pattern| does(pattern)),
+        }
     }
 
     pub fn as_slice(&self) -> &[Pattern] {
@@ -234,27 +242,29 @@ impl PartialEq for LinePatterns {
 /// None for one that asks for the ends of the text, or for those of lines that end otherwise.
 ///
 /// It asks for no boundaries of words: automata cannot tell those of Unicode, so that one letter beyond ASCII would
-/// send the search of the whole text to an engine a thousand times slower.
-fn for_texts(pattern: &str) -> Option<Cow<'_, str>> {
+/// send the search of the whole text to an engine a thousand times slower. And it takes all letters beyond ASCII for
+/// one, or for none: which of them are words is most of an automaton.
+fn for_texts(pattern: &str) -> Option<String> {
     let parsed = regex_syntax::ParserBuilder::new().multi_line(true).build().parse(pattern).ok()?;
     let looks = parsed.properties().look_set();
     if looks.contains_anchor_haystack() || looks.contains_anchor_crlf() {
         return None;
     }
-    Some(if looks.contains_word_unicode() {
-        Cow::Owned(without_boundaries(&parsed).to_string())
-    } else {
-        Cow::Borrowed(pattern)
-    })
+    Some(widened(&parsed).to_string())
 }
 
-fn without_boundaries(pattern: &Hir) -> Hir {
+fn widened(pattern: &Hir) -> Hir {
     match pattern.kind() {
         HirKind::Look(look) if LookSet::singleton(*look).contains_word_unicode() => Hir::empty(),
-        HirKind::Repetition(repetition) => Hir::repetition(repetition.with(without_boundaries(&repetition.sub))),
-        HirKind::Capture(capture) => without_boundaries(&capture.sub),
-        HirKind::Concat(parts) => Hir::concat(parts.iter().map(without_boundaries).collect()),
-        HirKind::Alternation(branches) => Hir::alternation(branches.iter().map(without_boundaries).collect()),
+        HirKind::Class(Class::Unicode(class)) if !class.is_ascii() => {
+            let mut wide = class.clone();
+            wide.push(ClassUnicodeRange::new('\u{80}', char::MAX));
+            Hir::class(Class::Unicode(wide))
+        }
+        HirKind::Repetition(repetition) => Hir::repetition(repetition.with(widened(&repetition.sub))),
+        HirKind::Capture(capture) => widened(&capture.sub),
+        HirKind::Concat(parts) => Hir::concat(parts.iter().map(widened).collect()),
+        HirKind::Alternation(branches) => Hir::alternation(branches.iter().map(widened).collect()),
         HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => pattern.clone(),
     }
 }
@@ -301,12 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_searched_without_the_boundaries_of_words() {
+    fn texts_are_searched_without_the_boundaries_of_words_and_the_letters_beyond_ascii() {
         for (pattern, searched) in [
             (r"\bab\b", "ab"),
             (r"(\Ba|\bb)+c", "(?:(?:a|b)+c)"),
             (r"(?-u:\b)a$", r"(?-u:\b)a$"),
             (r"^a\b", "(?:(?m:^)a)"),
+            (r"\d+[^x]", r"[0-9\x{80}-\x{10FFFF}]+[^x]"),
+            (r"(?i)k", r"[kK\x{80}-\x{10FFFF}]"),
         ] {
             let found = for_texts(pattern).unwrap();
             let same = |text: &str| regex_syntax::ParserBuilder::new().multi_line(true).build().parse(text).unwrap();
@@ -320,7 +332,7 @@ mod tests {
         fn no_line_is_overlooked(
             list in prop::collection::vec(
                 prop::sample::select(vec![
-                    "^a", "b$", "^$", r"\bab\b", r"a\B", r"(?i)É+", r"[^x]b", r"\s$", r"^\W", "a|(?-m)^b", r"\Ab", "(?s)a.b",
+                    "^a", "b$", "^$", r"\bab\b", r"a\B", r"(?i)É+", r"[^x]b", r"\s$", r"^\W", r"\w+b", "a|(?-m)^b", r"\Ab", "(?s)a.b",
                 ]),
                 0..4,
             ),
