@@ -179,7 +179,10 @@ struct Look<'a> {
 impl Look<'_> {
     fn at(&self, trigger: &GateTrigger) -> Match {
         let pull_request = &self.scene.snapshot.pull_request;
-        if let (Some(record), Some(key)) = (&self.scene.record, recorded::key(trigger)) {
+        // The digest of a long condition costs more than its answer, so only a record is asked for it.
+        if let Some(record) = &self.scene.record
+            && let Some(key) = recorded::key(trigger)
+        {
             return record.answer(&key);
         }
         match trigger {
@@ -306,8 +309,9 @@ impl Look<'_> {
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
     fn in_files(&self, ask: impl Fn(usize, &ChangedFile) -> InFile) -> Match {
         let (mut certain, mut found) = (false, Triggered::nothing());
-        let asked = |index: &usize| self.only.is_none_or(|only| only == *index);
-        for (index, file) in self.files().iter().enumerate().filter(|(index, _)| asked(index)) {
+        let asked = self.only.map_or(0..self.files().len(), |only| only..only + 1);
+        for index in asked {
+            let Some(file) = self.files().get(index) else { continue };
             let matches = match ask(index, file) {
                 InFile::Nothing => continue,
                 InFile::Unreadable => vec![in_file(file, None, MatchReason::Unreadable)],
@@ -460,16 +464,38 @@ fn changed(
     (change, names): (Change, &OwnNames),
 ) -> InFile {
     let is_excepted = |path: &str| is_excepted(&wanted.except, path);
-    let (new, old) = (is_excepted(&file.path), is_excepted(file.previous_path.as_deref().unwrap_or(&file.path)));
+    let asked = || lines_asked(file, lines, wanted, (change, names));
+    let Some(previous_path) = &file.previous_path else {
+        // Few lines match, so that the exceptions are seldom asked.
+        return match asked() {
+            InFile::Nothing => InFile::Nothing,
+            found => {
+                if is_excepted(&file.path) {
+                    InFile::Nothing
+                } else {
+                    found
+                }
+            }
+        };
+    };
+    let (new, old) = (is_excepted(&file.path), is_excepted(previous_path));
     let (own, other) = if change == Change::Adds { (new, old) } else { (old, new) };
-    if own {
-        return InFile::Nothing;
+    match (own, other) {
+        (true, _) => InFile::Nothing,
+        // Moved out of the exception, all of the file is new to the predicate, and moved into it, all of it is gone:
+        // the patch does not show it.
+        (false, true) => InFile::Unreadable,
+        (false, false) => asked(),
     }
-    // Moved out of the exception, all of the file is new to the predicate, and moved into it, all of it is gone: the
-    // patch does not show it.
-    if other {
-        return InFile::Unreadable;
-    }
+}
+
+/// What the lines say, whatever the file is called.
+fn lines_asked(
+    file: &ChangedFile,
+    lines: Option<&FileLines<'_>>,
+    wanted: &LineCondition,
+    (change, names): (Change, &OwnNames),
+) -> InFile {
     let no_line = match change {
         Change::Adds => adds_nothing(file),
         Change::Removes => removes_nothing(file),
