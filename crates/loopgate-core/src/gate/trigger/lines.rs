@@ -113,10 +113,13 @@ impl<'a> FileLines<'a> {
         let (mut all, shown): (Vec<_>, Vec<_>) = files.iter().map(|file| Self::read(file).unzip()).unzip();
         // How often a line is removed and added, whatever its blanks and the comment at its end: as often it was moved.
         let mut moves: HashMap<String, [u32; 2]> = HashMap::new();
-        for file in all.iter().flatten() {
-            for (side, lines) in [&file.removed.lines, &file.added.lines].into_iter().enumerate() {
-                for line in lines.iter().filter(|line| line.is_code) {
-                    moves.entry(without_blanks(line.code)).or_default()[side] += 1;
+        for line in all.iter().flatten().flat_map(|file| &file.removed.lines).filter(|line| line.is_code) {
+            moves.entry(without_blanks(line.code)).or_default()[0] += 1;
+        }
+        if !moves.is_empty() {
+            for line in all.iter().flatten().flat_map(|file| &file.added.lines).filter(|line| line.is_code) {
+                if let Some([_, added]) = moves.get_mut(&without_blanks(line.code)) {
+                    *added += 1;
                 }
             }
         }
@@ -124,8 +127,10 @@ impl<'a> FileLines<'a> {
         let often = || moves.iter().map(|(line, [removed, added])| (line.as_str(), *removed.min(added))).collect();
         let mut left: [HashMap<&str, u32>; 2] = [often(), often()];
         for (file, shown) in all.iter_mut().flatten().zip(shown.iter().flatten()) {
-            for (lines, left) in [&mut file.removed.lines, &mut file.added.lines].into_iter().zip(&mut left) {
-                mark_moved(lines, left);
+            if !moves.is_empty() {
+                for (lines, left) in [&mut file.removed.lines, &mut file.added.lines].into_iter().zip(&mut left) {
+                    mark_moved(lines, left);
+                }
             }
             file.context = context::of(file, shown);
         }
