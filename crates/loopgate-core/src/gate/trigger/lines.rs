@@ -65,9 +65,13 @@ impl<'a> FileLines<'a> {
         let mut shown = Vec::with_capacity(patch.len());
         let (mut new, mut old) = (0_u32, 0_u32);
         let (mut in_new, mut in_old) = (false, false);
+        // Rust's tests stand in the file that they test. Only what stays says so: a line that arrives could hide others.
+        let may_hold_tests = file.path.ends_with(".rs");
+        let mut in_tests = false;
         for (index, line) in patch.iter().enumerate() {
             let content = line.get(1..).unwrap_or_default();
             let content = content.strip_suffix('\r').unwrap_or(content);
+            in_tests &= content != "}";
             match line.as_bytes() {
                 [b'@', b'@', b' ', ..] => {
                     new = hunk_start(&line[3..])?;
@@ -76,13 +80,14 @@ impl<'a> FileLines<'a> {
                     in_old = in_new;
                     let function = line[3..].split_once(" @@").map_or("", |(_, function)| function.trim());
                     shown.push(Shown::new(Kind::Function, new, function));
+                    in_tests = may_hold_tests && is_test_module(function);
                 }
                 [b'+', ..] => {
                     shown.push(Shown::new(Kind::Added(added.lines.len()), new, content));
                     added.push(
                         new,
                         [content, without_tag(&file.path, comments.without_trailing(content))],
-                        comments.has_code(content, &mut in_new),
+                        comments.has_code(content, &mut in_new) && !in_tests,
                     );
                     new = new.saturating_add(1);
                 }
@@ -91,12 +96,13 @@ impl<'a> FileLines<'a> {
                     removed.push(
                         old,
                         [content, without_tag(&file.path, comments.without_trailing(content))],
-                        comments.has_code(content, &mut in_old),
+                        comments.has_code(content, &mut in_old) && !in_tests,
                     );
                     old = old.saturating_add(1);
                 }
                 [b'\\', ..] => {}
                 _ => {
+                    in_tests |= may_hold_tests && is_test_module(content);
                     comments.has_code(content, &mut in_old);
                     if comments.has_code(content, &mut in_new) {
                         shown.push(Shown::new(Kind::Unchanged, new, content));
@@ -141,6 +147,11 @@ impl<'a> FileLines<'a> {
     pub(super) fn change_code(&self) -> bool {
         [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(Line::changes_code))
     }
+}
+
+/// Whether a line opens a module of tests, as Rust's are called.
+fn is_test_module(line: &str) -> bool {
+    line.strip_prefix("mod test").is_some_and(|rest| matches!(rest.trim_end(), "s {" | " {"))
 }
 
 /// A step or job of a workflow without the tag of the action it uses: another tag of it is a new version, not a change

@@ -101,7 +101,7 @@ fn letters(text: &str) -> String {
 
 /// A path without the folders that a package has its owner's name from: `java/com/github/acme/` is about no GitHub.
 pub(super) fn without_owner(path: &str) -> Cow<'_, str> {
-    const ROOTS: [&str; 6] = ["java", "kotlin", "scala", "groovy", "src", "app"];
+    const ROOTS: [&str; 7] = ["java", "kotlin", "scala", "groovy", "src", "app", "resources"];
     const DOMAINS: [&str; 10] = ["com", "org", "net", "io", "de", "fr", "eu", "me", "dev", "app"];
     let folders: Vec<&str> = path.split('/').collect();
     let is_root = |two: &[&str]| ROOTS.contains(&two[0]) && DOMAINS.contains(&two[1]);

@@ -154,6 +154,11 @@ fn what_is_moved_indented_or_said_in_a_comment_is_no_change_of_code() {
         (&["@@ -1 +1 @@\n-check(a)\n+check(a) // it is safe"], false, false),
         (&["@@ -1 +1 @@\n-check(\"a // b\")\n+check(\"a // c\")"], true, true),
         (&["@@ -1 +1 @@\n-check(a, // b\n+check(a, // 'c\\')"], true, true),
+        // A module of tests that was there.
+        (&["@@ -9 +9 @@ mod tests {\n-check(a)\n+check(b)"], false, false),
+        (&["@@ -9,2 +9,2 @@\n mod tests {\n-check(a)\n+check(b)"], false, false),
+        (&["@@ -9,2 +9,2 @@ mod tests {\n }\n-check(a)\n+check(b)"], true, true),
+        (&["@@ -9 +9,2 @@\n+mod tests {\n-check(a)\n+check(b)"], true, true),
     ] {
         let files = || patches.iter().enumerate().map(|(at, patch)| file(&format!("{at}.rs"), patch)).collect();
         assert_eq!(hits(code(), true, files()).is_some(), removed, "{patches:?}");
