@@ -135,6 +135,8 @@ async fn an_approval_that_is_worked_before_a_late_opening_counts_once_that_is_he
     };
     let gates = |world: &World, pr: &Pr| world.look(pr).concluded("loopgate / gates").map(str::to_owned);
 
+    // The first look at the log is over, else it may ask for the opening again before bob speaks.
+    world.settle().await;
     world.simulator().add_delivery_fault(DeliveryFault::on("pull_request", Mishap::Fail));
     let alone = opened(&world);
     world.person("bob").says(&alone, "security approved").await;
