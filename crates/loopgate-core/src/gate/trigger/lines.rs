@@ -220,13 +220,16 @@ fn without_blanks(text: &str) -> String {
 }
 
 /// Identifiers as their words, in lower case: `userSession`, `user_session` and `UserSession` are `user session`,
-/// `HTTPClient` is `http client`.
+/// `HTTPClient` is `http client`. An underscore before a name goes: `_signer` is `signer`.
 pub(super) fn split_words(text: &str) -> String {
     let mut split = String::with_capacity(text.len() + text.len() / 8);
     let mut letters = text.chars().peekable();
     let mut before = ' ';
     while let Some(letter) = letters.next() {
         let next = letters.peek().copied().unwrap_or(' ');
+        if letter == '_' && !before.is_alphanumeric() && (next.is_alphanumeric() || next == '_') {
+            continue;
+        }
         let joins = matches!(letter, '_' | '-') && before.is_alphanumeric() && next.is_alphanumeric();
         let begins = letter.is_ascii_uppercase()
             && (before.is_ascii_lowercase()

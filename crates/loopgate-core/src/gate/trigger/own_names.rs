@@ -56,10 +56,11 @@ impl OwnNames {
         if found.split_once("://").is_some_and(|(_, host)| self.are_in(host)) {
             return true;
         }
+        let found = setting(found).unwrap_or(found);
         let mut so_far = String::new();
         let mut words = found.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let begins = words.any(|word| {
-            so_far.push_str(word);
+            so_far.push_str(&word.to_ascii_lowercase());
             self.is(&so_far)
         });
         let is_part =
@@ -89,6 +90,14 @@ impl OwnNames {
         let folders: Vec<&str> = path.split('/').filter(|folder| !is_own(folder)).collect();
         folders.join("/")
     }
+}
+
+/// The name of a setting that is read from the environment: `ACME_TOKEN` of `env('ACME_TOKEN`.
+fn setting(found: &str) -> Option<&str> {
+    const READERS: [&str; 8] =
+        ["env", "getenv", "osgetenv", "envfetch", "environ", "osenviron", "osenvironget", "processenv"];
+    let (reader, name) = found.split_once(['"', '\'', '`'])?;
+    READERS.contains(&letters(reader).as_str()).then_some(name)
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {

@@ -244,6 +244,7 @@ fn identifiers_are_their_words() {
         ("sign-in - 1", "sign in - 1"),
         ("OAuth2Client", "o auth2 client"),
         ("Größe_Neu", "größe neu"),
+        ("this._urlSigner.__sign(_)", "this.url signer.sign(_)"),
     ] {
         assert_eq!(split_words(text), words, "{text}");
     }
@@ -390,6 +391,8 @@ fn a_repositorys_own_name_means_no_partner() {
         (r"\bslack\b", "slack/send.py", "x", "acme/slack-plugin", false),
         (r"\bpocket casts\b", "Sources/PocketCastsUtils/Search.swift", "x", "acme/pocket-casts-ios", true),
         (r"https://[\w.]+", "a.go", r#"x = "https://app.gogs.io/v1""#, "gogs/gogs", true),
+        (r"env\('[\w ]+ token", "a.php", "env('ACME_API_TOKEN')", "acme/shop", true),
+        (r"env\('[\w ]+ token", "a.php", "env('SLACK_API_TOKEN')", "acme/shop", false),
         (r"https://[\w.]+", "a.go", r#"x = "https://api.slack.com""#, "jenkinsci/slack-plugin", false),
     ] {
         assert_eq!(skips(pattern, path, line, repository), skipped, "{pattern} {path} {line} {repository}");
