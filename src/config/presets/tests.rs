@@ -79,7 +79,6 @@ fn paths_open_the_gates_they_are_about() {
         ("src/crypto/aes.rs", &["security"]),
         ("src/session_store.rs", &["security"]),
         ("src/access_token.rs", &["security"]),
-        ("src/tokens.rs", &["security"]),
         ("config/secrets.yml", &["architecture", "security"]),
         (".env", &["security"]),
         ("deploy/tls/server.key", &["security"]),
@@ -150,6 +149,21 @@ fn paths_that_only_look_alike_open_nothing() {
         "src/obsolete.rs",
     ] {
         assert_eq!(opened_by(path, "plain text"), NONE, "{path}");
+    }
+}
+
+#[test]
+fn names_of_another_sense_count_by_what_changes() {
+    for (path, quiet, security) in [
+        ("src/tokens.rs", "skip_comma(rest);", "revoke(user);"),
+        ("app/models/certificate.rb", "course.title", "renew(key_pair)"),
+        ("lib/kitchen/cookies.ex", "bake(tray, 12)", "drop(conn, domain)"),
+        ("policies/premium.py", "return base * factor", "return member.is_owner"),
+        ("src/identity/matrix.rs", "rows.swap(0, 1);", "login(form);"),
+        ("src/santa/secret.ts", "shuffle(names)", "rotate(namespace)"),
+    ] {
+        assert_eq!(opened_by(path, quiet), NONE, "{path} {quiet}");
+        assert_eq!(opened_by(path, security), ["security"], "{path} {security}");
     }
 }
 
