@@ -178,6 +178,14 @@ fn imports(text: &str) -> bool {
         || begins(&["use ", "using ", "namespace ", "export * from "]) && ends(&[';', '{', ',']) && !text.contains('(')
         || begins(&["from "]) && text.contains(" import ")
         || begins(&["} from \"", "} from '"])
+        || is_go_import(text)
+}
+
+/// A line of Go's list of imports: `"net/http"`, `log "github.com/sirupsen/logrus"`.
+fn is_go_import(text: &str) -> bool {
+    let Some((alias, path)) = text.strip_suffix('"').and_then(|text| text.split_once('"')) else { return false };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    alias.trim_end().chars().all(is_name) && path.contains('/') && path.chars().all(|c| is_name(c) || "/-".contains(c))
 }
 
 fn mark_moved(lines: &mut [Line<'_>], left: &mut HashMap<&str, u32>) {

@@ -231,6 +231,13 @@ fn a_line_that_stays_counts_where_its_block_changes() {
     ] {
         assert_eq!(beside(patch), (block, holds), "{patch}");
     }
+    let imported = LineCondition { with_context: Some(Context::Block), ..condition(r"\bmail\b", &[]) };
+    for (line, holds) in
+        [(r#"  "example.org/mail.v2""#, false), (r#"  m "net/mail""#, false), (r#"  x("net/mail")"#, true)]
+    {
+        let found = hits(imported.clone(), false, vec![file("a.go", &format!("@@ -4,2 +4,3 @@\n {line}\n+  y(2)"))]);
+        assert_eq!(found.is_some(), holds, "{line}");
+    }
     let bare = hits(condition(r"\bcall\(", &[]), false, vec![file("a.ts", "@@ -4 +4 @@\n call({\n+  a: 1\n })")]);
     assert_eq!(bare, None, "only where it is asked for");
 }
