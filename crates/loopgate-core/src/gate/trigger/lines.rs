@@ -211,8 +211,13 @@ impl<'a> Side<'a> {
         own: &'s OwnNames,
         only_code: bool,
     ) -> impl Iterator<Item = Hit<'a>> + 's {
-        let text = if condition.split_words { self.words.get_or_init(|| split_words(&self.text)) } else { &self.text };
-        let lines = if condition.patterns.may_match(text) { self.lines.as_slice() } else { &[] };
+        let text = || match condition.split_words {
+            true => self.words.get_or_init(|| split_words(&self.text)),
+            false => &self.text,
+        };
+        // Most files show nothing that is removed, or nothing beside what changes.
+        let may_match = !self.lines.is_empty() && condition.patterns.may_match(text());
+        let lines = if may_match { self.lines.as_slice() } else { &[] };
         lines.iter().filter(move |line| line.is_code || !only_code).filter_map(|line| {
             let words = condition.split_words.then(|| split_words(line.text));
             let asked = words.as_deref().unwrap_or(line.text);

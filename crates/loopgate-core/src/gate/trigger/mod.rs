@@ -424,7 +424,7 @@ fn touched(file: &ChangedFile, says_nothing: bool, wanted: &PathCondition, own: 
             let path = if wanted.skip_own_name { own.without(&path).into() } else { path };
             own.first(&wanted.words, &split_words(&path), wanted.skip_own_name)
         };
-        let is_named = glob.is_some() || words().is_some();
+        let is_named = glob.is_some() || !wanted.words.as_slice().is_empty() && words().is_some();
         (is_named && !is_excepted(&wanted.except, path)).then(|| glob.map(|glob| glob.as_str().to_owned()))
     });
     // A rename, a removal and a change of mode touch a file whatever its lines.
