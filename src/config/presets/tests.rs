@@ -203,6 +203,11 @@ fn added_lines_open_the_gates_they_are_about() {
         ("await HttpContext.SignOutAsync();", &["security"]),
         ("if !strings.HasPrefix(filepath.Clean(p), root) {", &["security"]),
         ("@Needs('deed:read')", &["security"]),
+        ("var secret = await _keyVault.GetSecretAsync(name, cancellationToken: stop);", &["external", "security"]),
+        ("if (parcel.holderId !== clerk.id) return refuse();", &["security"]),
+        ("if tries.Count(card) > maxWrongPins {", &["security"]),
+        ("await refreshCsrfToken();", &["security"]),
+        ("Permissions.DepotsWrite,", &["security"]),
         ("pub mod billing;", &["architecture"]),
         ("app.include_router(parcels.router)", &["architecture"]),
         ("cfg.service(list);", &["architecture"]),
@@ -274,6 +279,13 @@ fn lines_that_only_look_alike_open_nothing() {
         "val client = salon.client(id)",
         "return httpError(http.StatusTooManyRequests, sentence)",
         "mail = Letter.find(id)",
+        "depot = self.get_object()",
+        "router->get('{depot}', [",
+        "const age = reply.getResponseHeader('X-Last-Event-Timestamp')",
+        "class BaseAddressChange(Mutation):",
+        "<document propertyAccessControl=\"none\">",
+        "var AuthTag = \"v1.22.7\"",
+        "return absolute(request.secure(), host)",
     ] {
         assert_eq!(opened_by("src/lib.rs", line), NONE, "{line}");
     }
