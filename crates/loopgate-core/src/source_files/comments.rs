@@ -51,7 +51,7 @@ impl Comments {
         let Some((open, close)) = self.block else { return false };
         let lines = below.iter().take_while(|line| !line.starts_with("@@ "));
         for line in lines.filter(|line| !line.starts_with('-')) {
-            match (line.find(open), line.find(close)) {
+            match (find(line, open), find(line, close)) {
                 (Some(opens), Some(closes)) => return closes < opens,
                 (Some(_), None) => return false,
                 // `*/` in code is a product of a dereference or part of a glob, and stands alone nowhere.
@@ -69,7 +69,11 @@ impl Comments {
     /// before it are closed.
     pub fn without_trailing<'l>(&self, line: &'l str) -> &'l str {
         const QUOTES: [char; 3] = ['"', '\'', '`'];
-        let begins = |mark: &&str| line.find(&format!(" {mark} "));
+        let begins = |mark: &&str| {
+            let is_apart = |at: &usize| line[..*at].ends_with(' ') && line[at + mark.len()..].starts_with(' ');
+            find(line, mark)?;
+            line.match_indices(mark).map(|(at, _)| at).find(is_apart)?.checked_sub(1)
+        };
         let Some((code, comment)) = self.line.iter().filter_map(begins).min().map(|at| line.split_at(at)) else {
             return line;
         };
@@ -98,6 +102,7 @@ impl Comments {
                 None => {
                     // Code, and perhaps a comment behind it that goes on below.
                     if let Some((open, close)) = self.block
+                        && find(rest, open).is_some()
                         && let Some((before, after)) = rest.rsplit_once(open)
                         && !after.contains(close)
                         && !self.line.iter().any(|mark| before.contains(mark))
@@ -109,4 +114,10 @@ impl Comments {
             }
         }
     }
+}
+
+/// Where a mark begins. Few lines hold its first letter, and that is found faster than the mark.
+fn find(line: &str, mark: &str) -> Option<usize> {
+    let from = line.find(mark.chars().next()?)?;
+    line[from..].find(mark).map(|at| from + at)
 }

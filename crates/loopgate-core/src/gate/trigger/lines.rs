@@ -235,24 +235,26 @@ fn without_blanks(text: &str) -> String {
 /// Identifiers as their words, in lower case: `userSession`, `user_session` and `UserSession` are `user session`,
 /// `HTTPClient` is `http client`. An underscore before a name goes: `_signer` is `signer`.
 pub(super) fn split_words(text: &str) -> String {
-    let mut split = String::with_capacity(text.len() + text.len() / 8);
-    let mut letters = text.chars().peekable();
-    let mut before = ' ';
-    while let Some(letter) = letters.next() {
-        let next = letters.peek().copied().unwrap_or(' ');
-        if letter == '_' && !before.is_alphanumeric() && (next.is_alphanumeric() || next == '_') {
-            continue;
+    // What is beyond ASCII is part of a word, stays as it is, and holds no byte of ASCII.
+    let in_word = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let bytes = text.as_bytes();
+    let mut split = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    let mut before = b' ';
+    for (index, &byte) in bytes.iter().enumerate() {
+        let next = bytes.get(index + 1).copied().unwrap_or(b' ');
+        match byte {
+            b'_' if !in_word(before) && (in_word(next) || next == b'_') => continue,
+            b'_' | b'-' if in_word(before) && in_word(next) => split.push(b' '),
+            b'A'..=b'Z' => {
+                let ends_word = before.is_ascii_lowercase() || before.is_ascii_digit();
+                if ends_word || before.is_ascii_uppercase() && next.is_ascii_lowercase() {
+                    split.push(b' ');
+                }
+                split.push(byte.to_ascii_lowercase());
+            }
+            _ => split.push(byte),
         }
-        let joins = matches!(letter, '_' | '-') && before.is_alphanumeric() && next.is_alphanumeric();
-        let begins = letter.is_ascii_uppercase()
-            && (before.is_ascii_lowercase()
-                || before.is_ascii_digit()
-                || before.is_ascii_uppercase() && next.is_ascii_lowercase());
-        if begins {
-            split.push(' ');
-        }
-        split.push(if joins { ' ' } else { letter.to_ascii_lowercase() });
-        before = letter;
+        before = byte;
     }
-    split
+    String::from_utf8(split).expect("only bytes of ASCII were changed")
 }

@@ -70,7 +70,9 @@ fn logs(text: &str) -> bool {
 /// The lines of a patch that stay and stand with a change. Those that hold it are code.
 pub(super) fn of<'a>(file: &FileLines<'a>, shown: &[Shown<'a>]) -> Side<'a> {
     let mut side = Side::default();
-    for hunk in shown.chunk_by(|_, next| !matches!(next.kind, Kind::Function)) {
+    let hunks = shown.chunk_by(|_, next| !matches!(next.kind, Kind::Function));
+    // Of a new file nothing stays.
+    for hunk in hunks.filter(|hunk| hunk.iter().any(|line| line.stays(file))) {
         let mut relations = vec![Relation::Apart; hunk.len()];
         relate(file, hunk.iter().enumerate(), &mut relations, Relation::Beside);
         relate(file, hunk.iter().enumerate().rev(), &mut relations, Relation::Holds);
