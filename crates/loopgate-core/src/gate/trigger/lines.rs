@@ -69,7 +69,8 @@ impl<'a> FileLines<'a> {
         let may_hold_tests = file.path.ends_with(".rs");
         let mut in_tests = false;
         for (index, line) in patch.iter().enumerate() {
-            let content = line.get(1..).unwrap_or_default();
+            // A mark of the byte order at the start of a file is no part of its first line.
+            let content = line.get(1..).unwrap_or_default().trim_start_matches('\u{feff}');
             let content = content.strip_suffix('\r').unwrap_or(content);
             in_tests &= content != "}";
             match line.as_bytes() {

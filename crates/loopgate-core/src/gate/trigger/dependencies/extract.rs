@@ -202,8 +202,21 @@ impl Reader {
 
     /// `<artifactId>` inside `<dependency>`; a plugin, a parent, an exclusion and the project itself have one too.
     fn pom(&mut self, line: &str) -> Option<String> {
+        let own = pattern!(r"<exclusion>.*?</exclusion>").replace_all(line, "");
+        let Some((before, after)) = own.split_once("<artifactId>") else {
+            self.pom_section(line);
+            return None;
+        };
+        self.pom_section(before);
+        let name = after.split('<').next().map(str::trim).filter(|name| !name.is_empty() && !name.contains(' '));
+        let name = name.filter(|_| self.section != Section::Other).map(str::to_owned);
+        self.pom_section(after);
+        name
+    }
+
+    fn pom_section(&mut self, text: &str) {
         let tags = pattern!(r"<(/?)(dependency|plugin|exclusion|exclusions|parent|project|extension)(?:\s[^>]*)?>");
-        for tag in tags.captures_iter(line) {
+        for tag in tags.captures_iter(text) {
             let opens = tag.get(1).is_none_or(|slash| slash.is_empty());
             self.section = match tag.get(2).map_or("", |name| name.as_str()) {
                 "dependency" if opens => Section::Dependencies,
@@ -211,9 +224,6 @@ impl Reader {
                 _ => Section::Other,
             };
         }
-        let own = pattern!(r"<exclusion>.*?</exclusion>").replace_all(line, "");
-        let name = captured(pattern!(r"<artifactId>\s*([^<\s]+)\s*</artifactId>"), &own)?;
-        (self.section != Section::Other).then_some(name)
     }
 
     /// Keys below `dependencies:` and `catalog:`, one indentation deep or, in named catalogs, two.

@@ -77,6 +77,11 @@ fn new_names_in_every_ecosystem() {
         ),
         (
             "pom.xml",
+            "@@ -1 +1,2 @@\n+<dependency><groupId>g</groupId><artifactId>jsoup</artifactId><version>1</version></dependency>",
+            &["jsoup"],
+        ),
+        (
+            "pom.xml",
             "@@ -1 +1,5 @@\n+<dependency>\n+  <groupId>g</groupId>\n+  <artifactId>guava</artifactId>\n+</dependency>",
             &["guava"],
         ),
