@@ -59,28 +59,32 @@ impl Lowering {
             let problem = Problem::wrong(*place, "only paths that never match are listed");
             self.refuse(problem.hint("begin the list with what does match, for example `\"**\"`"));
         }
-        (self.globs_of(&globs), self.globs_of(&except))
+        (self.globs_of(&BUILTIN_GLOBS, &globs, NameGlob::path), self.excluded(&except))
     }
 
-    /// Globs over paths where nothing can be excluded, asked all at once.
-    pub fn path_globs(&mut self, written: &[Located<String>]) -> PathGlobs {
-        self.globs_of(&written.iter().map(|text| (text.place, text.value.as_str())).collect::<Vec<_>>())
+    /// Globs over paths that are left out, asked all at once. See [`NameGlob::excluded_path`] for how they match.
+    pub fn excluded_paths(&mut self, written: &[Located<String>]) -> PathGlobs {
+        self.excluded(&written.iter().map(|text| (text.place, text.value.as_str())).collect::<Vec<_>>())
     }
 
-    fn globs_of(&mut self, written: &[(Place, &str)]) -> PathGlobs {
-        remembered(&BUILTIN_GLOBS, written, || {
-            PathGlobs::new(written.iter().filter_map(|&(place, glob)| self.path_glob(place, glob)).collect())
+    fn excluded(&mut self, written: &[(Place, &str)]) -> PathGlobs {
+        self.globs_of(&BUILTIN_EXCLUDED, written, NameGlob::excluded_path)
+    }
+
+    fn globs_of(&mut self, known: &Compiled<PathGlobs>, written: &[(Place, &str)], parse: ParseGlob) -> PathGlobs {
+        remembered(known, written, || {
+            PathGlobs::new(written.iter().filter_map(|&(place, glob)| self.path_glob(place, glob, parse)).collect())
         })
     }
 
     /// Globs over paths where nothing can be excluded.
     pub fn plain_paths(&mut self, written: &[Located<String>]) -> Vec<NameGlob> {
-        written.iter().filter_map(|text| self.path_glob(text.place, &text.value)).collect()
+        written.iter().filter_map(|text| self.path_glob(text.place, &text.value, NameGlob::path)).collect()
     }
 
-    fn path_glob(&mut self, place: Place, glob: &str) -> Option<NameGlob> {
+    fn path_glob(&mut self, place: Place, glob: &str, parse: ParseGlob) -> Option<NameGlob> {
         if place.layer == Layer::Builtin {
-            return NameGlob::path(glob).ok();
+            return parse(glob).ok();
         }
         if let Some(relative) = glob.strip_prefix('/') {
             let problem = Problem::wrong(place, "paths are relative to the root of the repository");
@@ -92,7 +96,7 @@ impl Lowering {
             self.refuse(problem.hint(format!("write `{}**`", shorten(glob))));
             return None;
         }
-        self.glob(place, glob, NameGlob::path)
+        self.glob(place, glob, parse)
     }
 
     /// A glob over names, in which `*` matches everything.
@@ -100,12 +104,7 @@ impl Lowering {
         self.glob(written.place, &written.value, NameGlob::parse)
     }
 
-    fn glob(
-        &mut self,
-        place: Place,
-        text: &str,
-        parse: fn(&str) -> Result<NameGlob, globset::Error>,
-    ) -> Option<NameGlob> {
+    fn glob(&mut self, place: Place, text: &str, parse: ParseGlob) -> Option<NameGlob> {
         self.globs += 1;
         if self.globs > MAX_GLOBS {
             if self.globs == MAX_GLOBS + 1 {
@@ -230,7 +229,10 @@ impl Lowering {
 /// The presets are part of every configuration: their matchers are compiled once, when they are first asked. Their text
 /// is fixed, so these maps are bounded.
 static BUILTIN_GLOBS: Compiled<PathGlobs> = LazyLock::new(Mutex::default);
+static BUILTIN_EXCLUDED: Compiled<PathGlobs> = LazyLock::new(Mutex::default);
 static BUILTIN_PATTERNS: Compiled<LinePatterns> = LazyLock::new(Mutex::default);
+
+type ParseGlob = fn(&str) -> Result<NameGlob, globset::Error>;
 
 /// What the texts of a list become.
 type Compiled<T> = LazyLock<Mutex<HashMap<Vec<String>, T>>>;

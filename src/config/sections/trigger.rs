@@ -32,7 +32,8 @@ pub(in crate::config) enum When {
     Not(Box<When>),
     /// Every pull request.
     Always(Yes),
-    /// A touched file matches. Globs as in the path filters of workflows; case does not matter; a leading `!` excludes.
+    /// A touched file matches. Globs as in the path filters of workflows; case does not matter; a leading `!` excludes,
+    /// and what excludes matches a capital letter as it is written.
     Paths(ShortOr<NonEmpty<Located<String>>, PathsSection>),
     /// An added line matches one of these regular expressions.
     AddedLines(ShortOr<NonEmpty<Located<String>>, LinesSection>),
@@ -119,7 +120,14 @@ impl When {
             Self::SameFile(conditions) => {
                 GateTrigger::SameFile(conditions.0.into_iter().map(|when| when.lower(cx)).collect())
             }
-            Self::Not(condition) => GateTrigger::Not(Box::new(condition.lower(cx))),
+            Self::Not(condition) => GateTrigger::Not(Box::new(match *condition {
+                // What excludes nothing of its own is left out as by `except`.
+                Self::Paths(ShortOr::Short(globs)) if globs.0.iter().all(|glob| !glob.value.starts_with('!')) => {
+                    let globs = cx.excluded_paths(&globs.0);
+                    GateTrigger::Paths(PathCondition { globs, ..PathCondition::default() })
+                }
+                condition => condition.lower(cx),
+            })),
             Self::Always(Yes) => GateTrigger::Always,
             Self::Paths(ShortOr::Short(globs)) => {
                 let (globs, except) = cx.paths(&globs.0);
@@ -164,7 +172,7 @@ impl PathsSection {
                 globs.extend(except.into_iter().map(excluded));
                 cx.paths(&globs)
             }
-            None => (PathGlobs::default(), cx.path_globs(&except)),
+            None => (PathGlobs::default(), cx.excluded_paths(&except)),
         };
         let words = self.words.map(|words| cx.path_words(&words.0)).unwrap_or_default();
         PathCondition {
@@ -193,7 +201,7 @@ impl LinesSection {
         LineCondition {
             patterns,
             unless: section.unless.map(|lines| cx.line_patterns([(None, &lines.0)])).unwrap_or_default(),
-            except: section.except.map_or_else(PathGlobs::default, |globs| cx.path_globs(&globs.0)),
+            except: section.except.map_or_else(PathGlobs::default, |globs| cx.excluded_paths(&globs.0)),
             code_only: section.code_only.unwrap_or_default(),
             split_words: section.split_words.unwrap_or_default(),
             skip_own_name: section.skip_own_name.unwrap_or_default(),

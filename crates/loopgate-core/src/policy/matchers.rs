@@ -45,8 +45,21 @@ impl NameGlob {
     /// # Errors
     /// When the text is not a glob.
     pub fn path(text: &str) -> Result<Self, globset::Error> {
+        Self::path_in_case(text, false)
+    }
+
+    /// A glob over paths that are left out. Where it has a capital letter it matches as it is written, so that
+    /// `*Test.java` leaves `Latest.java` in.
+    ///
+    /// # Errors
+    /// When the text is not a glob.
+    pub fn excluded_path(text: &str) -> Result<Self, globset::Error> {
+        Self::path_in_case(text, text.contains(char::is_uppercase))
+    }
+
+    fn path_in_case(text: &str, as_written: bool) -> Result<Self, globset::Error> {
         let mut glob = GlobBuilder::new(text);
-        glob.literal_separator(true).case_insensitive(true).empty_alternates(true).build().map(Self::of)
+        glob.literal_separator(true).case_insensitive(!as_written).empty_alternates(true).build().map(Self::of)
     }
 
     fn of(glob: Glob) -> Self {
@@ -80,7 +93,7 @@ struct LazyGlobs {
 }
 
 impl PathGlobs {
-    /// Globs made by [`NameGlob::path`].
+    /// Globs made by [`NameGlob::path`], or all of them by [`NameGlob::excluded_path`].
     pub fn new(globs: Vec<NameGlob>) -> Self {
         Self(Arc::new(LazyGlobs { globs, any: OnceLock::new() }))
     }
@@ -363,6 +376,17 @@ mod tests {
             assert_eq!(NameGlob::path(glob).unwrap().matches(path), matched, "{glob} {path}");
         }
         assert!(NameGlob::path("a{b").is_err());
+    }
+
+    #[test]
+    fn a_capital_letter_of_what_is_left_out_is_one() {
+        for (glob, path, matched) in [
+            ("**/*Test.java", "src/SignerTest.java", true),
+            ("**/*Test.java", "src/Latest.java", false),
+            ("**/tests/**", "Signer/Tests/a.cs", true),
+        ] {
+            assert_eq!(NameGlob::excluded_path(glob).unwrap().matches(path), matched, "{glob} {path}");
+        }
     }
 
     #[test]
