@@ -49,8 +49,15 @@ impl Comments {
     /// after the hunk's header.
     pub fn opened_before(&self, below: &[&str]) -> bool {
         let Some((open, close)) = self.block else { return false };
-        let lines = below.iter().take_while(|line| !line.starts_with("@@ "));
-        for line in lines.filter(|line| !line.starts_with('-')) {
+        let lines = below.iter().take_while(|line| !line.starts_with("@@ ")).filter(|line| !line.starts_with('-'));
+        // All of it stands in one, as documentation is written that is longer than what a diff shows.
+        let is_starred = |line: &&str| {
+            line.get(1..).is_some_and(|line| matches!(line.trim(), "*") || line.trim_start().starts_with("* "))
+        };
+        if open == "/*" && lines.clone().next().is_some() && lines.clone().all(is_starred) {
+            return true;
+        }
+        for line in lines {
             match (find(line, open), find(line, close)) {
                 (Some(opens), Some(closes)) => return closes < opens,
                 (Some(_), None) => return false,
