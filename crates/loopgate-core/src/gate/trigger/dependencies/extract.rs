@@ -368,10 +368,10 @@ fn is_npm_field(key: &str) -> bool {
     FIELDS.contains(&key)
 }
 
-/// A line of a requirements file: `name`, `name[extra]>=1`, `name @ url`, `-e git+…#egg=name`.
+/// A line of a requirements file: `name`, `name[extra]>=1`, `name @ url`, `-e git+…#egg=name==1`.
 fn requirement(text: &str) -> Option<String> {
     if let Some(egg) = text.split_once("#egg=") {
-        return Some(egg.1.split(['&', ' ', '[']).next()?.to_ascii_lowercase());
+        return Some(normalised(egg.1.split(['&', ' ', '[', '=', '<', '>', '~', '!', ';']).next()?));
     }
     if let Some(address) = text.strip_prefix("-e ").or_else(|| text.strip_prefix("--editable ")) {
         return address.contains("://").then(|| address.trim().to_owned());

@@ -48,6 +48,12 @@ fn new_names_in_every_ecosystem() {
             "@@ -1 +1,6 @@\n+# note\n+Flask_Login==1\n+uvicorn[standard]>=0.2 ; python_version > \"3\"\n+-r base.txt\n+-e git+https://x/y#egg=zed\n+plain",
             &["flask-login", "uvicorn", "zed", "plain"],
         ),
+        // A new version of what an address names adds no name.
+        (
+            "requirements.txt",
+            "@@ -1 +1,2 @@\n-git+https://x/y@1.0#egg=own_utils==1.0\n+git+https://x/y@1.1#egg=own_utils==1.1\n+git+https://x/z#egg=Other_Utils>=2",
+            &["other-utils"],
+        ),
         ("requirements/dev.in", "@@ -1 +1 @@\n+pytest", &["pytest"]),
         ("pyproject.toml", "@@ -1 +1,4 @@\n dependencies = [\n+  \"httpx>=0.27\",\n+  'rich',\n ]", &["httpx", "rich"]),
         (
