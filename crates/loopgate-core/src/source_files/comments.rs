@@ -13,35 +13,37 @@ impl Comments {
     /// By the path's language; for files of none, by the end of their name.
     pub fn of(path: &str) -> Self {
         const C: Comments = Comments { line: &["//"], block: Some(("/*", "*/")) };
-        const MARKUP: Comments = Comments { line: &["//"], block: Some(("<!--", "-->")) };
-        /// Files of no language whose comments begin with `#`.
-        const HASHES: [&str; 15] = [
-            ".yml",
-            ".yaml",
-            ".toml",
-            ".env",
-            ".properties",
-            ".ini",
-            ".cfg",
-            ".conf",
-            ".tf",
-            ".rake",
-            ".gemspec",
-            "Gemfile",
-            "Dockerfile",
-            "Makefile",
-            "requirements.txt",
-        ];
+        const SLASHES: Comments = Comments { line: &["//"], block: None };
         const HASH: Comments = Comments { line: &["#"], block: None };
+        const MARKUP: Comments = Comments { line: &["//"], block: Some(("<!--", "-->")) };
+        /// Files of no language, by the end of their name. A block's marks in a file that has no blocks would hide code:
+        /// `cp src/* dist`. So what is not here has none.
+        const OF_NO_LANGUAGE: [(Comments, &str); 3] = [
+            (
+                HASH,
+                ".yml .yaml .toml .env .properties .ini .cfg .conf .tf .hcl .rake .ru .gemspec .podspec .jbuilder .cr .ps1 \
+                 .psm1 .graphql .gql .nix .bzl .cmake .fish .zsh .mk Gemfile Rakefile Podfile Fastfile Vagrantfile Dockerfile \
+                 Containerfile Makefile Caddyfile CODEOWNERS requirements.txt",
+            ),
+            (C, ".proto .gradle .thrift .bicep .css .scss .less .jsonc .json5 .sol Jenkinsfile"),
+            (MARKUP, ".html .xml"),
+        ];
         use SourceLanguage as L;
         match SourceLanguage::of(path) {
-            Some(L::Python | L::Ruby | L::Shell | L::Perl | L::R | L::Elixir) => HASH,
+            Some(L::Python | L::Ruby | L::Shell | L::Perl | L::R | L::Elixir | L::Julia | L::Nim) => HASH,
             Some(L::Php) => Self { line: &["//", "#"], ..C },
             Some(L::Sql | L::Lua | L::Haskell) => Self { line: &["--"], block: None },
+            Some(L::Clojure) => Self { line: &[";"], block: None },
+            Some(L::Erlang) => Self { line: &["%"], block: None },
+            Some(L::VisualBasic) => Self { line: &["'"], block: None },
+            Some(L::OCaml) => Self { line: &[], block: Some(("(*", "*)")) },
+            Some(L::FSharp | L::Zig) => SLASHES,
             Some(L::Vue | L::Svelte) => MARKUP,
-            None if HASHES.iter().any(|end| path.ends_with(end)) => HASH,
-            None if [".html", ".xml"].iter().any(|end| path.ends_with(end)) => MARKUP,
-            _ => C,
+            Some(_) => C,
+            None => OF_NO_LANGUAGE
+                .iter()
+                .find(|(_, ends)| ends.split(' ').any(|end| path.ends_with(end)))
+                .map_or(SLASHES, |(comments, _)| *comments),
         }
     }
 
@@ -50,14 +52,16 @@ impl Comments {
     pub fn opened_before(&self, below: &[&str]) -> bool {
         let Some((open, close)) = self.block else { return false };
         let lines = below.iter().take_while(|line| !line.starts_with("@@ ")).filter(|line| !line.starts_with('-'));
+        // Only what stays tells it. What arrives could end a comment that never began, and hide what stands above.
+        let staying = lines.clone().filter(|line| !line.starts_with('+'));
         // All of it stands in one, as documentation is written that is longer than what a diff shows.
         let is_starred = |line: &&str| {
             line.get(1..).is_some_and(|line| matches!(line.trim(), "*") || line.trim_start().starts_with("* "))
         };
-        if open == "/*" && lines.clone().next().is_some() && lines.clone().all(is_starred) {
+        if open == "/*" && staying.clone().next().is_some() && lines.clone().all(is_starred) {
             return true;
         }
-        for line in lines {
+        for line in staying {
             match (find(line, open), find(line, close)) {
                 (Some(opens), Some(closes)) => return closes < opens,
                 (Some(_), None) => return false,
@@ -95,6 +99,10 @@ impl Comments {
         let mut rest = line.trim();
         loop {
             if *inside {
+                if ends_a_string(rest) {
+                    *inside = false;
+                    return true;
+                }
                 let Some((_, after)) = self.block.and_then(|(_, close)| rest.split_once(close)) else { return false };
                 (*inside, rest) = (false, after.trim_start());
                 continue;
@@ -106,21 +114,18 @@ impl Comments {
             }
             match self.block.and_then(|(open, _)| rest.strip_prefix(open)) {
                 Some(after) => (*inside, rest) = (true, after),
-                None => {
-                    // Code, and perhaps a comment behind it that goes on below.
-                    if let Some((open, close)) = self.block
-                        && find(rest, open).is_some()
-                        && let Some((before, after)) = rest.rsplit_once(open)
-                        && !after.contains(close)
-                        && !self.line.iter().any(|mark| before.contains(mark))
-                    {
-                        *inside = before.matches(['"', '\'', '`']).count() % 2 == 0;
-                    }
-                    return true;
-                }
+                // A comment that begins behind code hides nothing below: its mark may be part of an expression, as in
+                // JavaScript's `/^\/*/`.
+                None => return true,
             }
         }
     }
+}
+
+/// Whether a line of a block comment looks like the end of a string of several lines, in which the comment's mark stood.
+/// What follows is code then.
+fn ends_a_string(line: &str) -> bool {
+    ['`', '"'].iter().any(|quote| line.matches(*quote).count() % 2 == 1)
 }
 
 /// Where a mark begins. Few lines hold its first letter, and that is found faster than the mark.

@@ -170,6 +170,45 @@ fn what_is_moved_indented_or_said_in_a_comment_is_no_change_of_code() {
 }
 
 #[test]
+fn a_comments_mark_hides_no_code() {
+    let opens_for = |path: &str, patch: &str| {
+        let code = LineCondition { code_only: true, ..condition("check", &[]) };
+        hits(code, false, vec![file(path, patch)]).is_some()
+    };
+    for (path, patch) in [
+        // The end of a comment that never began.
+        ("a.ts", "@@ -1 +1,3 @@\n+check(a)\n+// */\n let b"),
+        ("a.ts", "@@ -0,0 +1,2 @@\n+* check(a)\n+* b"),
+        // Part of an expression.
+        ("a.js", "@@ -1 +1,3 @@\n+const slashes = /^\\/*/\n+check(a)"),
+        // In a string of several lines.
+        ("a.ts", "@@ -1 +1,5 @@\n+let s = `\n+/*\n+`\n+check(a)\n+let t = `*/`"),
+        ("A.java", "@@ -1 +1,5 @@\n+s = \"\"\"\n+/*\n+\"\"\";\n+check(a);\n+/* */"),
+        // In a file that has no such comments.
+        ("Rakefile", "@@ -1 +1,3 @@\n+/* \n+check(a)"),
+        ("src/new.lang", "@@ -1 +1,3 @@\n+/* \n+check(a)"),
+        ("a.jl", "@@ -1 +1,3 @@\n+/*(a, b)\n+check(a)"),
+        ("a.zig", "@@ -1 +1,3 @@\n+/* \n+check(a)"),
+    ] {
+        assert!(opens_for(path, patch), "{path} {patch}");
+    }
+    for (path, patch) in [
+        ("a.ts", "@@ -7,2 +7,3 @@\n+ check(a)\n  */\n let b"),
+        ("a.ts", "@@ -7,2 +7,3 @@\n  * one\n+ * check(a)\n  * three"),
+        ("a.ts", "@@ -1 +1,4 @@\n+/**\n+ * Don't `check(a)` \"here\".\n+ */"),
+        ("a.cr", "@@ -1 +1,2 @@\n+# check(a)"),
+        ("a.clj", "@@ -1 +1,2 @@\n+; check(a)"),
+        ("a.erl", "@@ -1 +1,2 @@\n+% check(a)"),
+        ("a.vb", "@@ -1 +1,2 @@\n+' check(a)"),
+        ("a.ml", "@@ -1 +1,3 @@\n+(* one\n+   check(a) *)"),
+        ("a.jl", "@@ -1 +1,2 @@\n+# check(a)"),
+        ("a.ps1", "@@ -1 +1,2 @@\n+# check(a)"),
+    ] {
+        assert!(!opens_for(path, patch), "{path} {patch}");
+    }
+}
+
+#[test]
 fn another_tag_of_an_action_is_a_new_version_and_another_commit_is_not() {
     let opens_for = |path: &str, removed: &str, added: &str| {
         let globs = globs(&[".github/**", "src/**"]);

@@ -67,12 +67,12 @@ mod tests {
             ("a.rs", "@@ -1 +1,3 @@\n+if a {\n+    f();\n+}", &[1, 2, 3]),
             ("a.rs", "@@ -1,2 +1,6 @@\n fn a() {\n+    // why\n+\n+    let x = 1; // code\n+    /// doc\n }", &[4]),
             ("a.go", "@@ -0,0 +1,5 @@\n+/*\n+ many words\n+*/\n+x := 1\n+/* a */ y := 2", &[4, 5]),
-            ("a.go", "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2", &[1, 3]),
+            ("a.go", "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2", &[1, 2, 3]),
             ("a.py", "@@ -1 +1,4 @@\n+# why\n+x = 1  # code\n+\t\n+//", &[2, 4]),
             ("a.php", "@@ -1 +1,2 @@\n+# why\n+// why\n+$x = 1;", &[3]),
             // The comment began above the hunk.
             ("A.java", "@@ -7,3 +7,4 @@\n  * words\n+ * more words\n  */\n+int x;", &[10]),
-            ("a.ts", "@@ -7,3 +7,2 @@\n+more words\n+end. */\n+let x;", &[9]),
+            ("a.ts", "@@ -7,2 +7,3 @@\n+more words\n end. */\n+let x;", &[9]),
             // A glob in a string opens nothing.
             ("a.js", "@@ -1 +1,2 @@\n+const g = 'src/**/*.js';\n+let y;", &[1, 2]),
             ("a.js", "@@ -1 +1,2 @@\n+const g = `src/*`;\n+let y;", &[1, 2]),
