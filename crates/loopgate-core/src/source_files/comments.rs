@@ -107,9 +107,8 @@ impl Comments {
                 (*inside, rest) = (false, after.trim_start());
                 continue;
             }
-            // PHP writes comments in both ways, and its attributes as `#[Name]`.
-            let is_attribute = rest.starts_with("#[") && self.line.contains(&"//");
-            if rest.is_empty() || !is_attribute && self.line.iter().any(|mark| rest.starts_with(mark)) {
+            if rest.is_empty() || self.line.iter().any(|mark| rest.starts_with(mark)) && !self.is_code_after_mark(rest)
+            {
                 return false;
             }
             match self.block.and_then(|(open, _)| rest.strip_prefix(open)) {
@@ -119,6 +118,16 @@ impl Comments {
                 None => return true,
             }
         }
+    }
+
+    /// Whether code may stand behind the mark that a line begins with: an attribute of PHP (`#[Name]`), what Ruby, Elixir and
+    /// Crystal put into a string of several lines (`#{name}`), Lua's blocks, and the end of PHP.
+    fn is_code_after_mark(&self, line: &str) -> bool {
+        let slashes = self.line.contains(&"//");
+        slashes && line.starts_with("#[")
+            || !slashes && line.starts_with("#{")
+            || ["--[[", "--[="].iter().any(|open| line.starts_with(open))
+            || self.line.len() > 1 && line.contains("?>")
     }
 }
 

@@ -189,6 +189,10 @@ fn a_comments_mark_hides_no_code() {
         ("src/new.lang", "@@ -1 +1,3 @@\n+/* \n+check(a)"),
         ("a.jl", "@@ -1 +1,3 @@\n+/*(a, b)\n+check(a)"),
         ("a.zig", "@@ -1 +1,3 @@\n+/* \n+check(a)"),
+        // Behind a comment's mark.
+        ("a.rb", "@@ -1 +1,3 @@\n+s = <<~S\n+  #{check(a)}\n+S"),
+        ("a.lua", "@@ -1 +1 @@\n+--[[ one ]] check(a)"),
+        ("a.php", "@@ -1 +1 @@\n+// ?><?php check(a);"),
     ] {
         assert!(opens_for(path, patch), "{path} {patch}");
     }
