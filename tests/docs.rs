@@ -104,30 +104,6 @@ fn no_empty_line_cuts_a_table() {
     }
 }
 
-/// The counts at the top of the page, by its tables at the end.
-#[test]
-fn what_is_done_otherwise_is_counted() {
-    let text = text_of("docs/seeds.md");
-    let head = text.split("\n## ").next().unwrap_or_default();
-    let number = |cell: &str| cell.trim().parse::<usize>().unwrap_or(0);
-    let rows: Vec<Vec<usize>> = head
-        .lines()
-        .filter(|line| line.starts_with("| "))
-        .skip(1)
-        .map(|row| row.split('|').skip(2).take(4).map(number).collect())
-        .collect();
-    let (sum, documents) = rows.split_last().expect("the sums");
-    for column in 0..4 {
-        assert_eq!(documents.iter().map(|row| row[column]).sum::<usize>(), sum[column], "column {column}");
-    }
-    let ticked: Vec<&str> = text.split("\n### ").skip(1).collect();
-    assert_eq!(ticked.len(), documents.len());
-    for (row, section) in documents.iter().zip(ticked) {
-        let is = |word: &str| section.lines().filter(|line| line.contains(&format!("| {word}"))).count();
-        assert_eq!(row[1..], [row[0] - is("otherwise") - is("not |"), is("otherwise"), is("not |")], "{section}");
-    }
-}
-
 /// The anchors that GitHub makes of a document's headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
