@@ -1,201 +1,133 @@
-//! The decision table and its tests belong together: a row without a test fails, and so does a test of the table's own
-//! files that no row names.
+//! `docs/decisions.md` is the table of what Loopgate decides: a row for each test of a decision, with the file that
+//! holds the test. `UPDATE_DOCS=1 cargo test --test decisions` writes the file anew.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
-/// Letters of the column *test*, and where the tests are.
-const FILES: [(&str, &[&str]); 17] = [
-    ("K", &["tests/loops"]),
-    ("A", &["tests/online"]),
-    ("S", &["tests/scenarios"]),
-    ("R", &["crates/loopgate-core/src/attempts/retry.rs"]),
-    ("U", &["crates/loopgate-core/src/attempts/rerun_tests.rs"]),
-    ("D", &["crates/loopgate-core/src/deciding/decide_tests"]),
-    ("T", &["crates/loopgate-core/src/deciding/row_tests"]),
-    ("B", &["crates/loopgate-core/src/failure/explain/blame.rs"]),
-    ("C", &["crates/loopgate-core/src/attempts/comparison.rs"]),
-    ("I", &["crates/loopgate-core/src/deciding/iteration.rs", "src/cli/decide.rs"]),
+const TABLE: &str = "docs/decisions.md";
+
+const HEAD: &str = "\
+<!-- Written by `UPDATE_DOCS=1 cargo test --test decisions`. Do not edit: rename the test. -->
+# What Loopgate decides
+
+Each row is a test: its name says what is decided, and its file holds the cases. `core/` is `crates/loopgate-core/src/`.
+";
+
+/// Headings, and the files or folders whose tests stand below them.
+const SECTIONS: [(&str, &[&str]); 11] = [
     (
-        "V",
+        "Checks and their evidence",
         &[
-            "crates/loopgate-core/src/verdict/coverage",
-            "crates/loopgate-core/src/verdict/legs_tests.rs",
-            "crates/loopgate-core/src/evidence/contradiction.rs",
+            "core/deciding/row_tests/evidence.rs",
+            "core/evidence/contradiction.rs",
+            "core/verdict/legs_tests.rs",
+            "core/failure/explain/blame.rs",
+            "src/runner/schedule.rs",
         ],
     ),
-    ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
-    ("P", &["src/runner/proof/mod.rs", "src/runner/proof/burn_in_tests.rs"]),
+    ("Attempts and retries", &["core/deciding/row_tests/attempts.rs", "core/attempts"]),
     (
-        "Q",
-        &[
-            "crates/loopgate-core/src/escalation/fix_request.rs",
-            "src/render/fix_request.rs",
-            "src/render/machine/mod.rs",
-        ],
+        "From evidence to a decision",
+        &["core/deciding/decide_tests", "core/deciding/interleavings", "core/deciding/row_tests/stages.rs"],
     ),
-    ("Y", &["crates/loopgate-core/src/escalation/senior_fixer.rs"]),
-    ("Z", &["src/runner/schedule.rs"]),
-    ("G", &["crates/loopgate-core/src/gate/waiting.rs", "crates/loopgate-core/src/deciding/decide_tests"]),
+    (
+        "Commands, disputes, calls for a person",
+        &["core/deciding/row_tests/commands.rs", "core/deciding/row_tests/disputes.rs", "core/escalation"],
+    ),
+    ("Gates", &["core/gate/waiting.rs", "core/gate/assess/tests", "tests/gates"]),
+    ("Coverage, proofs and weakened tests", &["core/verdict/coverage", "core/verdict/tamper", "src/runner/proof"]),
+    ("One commit, several branches", &["tests/github/names.rs"]),
+    ("Where the state is kept", &["tests/github/storage.rs", "tests/action_only"]),
+    ("Debug memory, metrics, replays", &["core/memory", "core/metrics", "core/replay"]),
+    ("The local loop and `loopgate decide`", &["core/reflex", "tests/loops", "core/deciding/iteration.rs"]),
+    ("Whole stories", &["tests/scenarios"]),
 ];
-type Letters = &'static [(&'static str, &'static [&'static str])];
 
-/// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 10] = [
-    ('U', &[("", &["src/github/registration", "src/server", "tests/online", "tests/scenarios"])]),
-    ('D', &[("", &["crates/loopgate-core/src/memory", "src/refs/memory", "src/render", "tests/scenarios"])]),
-    ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
-    (
-        'G',
-        &[(
-            "",
-            &[
-                "crates/loopgate-core/src/gate/assess/tests",
-                "crates/loopgate-core/src/gate/trigger/tests.rs",
-                "tests/scenarios",
-                "tests/gates",
-            ],
-        )],
-    ),
-    ('K', &[("", &["tests/github/storage.rs", "tests/action_only", "src/refs", "src/github/storage"])]),
-    (
-        'L',
-        &[
-            ("T", &["crates/loopgate-core/src/reflex/turn/tests.rs"]),
-            ("X", &["crates/loopgate-core/src/reflex/fix_tests.rs"]),
-            ("K", &["tests/loops"]),
-            ("Z", &["src/runner/schedule.rs"]),
-        ],
-    ),
-    (
-        'Q',
-        &[
-            ("T", &["crates/loopgate-core/src/metrics/tests.rs"]),
-            ("U", &["crates/loopgate-core/src/memory/uplift.rs"]),
-            ("L", &["src/refs/run_lines.rs"]),
-            ("A", &["tests/online/metrics.rs"]),
-            ("K", &["tests/loops/recorded.rs"]),
-            ("S", &["src/render/metrics_tests.rs", "src/server/metrics.rs"]),
-        ],
-    ),
-    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"]), ("", &["tests/online", "tests/scenarios"])]),
-    ('T', &[("", &["tests/online", "src/github/feedback"])]),
-    ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
-];
-/// Files whose every test is about rows.
-const ABOUT_ROWS: [&str; 4] = ["R", "U", "D", "T"];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+fn long(path: &str) -> String {
+    path.strip_prefix("core/").map_or_else(|| path.to_owned(), |rest| format!("crates/loopgate-core/src/{rest}"))
 }
 
-/// Names of the tests in a file, or in all files of a folder.
-fn tests_in(path: &Path) -> Vec<String> {
-    if path.is_dir() {
-        let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path());
-        return entries.flat_map(|entry| tests_in(&entry)).collect();
+/// The files at a path, in the order of their names.
+fn files_at(path: &str) -> Vec<String> {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join(long(path));
+    if !place.is_dir() {
+        return vec![path.to_owned()];
     }
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let mut is_test = false;
+    let entries = fs::read_dir(&place).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let names: BTreeSet<String> = entries.map(|name| name.into_string().expect("a name in UTF-8")).collect();
+    names.iter().flat_map(|name| files_at(&format!("{path}/{name}"))).filter(|file| file.ends_with(".rs")).collect()
+}
+
+fn text_of(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(long(path))).expect(path)
+}
+
+/// Names of the stories that a macro makes tests of: lines `the_name_of_the_story,` below `on_both_worlds!`.
+fn played(text: &str) -> BTreeSet<&str> {
+    let blocks = text.split("on_both_worlds! {").skip(1);
+    blocks.flat_map(|block| block.lines().skip(1)).filter_map(|line| line.trim().strip_suffix(',')).collect()
+}
+
+/// Names of the tests in a file, in their order. `stories` are functions that a macro elsewhere makes tests of.
+fn tests_in<'a>(text: &'a str, stories: &BTreeSet<&str>) -> Vec<&'a str> {
+    let mut has_mark = false;
     let mut names = Vec::new();
     for line in text.lines().map(str::trim) {
-        // A row of a macro that makes a test of each: `the_name_of_the_test: …`.
-        let row = line.split_once(": ").map(|(name, _)| name);
-        names.extend(
-            row.filter(|name| name.matches('_').count() >= 3 && name.bytes().all(is_of_name)).map(str::to_owned),
-        );
-        // A row of a macro that plays each on several worlds: `the_name_of_the_conversation,`.
-        let row = line.strip_suffix(',').filter(|name| name.matches('_').count() >= 3 && name.bytes().all(is_of_name));
-        names.extend(row.map(str::to_owned));
-        match line.trim_start_matches("async ").strip_prefix("fn ").and_then(|rest| rest.split('(').next()) {
-            Some(name) if is_test => {
-                names.push(name.to_owned());
-                is_test = false;
-            }
-            _ => {
-                is_test = (line == "#[test]" || line.starts_with("#[tokio::test"))
-                    || is_test && (line.starts_with("//") || line.starts_with("#["))
-            }
+        let declared = ["pub async fn ", "pub(super) async fn ", "async fn ", "fn "].iter();
+        let name = declared.filter_map(|begin| line.strip_prefix(begin)).find_map(|rest| rest.split('(').next());
+        if let Some(name) = name.filter(|name| has_mark || stories.contains(name)) {
+            names.push(name);
         }
+        let is_mark = line == "#[test]" || line.starts_with("#[tokio::test");
+        has_mark = is_mark || has_mark && (line.starts_with("//") || line.starts_with("#["));
     }
     names
 }
 
-const fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
+fn sentence(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let (first, rest) = words.split_at(1);
+    format!("{}{rest}", first.to_uppercase())
 }
 
-/// Rows as (number, test cell).
-fn rows(table: &str) -> Vec<(String, String)> {
-    let number = |cell: &str| {
-        let (letter, digits) = cell.split_at_checked(1)?;
-        let digits = digits.trim_end_matches(|c: char| c.is_ascii_lowercase());
-        (letter.chars().all(|c| c.is_ascii_uppercase()) && !digits.is_empty() && digits.parse::<u32>().is_ok())
-            .then(|| cell.to_owned())
-    };
-    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-    let row = |line: &str| {
-        let cells = cells(line);
-        let [_, first, .., last, _] = cells.as_slice() else { return None };
-        Some((number(first)?, last.clone()))
-    };
-    table.lines().filter(|line| line.starts_with('|')).filter_map(row).collect()
-}
-
-/// `D *a_failing*, *an_opened*, U *retry*` as letters with the beginnings of names; a letter holds until the next.
-fn named(cell: &str) -> Vec<(String, String)> {
-    let mut letter = String::new();
-    let mut named = Vec::new();
-    for part in cell.split(',') {
-        let (before, name) = part.split_once('*').unwrap_or((part, ""));
-        if !before.trim().is_empty() {
-            letter = before.trim().to_owned();
+fn table() -> String {
+    let mut table = HEAD.to_owned();
+    for (heading, paths) in SECTIONS {
+        write!(table, "\n## {heading}\n\n| Decided | Kept in |\n|:--|:--|\n").expect("a string takes all");
+        let files: Vec<String> = paths.iter().flat_map(|path| files_at(path)).collect();
+        let texts: Vec<String> = files.iter().map(|file| text_of(file)).collect();
+        let stories: BTreeSet<&str> = texts.iter().flat_map(|text| played(text)).collect();
+        for (file, text) in files.iter().zip(&texts) {
+            for name in tests_in(text, &stories) {
+                writeln!(table, "| {} | `{file}` |", sentence(name)).expect("a string takes all");
+            }
         }
-        named.push((letter.clone(), name.trim_end_matches('*').to_owned()));
     }
-    named
+    table
 }
 
 #[test]
-fn every_row_has_its_test_and_every_test_its_row() {
-    let table = fs::read_to_string(root().join("docs/decisions.md")).expect("the table");
-    let tests: BTreeMap<&str, Vec<String>> = FILES
-        .iter()
-        .map(|(letter, paths)| (*letter, paths.iter().flat_map(|path| tests_in(&root().join(path))).collect()))
-        .collect();
-    let of_sections: BTreeMap<(char, &str), Vec<String>> = OF_SECTIONS
-        .iter()
-        .flat_map(|(section, files)| files.iter().map(move |(letter, paths)| ((*section, *letter), *paths)))
-        .map(|(key, paths)| (key, paths.iter().flat_map(|path| tests_in(&root().join(path))).collect()))
-        .collect();
-    let rows = rows(&table);
-    assert!(rows.len() > 100, "the table could not be read: {} rows", rows.len());
-    let mut problems = Vec::new();
-    let mut mentioned: Vec<(String, String)> = Vec::new();
-    for (number, cell) in &rows {
-        if rows.iter().filter(|(other, _)| other == number).count() > 1 {
-            problems.push(format!("{number} is there twice"));
-        }
-        for (letter, name) in named(cell) {
-            let section = number.chars().next().unwrap_or_default();
-            let has_own = OF_SECTIONS.iter().any(|(own, _)| *own == section);
-            let known = match has_own {
-                true => of_sections.get(&(section, letter.as_str())),
-                false => tests.get(letter.as_str()),
-            };
-            if name.is_empty() || !known.is_some_and(|known| known.iter().any(|test| test.starts_with(&name))) {
-                problems.push(format!("{number}: no test {letter} *{name}*"));
-            }
-            if !has_own {
-                mentioned.push((letter, name));
-            }
+fn the_table_is_that_of_the_tests() {
+    let table = table();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &table).expect("the table can be written");
+    }
+    let written = fs::read_to_string(&path).expect("the table").replace("\r\n", "\n");
+    assert!(written == table, "{TABLE} is not what the tests say: run `UPDATE_DOCS=1 cargo test --test decisions`");
+}
+
+#[test]
+fn every_path_of_the_table_holds_tests() {
+    for (heading, paths) in SECTIONS {
+        let texts: Vec<String> = paths.iter().flat_map(|path| files_at(path)).map(|file| text_of(&file)).collect();
+        let stories: BTreeSet<&str> = texts.iter().flat_map(|text| played(text)).collect();
+        for path in paths {
+            let count: usize = files_at(path).iter().map(|file| tests_in(&text_of(file), &stories).len()).sum();
+            assert!(count > 0, "{heading}: {path} holds no test");
         }
     }
-    for letter in ABOUT_ROWS {
-        for test in tests.get(letter).into_iter().flatten() {
-            if !mentioned.iter().any(|(of, name)| of == letter && test.starts_with(name)) {
-                problems.push(format!("{letter}: no row names the test {test}"));
-            }
-        }
-    }
-    assert!(problems.is_empty(), "{problems:#?}");
+    let text =
+        "#[test]\n// A remark.\nfn one() {}\nfn none() {}\n#[tokio::test]\nasync fn two() {}\nasync fn told(w: W) {}";
+    assert_eq!(tests_in(text, &BTreeSet::from(["told"])), ["one", "two", "told"]);
+    assert_eq!(played("on_both_worlds! {\n  stories:\n  a_b,\n}"), BTreeSet::from(["a_b"]));
 }

@@ -26,7 +26,7 @@ const DOCUMENTS: [&str; 14] = [
 ];
 
 /// Documents that a comment may cite.
-const CITABLE: [&str; 5] = ["README.md", "architecture.md", "commands.md", "decisions.md", "server.md"];
+const CITABLE: [&str; 4] = ["README.md", "architecture.md", "commands.md", "server.md"];
 
 /// What the documents write for a crate's folder.
 const SHORTHANDS: [(&str, &str); 3] = [
@@ -91,6 +91,18 @@ fn every_path_in_the_documents_exists() {
     assert!(wrong.is_empty(), "no such file or folder: {wrong:#?}");
 }
 
+/// The documents are for users, and short: `wc -w` of all of them.
+#[test]
+fn the_documents_stay_short() {
+    let folder = fs::read_dir(root().join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let pages: BTreeSet<PathBuf> = folder.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let listed =
+        DOCUMENTS.iter().filter(|document| document.starts_with("docs/")).map(|document| root().join(document));
+    assert_eq!(pages, listed.collect(), "DOCUMENTS lists every page");
+    let words: usize = DOCUMENTS.iter().map(|document| text_of(document).split_whitespace().count()).sum();
+    assert!(words <= 30_000, "the documents have {words} words: cut what users do not need");
+}
+
 #[test]
 fn no_empty_line_cuts_a_table() {
     for document in DOCUMENTS {
@@ -151,42 +163,10 @@ fn comments(source: &str) -> Vec<String> {
     texts
 }
 
-/// Numbers of rows, and letters of sections, in the decision table.
-fn rows() -> BTreeSet<String> {
-    let table = text_of("docs/decisions.md");
-    let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next());
-    let sections = table.lines().filter_map(|line| line.strip_prefix("## ")?.split(':').next());
-    cells.chain(sections).map(str::to_owned).collect()
-}
-
-/// Rows and sections that a text cites after `decisions.md,`: `J22`, `E13 to E16`, `J`.
-fn cited(text: &str) -> Vec<String> {
-    let is_row = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().is_some_and(|first| first.is_ascii_uppercase())
-            && letters.all(|c| c.is_ascii_digit() || c.is_ascii_lowercase())
-    };
-    let mut rows = Vec::new();
-    for (at, mark) in text.match_indices("decisions.md,") {
-        let words = text[at + mark.len()..].split(' ').filter(|word| !word.is_empty());
-        for word in words {
-            let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
-            if is_row(bare) {
-                rows.push(bare.to_owned());
-            }
-            if !(is_row(bare) || ["and", "to"].contains(&bare)) || word.ends_with([')', '.', ';', ':']) {
-                break;
-            }
-        }
-    }
-    rows
-}
-
 #[test]
 fn comments_cite_documents_of_the_repository() {
     let mut found = Vec::new();
     entries(root(), &mut found);
-    let rows = rows();
     let mut wrong = Vec::new();
     for path in found.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
         let source = fs::read_to_string(path).expect("a source file");
@@ -198,9 +178,6 @@ fn comments_cite_documents_of_the_repository() {
                 if name.ends_with(".md") && !name.contains('/') && !CITABLE.contains(&name) {
                     wrong.push(format!("{}: {name} is no document to cite", path.display()));
                 }
-            }
-            for row in cited(&comment).iter().filter(|row| !rows.contains(*row)) {
-                wrong.push(format!("{}: decisions.md has no {row}", path.display()));
             }
         }
     }

@@ -34,7 +34,7 @@ pub const fn of(word: DecisionWord) -> u8 {
     }
 }
 
-/// Which decisions make a workflow's step fail (decisions.md, N10). What could not be carried out at all (exit codes
+/// Which decisions make a workflow's step fail. What could not be carried out at all (exit codes
 /// from 64 on) always fails it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {

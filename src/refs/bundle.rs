@@ -1,4 +1,4 @@
-//! The documents of a run as one text, for places that hold no tree (`state.backend`; decisions.md, K).
+//! The documents of a run as one text, for places that hold no tree (`state.backend`).
 //!
 //! A bundle comes from where others can write: what it unpacks to is counted while it does, and one that cannot be read
 //! is damage, not an error.

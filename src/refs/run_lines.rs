@@ -1,4 +1,4 @@
-//! The lines of ended runs, in `refs/loopgate/metrics`: a file for each day, only ever appended to (decisions.md, Q).
+//! The lines of ended runs, in `refs/loopgate/metrics`: a file for each day, only ever appended to.
 //!
 //! Two writers make the same file of the same tip; one of them moves the ref, and the other appends to what is there
 //! then. So no line is lost, and a line that is there is not written again.

@@ -1,5 +1,5 @@
 //! Test files that the change edits, run on the head as they were before it: what of them fails then, and what was made of
-//! them. Nothing follows from it by itself (decisions.md, V16).
+//! them. Nothing follows from it by itself.
 
 use std::collections::BTreeMap;
 

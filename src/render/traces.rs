@@ -1,4 +1,4 @@
-//! What is left of a run whose record is gone (decisions.md, J9a): the loss is told, and its attempts are not forgiven.
+//! What is left of a run whose record is gone: the loss is told, and its attempts are not forgiven.
 //!
 //! Whoever may push can delete the hidden ref, and whoever may write can delete or edit our comments. So every trace
 //! that is left is asked, and what none of them tells is not made up.

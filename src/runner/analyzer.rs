@@ -1,4 +1,4 @@
-//! The analyzer command: a program that is asked what it makes of the failures (decisions.md, B13).
+//! The analyzer command: a program that is asked what it makes of the failures.
 //!
 //! It reads one JSON document and prints one, as all it prints or as its last line. What it says is checked, bounded
 //! and kept with the failure as advice: blame, retries and gates are decided without it, so one that is wrong, slow or

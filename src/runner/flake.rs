@@ -1,4 +1,4 @@
-//! The flake test (decisions.md, B): before an attempt is spent, a check's few failing tests run once more on the same
+//! The flake test: before an attempt is spent, a check's few failing tests run once more on the same
 //! commit. One that passes now is flaky.
 
 use std::{

@@ -69,7 +69,7 @@ impl Plan {
         Ok(Self { checks: planned.collect(), root, parallel, repeats })
     }
 
-    /// The same plan, in which a check that fails for reasons outside the code is run again (decisions.md, X5a): as
+    /// The same plan, in which a check that fails for reasons outside the code is run again: as
     /// often as `repeats` says, as long as its runs and waits fit into its timeout.
     #[must_use]
     pub fn repeating(self, repeats: Waits) -> Self {

@@ -251,7 +251,7 @@ fn webhooks_may_be_repeated_and_overtaken() {
 #[test]
 fn what_lost_webhooks_told_is_found_by_one_resync() {
     let seeds = number("LOOPGATE_CHAOS").map_or(1, |seeds| seeds * 5);
-    // An attempt that nobody was told of before the next push is none (decisions.md, O11), and what is merged is judged no
+    // An attempt that nobody was told of before the next push is none, and what is merged is judged no
     // more: only the story that does neither.
     all_end_the_same(&stories(Disturbance::Lost, seeds).filter(|case| case.story == 1).collect::<Vec<_>>());
 }

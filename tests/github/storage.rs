@@ -1,4 +1,4 @@
-//! The state in the status comment (decisions.md, K): who may write what, who writes first, and how a run moves when
+//! The state in the status comment: who may write what, who writes first, and how a run moves when
 //! the configuration does.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! Disputes in a local loop: its fixer, or whoever sits at the terminal, says that a failure is not theirs to mend, and a
-//! person settles it with `loop resume --settle` (decisions.md, Z10).
+//! person settles it with `loop resume --settle`.
 
 use chrono::Utc;
 

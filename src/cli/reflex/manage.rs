@@ -72,7 +72,7 @@ pub struct CleanArguments {
     yes: bool,
 }
 
-/// Whether what was committed between two commits is for a fixer to change (decisions.md, L15): what pushes a loop's
+/// Whether what was committed between two commits is for a fixer to change: what pushes a loop's
 /// commits from another job asks this.
 pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
     let worktree =

@@ -1,4 +1,4 @@
-//! `loopgate loop`: the reflex loop in a local repository (decisions.md, L).
+//! `loopgate loop`: the reflex loop in a local repository.
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and

@@ -38,7 +38,7 @@ impl Session<'_> {
 
     fn refiner(&self, policy: &Policy) -> Refiner {
         if actions::is_fork() {
-            // Its code would run beside a token and write to a branch that is not ours (decisions.md, L24).
+            // Its code would run beside a token and write to a branch that is not ours.
             return Refiner::Author(Some("a fixer never runs on a pull request from a fork"));
         }
         let senior = (self.reflex().senior == Senior::Next).then_some(policy.escalation.senior.as_ref()).flatten();

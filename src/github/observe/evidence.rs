@@ -130,8 +130,8 @@ pub(super) fn listed<'r>(
 /// Events whose runs execute what is in the branch, and nothing that a pull request brings along.
 const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", "merge_group"];
 
-/// What the newest evidence says of the first of these commits that has any: the merge base, else the base's head
-/// (decisions.md, B). Only of runs for the branch itself: a fork's pull request may stand on the same commit.
+/// What the newest evidence says of the first of these commits that has any: the merge base, else the base's head.
+/// Only runs for the branch itself count: a fork's pull request can have the same commit as its head.
 pub(super) async fn of_base(
     client: &Client,
     repository: &RepoName,

@@ -615,7 +615,7 @@ fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (Loo
 }
 
 /// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and
-/// no team can be asked for a review (decisions.md, N1). The commands say the same as the buttons.
+/// no team can be asked for a review. The commands say the same as the buttons.
 fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
     texts.verify.actions.clear();
     texts.gates.actions.clear();

@@ -1,4 +1,4 @@
-//! What earlier runs would have come to under the configuration that a pull request proposes (decisions.md, R11).
+//! What earlier runs would have come to under the configuration that a pull request proposes.
 
 use chrono::TimeDelta;
 

@@ -1,4 +1,4 @@
-//! Where the state of a pull request is kept (decisions.md, K): in a hidden ref, or, where the repository forbids
+//! Where the state of a pull request is kept: in a hidden ref, or, where the repository forbids
 //! contents: write, in the status comment or in an artifact of the workflow.
 //!
 //! A run follows its repository's configuration: where the configured place holds nothing and another one does, the run

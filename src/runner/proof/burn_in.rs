@@ -1,5 +1,5 @@
 //! Burn-in: each test that the change adds runs several times more, alone, on the head. One that passes and fails there is
-//! flaky, and named before it is merged (decisions.md, V17).
+//! flaky, and named before it is merged.
 //!
 //! Nothing but single tests runs again: where a test cannot be chosen, that is said. All of it together takes at most a
 //! quarter of the time limit of the test check, round by round, so that each test ran about as often as any other.

@@ -1,5 +1,5 @@
 //! `coverage.prove_regression`: the tests that a change brings along are run without the change, where one must fail,
-//! and with it, where it must pass (decisions.md, V15).
+//! and with it, where it must pass.
 //!
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
@@ -75,7 +75,7 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
 }
 
 /// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
-/// out (decisions.md, V16). Files that cannot be run alone are left out.
+/// out. Files that cannot be run alone are left out.
 pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> Vec<BaseTestRun> {
     let edited = trial.files.known().iter().filter(|file| file.deletions > 0 && file.status != FileStatus::Added);
     let before = edited.filter_map(|file| file.paths().last());

@@ -1,4 +1,4 @@
-//! Compares an attempt with what came before it: the attempt before, or the base (decisions.md, J10, B11 and B12).
+//! Compares an attempt with what came before it: the attempt before, or the base.
 //! Tests are told apart by their identity where reports give one, else by name.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The retry policy: what a run of attempts amounts to (decisions.md, J).
+//! The retry policy: what a run of attempts amounts to.
 //!
 //! Everything is derived from the list of attempts each time, never counted up: repeating, replacing or re-ordering
 //! what led to the list cannot change the outcome.

@@ -1,4 +1,4 @@
-//! What a row of attempts shows: streaks, repeated errors, circles, stagnation and regressions (decisions.md, J). It is
+//! What a row of attempts shows: streaks, repeated errors, circles, stagnation and regressions. It is
 //! computed from the fingerprints and trees of all attempts, without a policy.
 
 use std::collections::BTreeSet;

@@ -21,7 +21,7 @@ use crate::{
     verdict::tamper::{self, Tampering},
 };
 
-/// How long something may be down before a person is called (decisions.md, J21).
+/// How long something may be down before a person is called.
 const TOLERATED: TimeDelta = TimeDelta::hours(1);
 
 /// What stands in the way of going on by itself.

@@ -104,7 +104,7 @@ impl Lines<'_> {
     }
 
     /// The previous head, if a new one replaced it before its verification ended. Its result is noted as `stale_head`
-    /// and never judged (decisions.md, O11).
+    /// and never judged.
     fn superseded_unjudged(&self, head: Sha) -> Option<Sha> {
         let old = self.given.before.first_seen_heads.last()?.sha;
         (old != head && self.given.before.attempt_of(old).is_none()).then_some(old)

@@ -1,4 +1,4 @@
-//! Iteration control as a contract of its own: one check in, one decision out (`loopgate decide`; decisions.md, I).
+//! Iteration control as a contract of its own: one check in, one decision out (`loopgate decide`).
 //!
 //! It is for programs that keep their own state: tests and review decide between proceed, retry, escalate and wait.
 

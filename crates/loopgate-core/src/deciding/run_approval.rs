@@ -1,4 +1,6 @@
-//! Which workflow runs an approval of the security gate lets go (decisions.md, S19).
+//! Which workflow runs of a fork's pull request are approved after the security gate is. GitHub refuses to approve runs
+//! of the repository's own branches
+//! (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>).
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Disputes: whoever repairs says that a failure is not theirs to mend, one person is called, and one word settles it
-//! (decisions.md, Z).
+//! Disputes: whoever repairs says that a failure is not theirs to mend, one person is called, and one word settles it.
 //!
 //! A dispute never makes anything pass. While one is open the run is blocked by it, and a head that fails by disputed
 //! failures alone spends no attempt.

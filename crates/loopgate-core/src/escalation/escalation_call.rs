@@ -1,4 +1,4 @@
-//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (decisions.md, E).
+//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +104,7 @@ pub fn describe(
     }
 }
 
-/// Whom the trigger calls: its own recipients, else the defaults of its cause (decisions.md, E), else `notify`, else
+/// Whom the trigger calls: its own recipients, else the defaults of its cause, else `notify`, else
 /// the overdue gates' approvers, else the owners of the failing files.
 fn recipients(
     blocked: &Blocked,

@@ -1,5 +1,4 @@
-//! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom and when
-//! (decisions.md, F).
+//! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom and when.
 //!
 //! A fixer is asked once for each failing attempt; the marker of the comment that asks shows that it was asked. No
 //! fixer is asked on a fork: it would push to a branch that is not the repository's, with rights its owner never gave.

@@ -1,5 +1,4 @@
-//! The action `senior_agent` on a pull request: a second, stronger fixer is asked once, then a human is called
-//! (decisions.md, E13 to E16).
+//! The action `senior_agent` on a pull request: a second, stronger fixer is asked once, then a human is called.
 //!
 //! The cause is kept as it would be for a human, but it does not block while the senior fixer works: until its push is
 //! judged, or until `loop.evidence_timeout` has passed without a push. So an agent that never answers only delays the

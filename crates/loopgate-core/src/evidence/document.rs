@@ -158,7 +158,7 @@ impl Outcome {
     }
 }
 
-/// How a failing check may be retried (decisions.md, B).
+/// How a failing check may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryClass {

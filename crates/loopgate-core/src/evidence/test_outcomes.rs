@@ -71,8 +71,7 @@ impl TestState {
         matches!(self, Self::Failed | Self::Errored)
     }
 
-    /// The state of a test that was run again: any success makes it pass, and a failure beside it makes it flaky
-    /// (decisions.md, B11).
+    /// The state of a test that was run again: any success makes it pass, and a failure beside it makes it flaky.
     pub fn rerun(self, again: Self) -> Self {
         use TestState::{Flaky, Passed};
         let succeeded = |state| matches!(state, Passed | Flaky);

@@ -1,5 +1,4 @@
-//! How long gates have waited for their approvers: when approvers are reminded, and when a human is called
-//! (decisions.md, S17 and J23).
+//! How long gates have waited for their approvers: when approvers are reminded, and when a human is called.
 
 use std::collections::BTreeMap;
 

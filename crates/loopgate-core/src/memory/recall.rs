@@ -113,7 +113,7 @@ impl<'a> Index<'a> {
             let of_test = self.by_test.get(test.as_str()).into_iter().flatten().copied();
             tiers.push((Tier::SameTest, of_test.filter(|card| card.template == template).collect()));
         }
-        // What an assertion says is what a test compares: the words of another one tell nothing (decisions.md, D5).
+        // What an assertion says is what a test compares: the words of another one tell nothing.
         let has_words = sought.failure.error_type != ErrorType::AssertionError;
         if has_words && checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
             let of_files = sought.edited.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();

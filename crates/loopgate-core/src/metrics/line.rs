@@ -163,7 +163,7 @@ impl RunLine {
     ) -> Self {
         let timeline = Timeline::of(state, history, ended_at.unwrap_or(state.updated_at));
         let counted: Vec<&AttemptDigest> = state.attempts.iter().filter(|it| it.spent() || it.passes()).collect();
-        // What was lost counts as failed (decisions.md, J9a).
+        // What was lost counts as failed.
         let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX).saturating_add(state.lost_attempts);
         let result = |passes| if passes { VerificationResult::Pass } else { VerificationResult::Fail };
         let first = counted.first().filter(|_| state.lost_attempts == 0);

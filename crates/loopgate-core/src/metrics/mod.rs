@@ -1,4 +1,4 @@
-//! What runs amount to in numbers (decisions.md, Q): one line for each run, and what lines of a window come to.
+//! What runs amount to in numbers: one line for each run, and what lines of a window come to.
 //!
 //! Everything is computed from the state of a run and its history. A line of an ended run is kept by itself, so that
 //! archiving and cleaning states loses nothing.

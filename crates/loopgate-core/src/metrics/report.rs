@@ -51,7 +51,7 @@ impl Window {
 }
 
 words! {
-    /// One of the five (decisions.md, Q6 to Q10).
+    /// One of the five metrics that the rules of executable feedback ask for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub enum Metric {
         FirstAttemptPassRate = "first_attempt_pass_rate",

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Who was to act next (decisions.md, Q5).
+/// Who was to act next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Waited {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// What kind of change a pull request is (decisions.md, V).
+    /// What kind of change a pull request is.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum CodeType {
         NewFunction = "new_function",

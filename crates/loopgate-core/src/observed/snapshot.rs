@@ -125,8 +125,7 @@ pub struct AppIdentity {
 
 impl AppIdentity {
     /// Whether we act with a workflow's own token, as every workflow of the repository does. Then nobody hears when a
-    /// button is pressed, no team can be read or asked, and check runs of jobs bear our App's name (decisions.md, N1
-    /// and N2).
+    /// button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
     pub fn is_actions(&self) -> bool {
         self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
     }

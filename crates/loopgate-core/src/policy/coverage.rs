@@ -1,4 +1,4 @@
-//! The `coverage:` section: what each type of change must reach (decisions.md, V).
+//! The `coverage:` section: what each type of change must reach.
 
 use crate::observed::CodeType;
 use std::collections::BTreeMap;

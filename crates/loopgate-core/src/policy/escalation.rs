@@ -1,4 +1,4 @@
-//! The `escalation:` section: who is called, where, and with what (decisions.md, E).
+//! The `escalation:` section: who is called, where, and with what.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The `fixer:` section: who tries to repair between attempts (decisions.md, F and L14 to L20).
+//! The `fixer:` section: who tries to repair between attempts.
 
 use std::collections::BTreeMap;
 

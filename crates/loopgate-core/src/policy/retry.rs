@@ -1,4 +1,4 @@
-//! The `loop:` section: when a failing run is retried, and when a human is called (decisions.md, J).
+//! The `loop:` section: when a failing run is retried, and when a human is called.
 
 use chrono::TimeDelta;
 use schemars::JsonSchema;

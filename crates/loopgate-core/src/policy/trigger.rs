@@ -1,4 +1,4 @@
-//! Why a human is called, and what is done about it (decisions.md, J and E).
+//! Why a human is called, and what is done about it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ words! {
 }
 
 impl Trigger {
-    /// Whether a later passing push is not enough: a person must say `/loop resume` (decisions.md, E5).
+    /// Whether a later passing push is not enough: a person must say `/loop resume`.
     pub const fn needs_a_decision(self) -> bool {
         matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::Disputed | Self::AmbiguousRequirement)
     }

@@ -1,5 +1,5 @@
 //! What the output of each step must be. A step that breaks its contract is executed once more with the same inputs;
-//! the second time ends the loop with `phase_error` (decisions.md, L1 and L2).
+//! the second time ends the loop with `phase_error`.
 
 use std::collections::BTreeSet;
 

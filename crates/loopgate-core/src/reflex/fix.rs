@@ -1,4 +1,4 @@
-//! What a fixer's edits amount to (decisions.md, L14 to L19).
+//! What a fixer's edits amount to.
 
 use std::collections::BTreeSet;
 

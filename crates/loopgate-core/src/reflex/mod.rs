@@ -1,5 +1,4 @@
-//! The reflex loop: a local loop that produces, evaluates, criticises and refines until a stop condition holds
-//! (decisions.md, L).
+//! The reflex loop: a local loop that produces, evaluates, criticises and refines until a stop condition holds.
 //!
 //! ```text
 //! PLAN → (PRODUCE ∥ PREPARE) → EVALUATE ─ fails ─► CRITIQUE → REFINE → the next iteration

@@ -1,4 +1,4 @@
-//! Recorded runs under another configuration (decisions.md, R): each attempt is judged again by the same functions that
+//! Recorded runs under another configuration: each attempt is judged again by the same functions that
 //! judged it, from what it kept.
 //!
 //! Pull requests of before Loopgate was there are judged from what GitHub still shows of them ([`PastPullRequest`]).

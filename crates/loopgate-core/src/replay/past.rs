@@ -1,4 +1,4 @@
-//! A pull request of before Loopgate was there, judged as if it had been (decisions.md, R7).
+//! A pull request of before Loopgate was there, judged as if it had been.
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};

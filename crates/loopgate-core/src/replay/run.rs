@@ -127,7 +127,7 @@ fn resume_words(run: &RecordedRun) -> Vec<Resume> {
     words
 }
 
-/// A resume counts where somebody was called, or the run had given up (decisions.md, C3 and C4).
+/// A resume counts where somebody was called, or the run had given up.
 fn resume(state: &mut LoopState, word: Resume, policy: &Policy) {
     let judgement = retry::judge(&state.attempts, &state.resumes, &policy.retry);
     if state.blocked.is_some() || retry::has_given_up(&judgement, &policy.retry) {
@@ -183,7 +183,7 @@ fn judge(
     Some(attempt::judged_again(recorded, evidence, &evaluation, result, &blames, prints))
 }
 
-/// Whom the attempts so far call, if nobody is waited for already (decisions.md, J and E).
+/// Whom the attempts so far call, if nobody is waited for already.
 fn call(state: &mut LoopState, basis: &ReplayBasis, policy: &Policy, at: Timestamp) -> Option<(Trigger, u32)> {
     if let Some(blocked) = &state.blocked {
         if escalation_call::still_stands(blocked, state, policy, at) {

@@ -1,4 +1,4 @@
-//! The stage walk: how far along the stages the evidence on the head commit carries a pull request (decisions.md, W).
+//! The stage walk: how far along the stages the evidence on the head commit carries a pull request.
 //!
 //! It is computed afresh at every reconcile, twice: heeding gates, and ignoring them.
 
@@ -95,7 +95,7 @@ fn is_rejected(gates: &[GateReport], name: &crate::ids::GateName) -> bool {
     gates.iter().any(|gate| &gate.name == name && matches!(gate.standing, GateStanding::Rejected { .. }))
 }
 
-/// What the transition out of `stage` asks for and the head does not have (decisions.md, W).
+/// What the transition out of `stage` asks for and the head does not have.
 fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
     use CheckKind as K;
     let needs = |kinds: &[CheckKind]| lacking_evidence(inputs.evidence, kinds);

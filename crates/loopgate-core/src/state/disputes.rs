@@ -9,7 +9,7 @@ use crate::{
     state::WordSource,
 };
 
-/// One dispute (decisions.md, Z). It is open until a person settles it, or a push ends what it is about.
+/// One dispute. It is open until a person settles it, or a push ends what it is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dispute {

@@ -9,7 +9,7 @@ use crate::{
     policy::Trigger,
 };
 
-/// A configuration that a pull request proposes, tried on recorded runs (decisions.md, R11).
+/// A configuration that a pull request proposes, tried on recorded runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposedConfiguration {
     /// The file's blob at the head.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::Login;
 
 words! {
-    /// Status of a run (decisions.md, A).
+    /// Status of a run.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum RunStatus {
         #[default]
@@ -47,7 +47,7 @@ pub struct Stop {
 }
 
 words! {
-    /// Why a run stopped (decisions.md, L for local loops).
+    /// Why a run stopped.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum StopReason {
         ThresholdReached = "threshold_reached",

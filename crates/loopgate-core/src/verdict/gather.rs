@@ -97,7 +97,7 @@ impl GatheredCheck {
     }
 }
 
-/// A scanner that reports findings fails on critical and high ones only; lower ones warn (decisions.md, H14).
+/// A scanner that reports findings fails on critical and high ones only; lower ones warn.
 fn fails_on_security(evidence: &CheckEvidence) -> bool {
     use crate::evidence::FindingSeverity::High;
     if evidence.findings.is_empty() {

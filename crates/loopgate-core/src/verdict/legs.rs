@@ -195,7 +195,7 @@ impl<'a> Legs<'a> {
     }
 
     /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
-    /// the evidence does not know of it. What fails is believed all the same (decisions.md, H2k).
+    /// the evidence does not know of it. What fails is believed all the same.
     fn is_cut_off(&self, document: &Evidence, documents: &[&Evidence], check: &CheckName) -> bool {
         let Some(origin) = document.workflow.as_ref().filter(|_| document.extent.is_whole()) else { return false };
         let id = origin.leg.and_then(|leg| leg.check_run_id);

@@ -99,7 +99,7 @@ impl NextAction {
         matches!(self, Self::WaitForEvidence { .. } | Self::WaitForRunApproval { .. })
     }
 
-    /// The word that scripts see (decisions.md, A).
+    /// The word that scripts see.
     pub const fn word(&self) -> DecisionWord {
         match self {
             Self::Retry { .. } => DecisionWord::Retry,

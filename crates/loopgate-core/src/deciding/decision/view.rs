@@ -87,7 +87,7 @@ pub enum Warning {
     NoCheckOfKind(CheckKind),
     /// A test check that nobody configured passed without running a test.
     NoTests(CheckName),
-    /// A test that the change adds passed and failed on the same code (decisions.md, V17).
+    /// A test that the change adds passed and failed on the same code.
     FlakyNewTest(RepeatedTest),
     NotObserved(ObservationProblem),
     /// The repository's file says something that the organisation has locked: it has no effect.

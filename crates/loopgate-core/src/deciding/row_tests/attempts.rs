@@ -7,7 +7,7 @@ use crate::attempts::{AttemptsEnd, Cause};
 use crate::state::history::{ArtifactCreated, Event, HistoryLine, RunStarted};
 
 #[test]
-fn j21_what_ends_without_a_result_is_put_to_a_person_too() {
+fn what_ends_without_a_result_is_put_to_a_person_too() {
     let mut story = Story::opened();
     let mut cancelled = evidence(sha(1), &[], &[]);
     let ReceivedEvidence::Accepted(document) = &mut cancelled else { unreachable!("the story's evidence is whole") };
@@ -32,7 +32,7 @@ fn j21_what_ends_without_a_result_is_put_to_a_person_too() {
 }
 
 #[test]
-fn j20b_a_silent_check_is_known_by_the_end_of_its_log() {
+fn a_silent_check_is_known_by_the_end_of_its_log() {
     let third = |logs: [&str; 3]| {
         let mut story = Story::opened();
         for (head, log) in (1..).zip(logs) {
@@ -52,7 +52,7 @@ fn j20b_a_silent_check_is_known_by_the_end_of_its_log() {
 }
 
 #[test]
-fn o3_w10_a_soft_check_costs_score_only() {
+fn a_soft_check_costs_score_only() {
     let mut story = Story::opened();
     add_check(&mut story, "speed", CheckKind::Performance);
     assert!(matches!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForEvidence { .. }), "it must have ended");
@@ -88,7 +88,7 @@ fn o3_w10_a_soft_check_costs_score_only() {
 }
 
 #[test]
-fn o5_o6_failures_of_the_base() {
+fn failures_of_the_base_spend_no_attempt() {
     let known = |baseline| {
         let mut story = external(&[Some(Conclusion::Failure)]);
         let CheckStanding::Done(failing) = standing(story.decide(), "unit").clone() else { panic!("it ended") };
@@ -104,7 +104,7 @@ fn o5_o6_failures_of_the_base() {
 }
 
 #[test]
-fn o3a_a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
+fn a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
     let judged = |on_base: Option<(&[&str], &[&str])>| {
         let mut story = Story::opened();
         story.snapshot.pull_request.title = "fix: round half up".to_owned();
@@ -127,7 +127,7 @@ fn o3a_a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
 }
 
 #[test]
-fn o3b_code_and_tests_are_told_by_the_names_of_their_language() {
+fn code_and_tests_are_told_by_the_names_of_their_language() {
     let judged = |paths: &[&str]| {
         let mut story = Story::opened();
         story.snapshot.pull_request.title = "fix: round half up".to_owned();
@@ -153,7 +153,7 @@ fn o3b_code_and_tests_are_told_by_the_names_of_their_language() {
 }
 
 #[test]
-fn o9_a_head_that_comes_back_is_a_new_attempt() {
+fn a_head_that_comes_back_is_a_new_attempt() {
     let mut story = Story::opened();
     for head in [1, 2, 1] {
         story.push(head, &[if head == 1 { "rounds" } else { "parses" }], &[]);
@@ -162,7 +162,7 @@ fn o9_a_head_that_comes_back_is_a_new_attempt() {
 }
 
 #[test]
-fn o11_what_comes_of_a_superseded_head_is_noted_and_judged_by_nobody() {
+fn what_comes_of_a_superseded_head_is_noted_and_judged_by_nobody() {
     let noted = |decision: &Decision| {
         let seen = |line: &HistoryLine| match line.event {
             Event::ArtifactCreated(ArtifactCreated::HeadSeen { stale_head, .. }) => Some(stale_head),
@@ -185,7 +185,7 @@ fn o11_what_comes_of_a_superseded_head_is_noted_and_judged_by_nobody() {
 }
 
 #[test]
-fn o12_what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compared() {
+fn what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compared() {
     let mut story = Story::opened();
     let record = story.push(1, &["rounds"], &["parses"]).attempt.clone().expect("an attempt");
     let ReceivedEvidence::Accepted(document) = &story.snapshot.evidence[0] else { panic!("accepted") };
@@ -217,7 +217,7 @@ fn a_detected_check_that_finds_no_test_is_a_warning() {
 }
 
 #[test]
-fn j9a_attempts_that_are_not_on_record_count_as_failed() {
+fn attempts_that_are_not_on_record_count_as_failed() {
     let mut story = Story::opened();
     let lost = LostRecord { attempts: 8, trace: Trace::Post };
     story.state = LoopState::begin_after(lost, &story.snapshot, &story.policy, story.now);
@@ -233,7 +233,7 @@ fn j9a_attempts_that_are_not_on_record_count_as_failed() {
 }
 
 #[test]
-fn j19_without_automatic_retry_the_first_failure_calls_a_human() {
+fn without_automatic_retry_the_first_failure_calls_a_human() {
     let mut story = Story::opened();
     story.policy.retry.test_fail = AutoRetry::Escalate;
     let decision = story.push(1, &["rounds"], &[]);
@@ -243,7 +243,7 @@ fn j19_without_automatic_retry_the_first_failure_calls_a_human() {
 }
 
 #[test]
-fn e8_e9_calling_again_and_not_calling() {
+fn a_cause_calls_a_person_once_and_never_after_the_end() {
     let mut story = Story::opened();
     story.decide();
     for _ in 0..2 {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn c5b_a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
+fn a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
     let found = |may: Permission| {
         let mut story = Story::opened();
         story.gate("security", "carol");
@@ -41,7 +41,7 @@ fn c5b_a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
 }
 
 #[test]
-fn x6_nothing_is_repeated_where_a_person_decides_first() {
+fn nothing_is_repeated_where_a_person_decides_first() {
     let mut story = Story::opened();
     story.snapshot.workflow_runs =
         vec![workflow(CheckProgress::Completed { conclusion: Conclusion::Failure, at: Some(start()) })];
@@ -53,7 +53,7 @@ fn x6_nothing_is_repeated_where_a_person_decides_first() {
 }
 
 #[test]
-fn c1_questions_change_nothing() {
+fn questions_change_nothing() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &[]);
     let before = (story.state.attempts.clone(), story.state.status, story.last.as_ref().unwrap().action.clone());
@@ -71,7 +71,7 @@ fn c1_questions_change_nothing() {
 }
 
 #[test]
-fn c9_a_command_whose_writer_has_unknown_rights_waits_for_them() {
+fn a_command_whose_writer_has_unknown_rights_waits_for_them() {
     for (hours, stopped) in [(0, true), (2, false)] {
         let mut story = Story::opened();
         let known = std::mem::take(&mut story.snapshot.authority.people);
@@ -98,7 +98,7 @@ fn c9_a_command_whose_writer_has_unknown_rights_waits_for_them() {
 }
 
 #[test]
-fn c3_c7_c10_c11_commands_that_are_not_carried_out() {
+fn commands_without_their_condition_are_refused() {
     use CommandRefusal as R;
     let mut story = Story::opened();
     add_check(&mut story, "lint", CheckKind::Lint);

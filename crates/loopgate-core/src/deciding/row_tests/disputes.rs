@@ -36,7 +36,7 @@ fn end(story: &Story) -> Option<&DisputeEnd> {
 }
 
 #[test]
-fn z1_z3_z5_a_dispute_waits_for_one_word_and_spends_no_attempt() {
+fn a_dispute_waits_for_one_word_and_spends_no_attempt() {
     let (mut story, id) = failing();
     assert_eq!(story.state.failures.count, 1);
     let decision = story.comment("alice", &format!("/loop dispute {id} it rounds down, as agreed"));
@@ -66,7 +66,7 @@ fn z1_z3_z5_a_dispute_waits_for_one_word_and_spends_no_attempt() {
 }
 
 #[test]
-fn z2_z6_who_disputes_and_who_settles() {
+fn who_disputes_and_who_settles() {
     let (mut story, id) = failing();
     for (who, refusal) in
         [("carol", CommandRefusal::NeedsAuthorOrWrite), ("bob", CommandRefusal::NoSuchFailure { failure: other() })]
@@ -107,7 +107,7 @@ fn other() -> FailureId {
 }
 
 #[test]
-fn z4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
+fn a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
     let (mut story, id) = failing();
     story.comment("alice", &format!("/loop dispute {id} it is wrong"));
     // The failure is gone because the test was edited: that is for a person to judge.
@@ -122,7 +122,7 @@ fn z4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
 }
 
 #[test]
-fn z6a_whoever_committed_to_the_test_last_is_called_and_settles() {
+fn whoever_committed_to_the_test_last_is_called_and_settles() {
     let (mut story, id) = failing();
     let rights = |story: &mut Story, of: u64, permission| {
         let standing = Standing::Known { permission, teams: [].into() };
@@ -147,7 +147,7 @@ fn z6a_whoever_committed_to_the_test_last_is_called_and_settles() {
 }
 
 #[test]
-fn z4a_a_test_beside_what_it_tests_is_not_edited_away() {
+fn a_test_beside_what_it_tests_is_not_edited_away() {
     let (mut story, _) = failing();
     story.touch("src/lib.rs", "fn round() { 1 }");
     push(&mut story, 2, &["rounds"], &[]);
@@ -166,7 +166,7 @@ fn z4a_a_test_beside_what_it_tests_is_not_edited_away() {
 }
 
 #[test]
-fn z7_what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
+fn what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
     let (mut story, id) = failing();
     let weaken = |story: &mut Story, lines: &str| {
         let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
@@ -189,7 +189,7 @@ fn z7_what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
 }
 
 #[test]
-fn z8_three_disputes_of_a_run_call_a_person_for_that() {
+fn three_disputes_of_a_run_call_a_person_for_that() {
     let (mut story, _) = failing();
     for (head, test) in (2..).zip(["adds", "sinks", "floats"]) {
         let id = push(&mut story, head, &[test], &[]).view.failures[0].cause;
@@ -206,7 +206,7 @@ fn z8_three_disputes_of_a_run_call_a_person_for_that() {
 }
 
 #[test]
-fn z9_a_commit_may_say_so() {
+fn a_commit_may_say_so() {
     let (mut story, id) = failing();
     story.set_head(2);
     let author = story.snapshot.pull_request.author.clone();

@@ -4,7 +4,7 @@ use super::*;
 use crate::verdict::external::silent_runs;
 
 #[test]
-fn h1_c8_a_skipped_check_is_shown_and_neither_passes_nor_fails() {
+fn a_skipped_check_is_shown_and_neither_passes_nor_fails() {
     let mut story = Story::opened();
     add_check(&mut story, "lint", CheckKind::Lint);
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
@@ -17,7 +17,7 @@ fn h1_c8_a_skipped_check_is_shown_and_neither_passes_nor_fails() {
 }
 
 #[test]
-fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
+fn a_failing_job_counts_while_the_workflow_still_runs() {
     let mut story = Story::opened();
     story.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
@@ -44,7 +44,7 @@ fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
 }
 
 #[test]
-fn h9_h10_h11_h12_conclusions_of_other_systems() {
+fn a_check_of_another_system_passes_if_all_its_check_runs_pass() {
     use Conclusion as C;
     let done = |conclusions: &[Option<C>]| {
         let mut story = external(conclusions);
@@ -76,7 +76,7 @@ fn h9_h10_h11_h12_conclusions_of_other_systems() {
 }
 
 #[test]
-fn h6a_h11b_b2a_what_github_could_not_start_is_not_the_codes_fault() {
+fn what_github_could_not_start_is_not_the_codes_fault() {
     let mut of_a_workflow = Story::opened();
     let never_started = CheckProgress::Completed { conclusion: Conclusion::StartupFailure, at: None };
     of_a_workflow.snapshot.workflow_runs = vec![workflow(never_started)];
@@ -102,7 +102,7 @@ fn h6a_h11b_b2a_what_github_could_not_start_is_not_the_codes_fault() {
 }
 
 #[test]
-fn h7a_a_run_that_ended_without_evidence_is_known() {
+fn a_run_that_ended_without_evidence_is_known() {
     let ended = |conclusion| workflow(CheckProgress::Completed { conclusion, at: None });
     let silent = |story: &Story| silent_runs(&story.snapshot).map(|run| run.id.get()).collect::<Vec<_>>();
     let mut story = Story::opened();
@@ -129,7 +129,7 @@ fn h7a_a_run_that_ended_without_evidence_is_known() {
 }
 
 #[test]
-fn h15_what_waits_to_be_let_run_has_all_the_time() {
+fn what_waits_to_be_let_run_has_all_the_time() {
     let held = || vec![workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None })];
     let mut story = Story::opened();
     story.snapshot.held_runs = held();
@@ -153,7 +153,7 @@ fn h15_what_waits_to_be_let_run_has_all_the_time() {
 }
 
 #[test]
-fn h14_a_security_check_fails_on_grave_findings_only() {
+fn a_security_check_fails_on_grave_findings_only() {
     let verdict = |severity, outcome| {
         let mut story = Story::opened();
         add_check(&mut story, "scan", CheckKind::Security);

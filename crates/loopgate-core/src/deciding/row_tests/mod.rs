@@ -1,4 +1,4 @@
-//! Rows of `docs/decisions.md` that no other test is about, by their numbers.
+//! Decisions about single checks, attempts, stages, commands and disputes.
 
 mod attempts;
 mod commands;

@@ -4,7 +4,7 @@ use super::*;
 use crate::state::history::{CommandRun, Event, OwnCommand};
 
 #[test]
-fn w0_a12_s1_s8_without_a_usable_configuration() {
+fn without_a_usable_configuration_the_check_asks_for_action() {
     let error = ConfigError {
         file: ".github/loopgate.yml".into(),
         line: 1,
@@ -23,7 +23,7 @@ fn w0_a12_s1_s8_without_a_usable_configuration() {
 }
 
 #[test]
-fn w4_w11_kinds_that_validation_asks_for() {
+fn validation_asks_for_a_kind_only_if_a_check_has_it() {
     for kind in [CheckKind::Security, CheckKind::Integration, CheckKind::Performance, CheckKind::Coverage] {
         let mut story = Story::opened();
         story.push(1, &[], &["rounds"]);
@@ -35,7 +35,7 @@ fn w4_w11_kinds_that_validation_asks_for() {
 }
 
 #[test]
-fn w8_w9_a6_a7_s9_s10_s11_s13_gates_hold_their_own_transition() {
+fn gates_hold_their_own_transition() {
     let mut story = gated(Stage::Validate);
     let decision = story.push(1, &["rounds"], &[]);
     assert!(matches!(decision.view.held_by, Some(Blocker::Failing(_))), "what the head lacks comes first");
@@ -61,7 +61,7 @@ fn w8_w9_a6_a7_s9_s10_s11_s13_gates_hold_their_own_transition() {
 }
 
 #[test]
-fn a3_c6_s2_stopped_by_a_person_until_resumed() {
+fn stopped_by_a_person_until_resumed() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &[]);
     let decision = story.comment("bob", "/loop stop not now");
@@ -73,7 +73,7 @@ fn a3_c6_s2_stopped_by_a_person_until_resumed() {
 }
 
 #[test]
-fn a13_s2_given_up_without_calling_anybody() {
+fn given_up_without_calling_anybody() {
     let mut story = Story::opened();
     story.policy.retry.on_max = OnMax::Fail;
     story.policy.retry.same_error = 9;
@@ -87,7 +87,7 @@ fn a13_s2_given_up_without_calling_anybody() {
 }
 
 #[test]
-fn s18_a_merged_branch_goes_where_that_is_wished() {
+fn a_merged_branch_goes_where_that_is_wished() {
     let goes = |on_complete, repository: Option<&str>, lifecycle: Lifecycle| {
         let mut story = Story::opened();
         story.policy.on_complete = on_complete;
@@ -108,7 +108,7 @@ fn s18_a_merged_branch_goes_where_that_is_wished() {
 }
 
 #[test]
-fn a12_requested_changes_are_answered_with_a_push() {
+fn requested_changes_are_answered_with_a_push() {
     let mut story = Story::opened();
     story.snapshot.required_approvals = 1;
     story.push(1, &[], &["rounds"]);
@@ -118,7 +118,7 @@ fn a12_requested_changes_are_answered_with_a_push() {
 }
 
 #[test]
-fn s14a_an_escalation_goes_where_the_policy_says() {
+fn an_escalation_goes_where_the_policy_says() {
     let blocked = |channels: Vec<Channel>| {
         let mut story = Story::opened();
         story.policy.escalation.channels = channels;
@@ -138,7 +138,7 @@ fn s14a_an_escalation_goes_where_the_policy_says() {
 }
 
 #[test]
-fn s6_s7_verify_of_failing_heads() {
+fn verify_stays_in_progress_while_evidence_is_awaited() {
     let mut story = Story::opened();
     assert_eq!(story.push(1, &["rounds"], &[]).surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
     story.snapshot.evidence = vec![refused()];
@@ -148,7 +148,7 @@ fn s6_s7_verify_of_failing_heads() {
 }
 
 #[test]
-fn s19_only_approvals_of_the_very_head_let_its_runs_go() {
+fn only_approvals_of_the_very_head_let_its_runs_go() {
     let waiting = |count, codeowners| {
         let mut story = gated(Stage::Validate);
         let gate = story.policy.gates.values_mut().next().unwrap();

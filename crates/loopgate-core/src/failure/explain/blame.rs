@@ -1,4 +1,4 @@
-//! Whose failure it is, and whether trying again can help (decisions.md, B).
+//! Whose failure it is, and whether trying again can help.
 //!
 //! The texts come from checks that run the pull request's code, which can print what it likes. So words alone never
 //! free a change of blame: a check counts as an outage only if *all* of its failures do, and the policy limits the
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_classes() {
+    fn the_retry_class_follows_the_kind_of_check_and_failure() {
         use CheckKind::{Build, Performance, Security, Test};
         use Outcome::{Failed, TimedOut};
         let refused = "Error: connect ECONNREFUSED 10.0.0.3:5432";
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn blame_of_checks() {
+    fn blame_is_found_by_comparison_with_the_base() {
         use CheckKind::{Build, Test};
         use Outcome::{Cancelled, Failed, Passed, TimedOut};
         let wrong = "AssertionError: expected 20 to be 40";

@@ -5,7 +5,7 @@ use crate::{
     policy::CoveragePolicy,
 };
 
-/// The type of the change, first that fits (decisions.md, V):
+/// The type of the change, first that fits:
 ///
 /// 1. a label that somebody with write put on it, see [`type_of_label`];
 /// 2. the conventional-commit prefix of the title, else of the branch, raised to `api_endpoint` where a file of

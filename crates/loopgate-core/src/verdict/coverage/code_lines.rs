@@ -2,7 +2,7 @@
 //!
 //! Go's profile and LLVM's count every line between the first and the last of a block, blank lines and comments
 //! included, Go's also the brace that ends one. Nobody can write a test for those, and a change of nothing but comments
-//! has no coverable line. So they are left out, whatever a report says (decisions.md, V8).
+//! has no coverable line. So they are left out, whatever a report says.
 
 use crate::{
     observed::{ChangedFile, hunk_start},

@@ -1,4 +1,4 @@
-//! Coverage by type of change (decisions.md, V): which type a change is, which of its lines tests executed, which sorts
+//! Coverage by type of change: which type a change is, which of its lines tests executed, which sorts
 //! of tests it came with.
 //!
 //! ```text
@@ -27,5 +27,5 @@ pub use measure::measure;
 pub use required::{MissingTests, TestStanding, standings};
 pub use test_names::{Declared, new_tests};
 
-/// Coverage may lose this many percentage points against the base and still match it (decisions.md, V4).
+/// Coverage may lose this many percentage points against the base and still match it.
 pub const TOLERATED_LOSS: f64 = 0.1;

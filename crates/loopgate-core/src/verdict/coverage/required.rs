@@ -36,8 +36,7 @@ pub enum MissingTests {
 /// Most names that are kept.
 const MOST_NAMES: usize = 3;
 
-/// Judges the sorts of tests of which something is known; the others are unknown, which never fails (decisions.md, V11
-/// to V14).
+/// Judges the sorts of tests of which something is known; the others are unknown, which never fails.
 ///
 /// - `regression_test` and `original_bug_reproduction` by the proof, where one was tried;
 /// - `existing_tests_pass` by comparison with the base: none of its tests fails now, none is gone;

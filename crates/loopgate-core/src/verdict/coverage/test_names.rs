@@ -42,7 +42,7 @@ pub struct Declared<'a> {
 }
 
 /// The tests that a change adds: declared in its added lines and in none that it takes away, and called a test by their
-/// name, by what stands above them, or by the function they are given to (decisions.md, V17).
+/// name, by what stands above them, or by the function they are given to.
 pub fn new_tests(files: &ChangedFiles) -> Vec<Declared<'_>> {
     let added = |file: &ChangedFile| file.status != FileStatus::Removed && file.additions > 0;
     let mut tests = Vec::new();

@@ -127,7 +127,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             language,
             syntax: TestSyntax::of(path),
             is_test: is_test(path) || HOOKS.contains(&name) || language.is_some() && in_test_folder(path),
-            // A workflow opens the gate of security instead (decisions.md, J22).
+            // A workflow opens the gate of security instead.
             configures: HOOKS.contains(&name) || !path.starts_with(".github/") && CONFIGURES.is_match(name),
         }
     }

@@ -1,4 +1,4 @@
-//! Tampering: a change that makes checks pass by weakening them (decisions.md, J22).
+//! Tampering: a change that makes checks pass by weakening them.
 //!
 //! Read from a diff alone: tests removed, skipped, left early or with fewer and looser assertions, findings silenced,
 //! programs that know that they are tested, snapshots rewritten wholesale, thresholds lowered. What is moved or renamed is
