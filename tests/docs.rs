@@ -7,24 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The documents whose paths and tables are checked.
-const DOCUMENTS: [&str; 14] = [
-    "README.md",
-    "action/README.md",
-    "docs/agents.md",
-    "docs/architecture.md",
-    "docs/commands.md",
-    "docs/decisions.md",
-    "docs/gates.md",
-    "docs/memory.md",
-    "docs/operating.md",
-    "docs/seeds.md",
-    "docs/security.md",
-    "docs/server.md",
-    "docs/state.md",
-    "docs/triggers.md",
-];
-
 /// Documents that a comment may cite.
 const CITABLE: [&str; 4] = ["README.md", "architecture.md", "commands.md", "server.md"];
 
@@ -40,6 +22,16 @@ const NOT_OURS: [&str; 4] = [".git", "target", "node_modules", "loopgate-evidenc
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// README.md, action/README.md and every page of docs/.
+fn documents() -> Vec<String> {
+    let pages = fs::read_dir(root().join("docs")).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let pages = pages.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".md"));
+    let mut documents: Vec<String> = pages.map(|name| format!("docs/{name}")).collect();
+    documents.sort_unstable();
+    documents.extend(["README.md", "action/README.md"].map(str::to_owned));
+    documents
 }
 
 fn text_of(document: &str) -> String {
@@ -74,9 +66,9 @@ fn every_path_in_the_documents_exists() {
     entries(root(), &mut found);
     let mut wrong = Vec::new();
     // Two documents name paths of other repositories and programs.
-    let is_of_others = |document: &&&str| ["docs/seeds.md", "docs/triggers.md"].contains(*document);
-    for document in DOCUMENTS.iter().filter(|document| !is_of_others(document)) {
-        let text = text_of(document);
+    let is_of_others = |document: &String| ["docs/seeds.md", "docs/triggers.md"].contains(&document.as_str());
+    for document in documents().into_iter().filter(|document| !is_of_others(document)) {
+        let text = text_of(&document);
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("<!--")) {
             let words = line.split(|c: char| c.is_whitespace() || "`,()|;:\"'".contains(c));
             for word in words.map(|word| word.trim_end_matches('.')) {
@@ -94,19 +86,14 @@ fn every_path_in_the_documents_exists() {
 /// The documents are for users, and short: `wc -w` of all of them.
 #[test]
 fn the_documents_stay_short() {
-    let folder = fs::read_dir(root().join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let pages: BTreeSet<PathBuf> = folder.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    let listed =
-        DOCUMENTS.iter().filter(|document| document.starts_with("docs/")).map(|document| root().join(document));
-    assert_eq!(pages, listed.collect(), "DOCUMENTS lists every page");
-    let words: usize = DOCUMENTS.iter().map(|document| text_of(document).split_whitespace().count()).sum();
+    let words: usize = documents().iter().map(|document| text_of(document).split_whitespace().count()).sum();
     assert!(words <= 30_000, "the documents have {words} words: cut what users do not need");
 }
 
 #[test]
 fn no_empty_line_cuts_a_table() {
-    for document in DOCUMENTS {
-        let text = text_of(document);
+    for document in documents() {
+        let text = text_of(&document);
         let lines: Vec<&str> = text.lines().collect();
         for index in (0..lines.len()).filter(|index| lines[*index].starts_with('|')) {
             let goes_on = index > 0 && lines[index - 1].starts_with('|');
@@ -126,15 +113,15 @@ fn anchors(text: &str) -> BTreeSet<String> {
 #[test]
 fn every_link_leads_somewhere() {
     let mut wrong = Vec::new();
-    for document in DOCUMENTS {
-        let text = text_of(document);
+    for document in documents() {
+        let text = text_of(&document);
         for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '\n']).next()) {
             if target.contains("://") {
                 continue;
             }
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-            let folder = Path::new(document).parent().unwrap_or(Path::new(""));
-            let linked = if file.is_empty() { root().join(document) } else { root().join(folder).join(file) };
+            let folder = Path::new(&document).parent().unwrap_or(Path::new(""));
+            let linked = if file.is_empty() { root().join(&document) } else { root().join(folder).join(file) };
             let is_there = match anchor {
                 "" => linked.exists(),
                 anchor => fs::read_to_string(&linked).is_ok_and(|text| anchors(&text).contains(anchor)),
@@ -219,9 +206,9 @@ fn what_is_published_is_named_as_the_manifest_does() {
     let (address, version) = (value_of(&manifest, "repository"), value_of(&manifest, "version"));
     let place = address.strip_prefix("https://github.com/").expect("a repository on GitHub");
     let tag = format!("v{}", version.split('.').next().expect("a major version"));
-    let others = ["config/loopgate.example.yml", "Dockerfile", ".github/workflows/release.yml"];
-    for document in DOCUMENTS.into_iter().chain(others) {
-        assert_eq!(published_otherwise(&text_of(document), place, &tag), Vec::<String>::new(), "{document}");
+    let others = ["config/loopgate.example.yml", "Dockerfile", ".github/workflows/release.yml"].map(str::to_owned);
+    for document in documents().into_iter().chain(others) {
+        assert_eq!(published_otherwise(&text_of(&document), place, &tag), Vec::<String>::new(), "{document}");
     }
     assert_eq!(text_of("action/README.md").matches(&format!("`@{tag}` works too")).count(), 1);
     for wrong in [
