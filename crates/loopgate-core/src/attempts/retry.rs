@@ -1,4 +1,5 @@
-//! The retry policy: what a run of attempts amounts to.
+//! The retry policy. It judges the attempts after the last resume, and only if the last one failed through this change.
+//! Every trigger that holds is returned; the first in the order of [`Trigger`] is the cause.
 //!
 //! Everything is derived from the list of attempts each time, never counted up: repeating, replacing or re-ordering
 //! what led to the list cannot change the outcome.

@@ -1,6 +1,4 @@
-//! Which workflow runs of a fork's pull request are approved after the security gate is. GitHub refuses to approve runs
-//! of the repository's own branches
-//! (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>).
+//! Which workflow runs of a fork's pull request are approved once the security gate is.
 
 use std::collections::BTreeSet;
 
