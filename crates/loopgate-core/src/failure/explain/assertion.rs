@@ -4,7 +4,7 @@ use super::conclusion::Conclusion;
 use crate::{
     evidence::{
         Confidence, Failure, RetryClass,
-        RootCauseCategory::{LogicError, NullUndefinedAccess, OffByOne, TypeMismatch},
+        RootCauseCategory::{LogicError, NullUndefinedAccess, TypeMismatch},
         SourceLocation,
     },
     failure::read::{Changes, Extent, Sides, text::code},
@@ -35,20 +35,6 @@ pub(super) fn comparison(
         action,
         reason,
     };
-    let whole = |value: &str| value.parse::<i64>().ok();
-    if let (Some(wanted_number), Some(got_number)) = (whole(expected), whole(actual))
-        && *extent == Extent::Whole
-        && wanted_number.abs_diff(got_number) == 1
-        && wanted_number.unsigned_abs().max(got_number.unsigned_abs()) > 1
-    {
-        let counted = if got_number > wanted_number { "many" } else { "few" };
-        return conclude(
-            OffByOne,
-            45,
-            format!("Correct the boundary {place} so that it gives {wanted}: one step too {counted} is counted."),
-            format!("{got} and {wanted} differ by exactly one. If {got} is right, dispute the failure."),
-        );
-    }
     if *extent == Extent::Differences {
         return conclude(
             LogicError,
@@ -140,7 +126,6 @@ fn same_subject(path: &str, test: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::{explain::ExaminedFailure, read::ChangedFile};
 
     #[test]
     fn white_space_is_told_from_a_type() {
@@ -159,22 +144,5 @@ mod tests {
         ] {
             assert!(action(expected, actual).starts_with(said), "{expected} {actual}: {}", action(expected, actual));
         }
-    }
-
-    #[test]
-    fn values_that_differ_by_one_are_a_boundary_s_or_disputed() {
-        let changes = Changes::new([ChangedFile { path: "src/cart.rs".into(), added: Vec::new() }]);
-        let failure = Failure {
-            test_name: Some("pages_of_ten".into()),
-            test_file: Some("tests/cart.rs".into()),
-            error_message: "assertion `left == right` failed\n  left: 4\n right: 3".into(),
-            ..Failure::default()
-        };
-        let told = ExaminedFailure::new(&failure, &changes).diagnosis.conclusion;
-        insta::assert_snapshot!(format!("{}\n{}\n{}", told.cause, told.action, told.reason), @"
-        `pages_of_ten` expects `3` and gets `4`.
-        Correct the boundary in `src/cart.rs` (part of this change) so that it gives `3`: one step too many is counted.
-        `4` and `3` differ by exactly one. If `4` is right, dispute the failure.
-        ");
     }
 }

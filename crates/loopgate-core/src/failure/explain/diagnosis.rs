@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn comparisons_have_their_categories() {
         let cases = [
-            ("expected 3 to be 4", OffByOne),
+            ("expected 3 to be 4", LogicError),
             ("expected 0 to be 1", LogicError),
             ("expected undefined to be 4", NullUndefinedAccess),
             ("expected '4' to be 4", TypeMismatch),

@@ -180,6 +180,12 @@ mod tests {
             ),
             (
                 "pytest",
+                "tests.test_cart test_total[two words]",
+                "tests/test_cart.py",
+                "pytest 'tests/test_cart.py::test_total[two words]' -x",
+            ),
+            (
+                "pytest",
                 "tests.test_cart.TestCart.test_total[1.5]",
                 "",
                 "pytest 'tests/test_cart.py::TestCart::test_total[1.5]' -x",
@@ -196,6 +202,12 @@ mod tests {
                 "test_total (test_cart.Cart) [both] (i=2)",
                 "test_cart.py",
                 "python -m unittest test_cart.Cart.test_total",
+            ),
+            (
+                "python3 -m unittest discover -s tests -t .",
+                "test_total (tests.test_cart.Cart.test_total)",
+                "tests/test_cart.py",
+                "python3 -m unittest discover -s tests -t . -k tests.test_cart.Cart.test_total",
             ),
             (
                 "python3 -m unittest",

@@ -97,6 +97,11 @@ impl Start {
         self.words.iter().any(|own| own == word)
     }
 
+    /// All that stands behind the program.
+    pub fn words(&self) -> String {
+        self.words.join(" ")
+    }
+
     /// Whether the command itself says which package of a workspace it is for.
     pub fn chooses_package(&self) -> bool {
         const CHOICES: [&str; 10] = [

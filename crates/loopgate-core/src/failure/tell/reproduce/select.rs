@@ -25,6 +25,10 @@ pub fn of_test(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
         Tool::Cargo => cargo(name, test_file(failure), start),
         Tool::Pytest => pytest(name, file, start),
         Tool::Django => Some(format!("{program} test{options} {}", word(&dotted(name, file)?)?)),
+        // What discovery finds below a folder may not be importable by the same name from here.
+        Tool::Unittest if start.has("discover") => {
+            Some(format!("{program} {} -k {}", start.words(), word(&dotted(name, file)?)?))
+        }
         Tool::Unittest => Some(format!("{program} {}", word(&dotted(name, file)?)?)),
         Tool::Vitest => Some(format!("{program} run{options}{in_file} -t {}", word(&pattern(leaf(name)))?)),
         Tool::Jest => Some(format!("{program}{options}{in_file} -t {}", word(&pattern(leaf(name)))?)),
@@ -135,14 +139,16 @@ fn cargo(name: &str, file: Option<&str>, start: &Start) -> Option<String> {
     Some(format!("{program} {run}{options} {}", word(test)?))
 }
 
-/// `tests/test_cart.py::TestCart::test_total`, also from JUnit's `tests.test_cart.TestCart.test_total`.
+/// `tests/test_cart.py::TestCart::test_total`, also from JUnit's `tests.test_cart.TestCart.test_total` and, where the
+/// case holds a blank, `tests.test_cart.TestCart test_total[two words]`.
 fn pytest(name: &str, file: Option<&str>, start: &Start) -> Option<String> {
     let Start { program, options, .. } = start;
     if name.contains(".py::") {
         return Some(format!("{program}{options} {} -x", word(name)?));
     }
     let (name, case) = name.split_at(without_case(name).len());
-    let parts: Vec<&str> = name.split("::").flat_map(|part| part.split('.')).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> =
+        name.split("::").flat_map(|part| part.split(['.', ' '])).filter(|part| !part.is_empty()).collect();
     let (function, before) = parts.split_last()?;
     // Modules come first; classes begin with a capital letter.
     let is_class = |part: &&&str| part.starts_with(|c: char| c.is_ascii_uppercase());
