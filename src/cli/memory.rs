@@ -1,4 +1,4 @@
-//! `loopgate memory`: what failed before in a repository, and what mended it.
+//! `loopgate memory`: what failed before in a repository, and what fixed it.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -48,7 +48,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Failures that are known, and what mended them
+    /// Failures that are known, and what fixed them
     Query(QueryArguments),
     /// Fixes that worked in two runs or more
     Patterns,
@@ -69,7 +69,7 @@ enum Command {
         #[arg(value_name = "ID")]
         id: FailureId,
     },
-    /// Note that an error will not be mended: whoever meets it is told so
+    /// Note that an error will not be fixed: whoever meets it is told so
     WontFix {
         /// The failure's id, 8 hexadecimal digits
         #[arg(value_name = "ID")]
@@ -250,7 +250,6 @@ fn stats(memory: &Memory) -> serde_json::Value {
         "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
         "weeks": memory.weeks,
         "trial": memory.trial,
-        "uplift": memory.trial.uplift(),
     })
 }
 

@@ -350,5 +350,5 @@ async fn look_up(
         .map(|(cited, bytes)| (cited, (blob_id(&bytes), String::from_utf8_lossy(&bytes).into_owned())))
         .collect();
     let file = |path: &str| files.get(path).map(|(blob, text)| CitedFile { blob: Some(*blob), text });
-    asked.answers(&decision.next.run_id, &policy.memory, file)
+    asked.answers(&policy.memory, file)
 }

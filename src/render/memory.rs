@@ -56,26 +56,35 @@ pub(super) fn line(view: &FailureView) -> Option<Markdown> {
     sentence(found)
 }
 
-/// "seen 3 times, last in #41; `abc1234` mended it: …"
+/// "Seen in #41, fixed there by `abc1234`: …"
 fn sentence(found: &MemoryMatch) -> Option<Markdown> {
-    let times = words::times(found.seen);
-    let last = found.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
-    let seen = if found.seen > 0 { format!("seen {times} before{last}") } else { String::new() };
+    let last = found.last_pull_request.filter(|_| found.seen > 0);
+    let seen = match (found.seen, last) {
+        (0, _) => String::new(),
+        (1, Some(number)) => format!("seen in #{number}"),
+        (times, Some(number)) => format!("seen {}, last in #{number}", words::times(times)),
+        (times, None) => format!("seen {} before", words::times(times)),
+    };
+    let by = |told: &ToldFix| match told.pull_request {
+        Some(number) if last == Some(number) => format!("there by {}", code(&told.commit.short())),
+        Some(number) => format!("in #{number} by {}", code(&told.commit.short())),
+        None => format!("by {}", code(&told.commit.short())),
+    };
     let joined = |said: String| if seen.is_empty() { said } else { format!("{seen}; {said}") };
     let said = match (found.outcome, &found.told) {
         (MatchOutcome::Shown, Some(told)) => joined(match found.tier {
-            Some(Tier::SameError) | None => format!("{} mended it: {}", commit(told), change(told)),
-            Some(Tier::SameTest) => format!("{} mended this test when it failed alike: {}", commit(told), change(told)),
+            Some(Tier::SameError) | None => format!("fixed {} {}", by(told), change(told)),
+            Some(Tier::SameTest) => format!("the same test was fixed {} {}", by(told), change(told)),
             Some(Tier::SimilarEdit) => {
-                format!("{} mended an error of this type in a file that is edited here: {}", commit(told), change(told))
+                format!("an error of this type in a file that is edited here was fixed {} {}", by(told), change(told))
             }
         }),
         (MatchOutcome::Stale, _) => {
-            joined("what mended it then is stale: its place has been rewritten since".to_owned())
+            joined("the fix of that time does not apply: its place was rewritten since".to_owned())
         }
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
-        (MatchOutcome::Seen, _) => joined("no change is known that mended it".to_owned()),
-        (MatchOutcome::WontFix, _) => joined("somebody decided that it will not be mended".to_owned()),
+        (MatchOutcome::Seen, _) => joined("no fix is known".to_owned()),
+        (MatchOutcome::WontFix, _) => joined("a person decided that it will not be fixed".to_owned()),
         (MatchOutcome::Shown | MatchOutcome::Withheld, _) => String::new(),
     };
     let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
@@ -98,7 +107,7 @@ fn commit(told: &ToldFix) -> String {
 fn change(told: &ToldFix) -> String {
     let place = super::links::place(&told.path, Some(told.line));
     format!(
-        "“{}”, {} at {}",
+        "“{}” ({}, {})",
         short_text(&told.description, 150),
         short_text(&told.diff_summary, 40),
         code(&clip(&place, 200))
@@ -114,7 +123,7 @@ pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Ma
 /// What is known of a file that is edited, before anything failed.
 pub(super) fn known_here(told: &ToldFix) -> Markdown {
     let cause = short_text(&told.cause, 150);
-    Markdown::ours(format!("{cause} {} mended it: {}.", commit(told), change(told)).trim_start().to_owned())
+    Markdown::ours(format!("{cause} {} fixed it: {}.", commit(told), change(told)).trim_start().to_owned())
 }
 
 /// The answer to `/loop memory words`.
@@ -132,19 +141,16 @@ pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
 
 /// What a memory amounts to, for a terminal.
 pub fn memory_stats(memory: &Memory) -> String {
-    let Trial { shown, withheld, all } = memory.trial;
+    let Trial { shown, all } = memory.trial;
     let patterns = memory.cards.values().filter(|card| card.pattern().is_some()).count();
     let flaky = memory.recurring.values().filter(|seen| seen.flips > 0).count();
-    let effect = super::metrics::uplift(&memory.trial.uplift());
     format!(
-        "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  told       {}\n  withheld   {}\n  \
-         all        {}\nTelling: {effect}",
+        "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  shown      {}\n  all        {}",
         words::count(memory.cards.len(), "card"),
         patterns,
         words::count(memory.recurring.len(), "recurring failure"),
         words::count(flaky, "test"),
         rate(shown),
-        rate(withheld),
         rate(all),
     )
 }
@@ -166,7 +172,7 @@ pub fn memory_cards<'a>(cards: impl IntoIterator<Item = &'a Card>) -> String {
         };
         let tried = card.tried_and_failed.iter().map(|tried| format!("\n  did not help: {}", line(tried)));
         format!(
-            "{} {}\n  {}\n  mended by {}{pull}: {} ({}) at {}\n  in {}{worked}{}",
+            "{} {}\n  {}\n  fixed by {}{pull}: {} ({}) at {}\n  in {}{worked}{}",
             card.id,
             line(name),
             line(&card.cause),
@@ -182,7 +188,7 @@ pub fn memory_cards<'a>(cards: impl IntoIterator<Item = &'a Card>) -> String {
     if cards.is_empty() { "Nothing like it is remembered.".to_owned() } else { cards.join("\n\n") }
 }
 
-/// Errors that were seen and that nothing is known to have mended, for a terminal.
+/// Errors that were seen and that nothing is known to have fixed, for a terminal.
 pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> String {
     let line = |seen: &Recurring| {
         let last = seen.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
@@ -249,14 +255,14 @@ mod tests {
         ];
         let said: Vec<String> = all.iter().map(|found| sentence(found).unwrap_or_default().into_string()).collect();
         insta::assert_snapshot!(said.join("\n"), @r"
-        seen 3 times before, last in #41; `abababab` (#41) mended it: “Check for null”, \+5/-2 at `src/auth.rs:12`.
-        `abababab` (#41) mended this test when it failed alike: “Check for null”, \+5/-2 at `src/auth.rs:12`.
-        seen once before, last in #41; `abababab` (#41) mended an error of this type in a file that is edited here: “Check for null”, \+5/-2 at `src/auth.rs:12`.
-        seen twice before, last in #41; what mended it then is stale: its place has been rewritten since.
-        seen once before, last in #41; no change is known that mended it.
-        seen twice before, last in #41; somebody decided that it will not be mended.
+        seen 3 times, last in #41; fixed there by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
+        the same test was fixed in #41 by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
+        seen in #41; an error of this type in a file that is edited here was fixed there by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
+        seen twice, last in #41; the fix of that time does not apply: its place was rewritten since.
+        seen in #41; no fix is known.
+        seen twice, last in #41; a person decided that it will not be fixed.
 
-        seen once before, last in #41; no change is known that mended it. olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
+        seen in #41; no fix is known. olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
         olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
         ");
     }
@@ -291,27 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn what_it_amounts_to_is_told_with_its_uncertainty() {
-        let rate = |retries, gone| Rate { retries, gone };
-        let told = |shown, withheld| {
-            let memory = Memory { trial: Trial { shown, withheld, all: rate(900, 400) }, ..Memory::default() };
-            memory_stats(&memory).lines().last().unwrap_or_default().to_owned()
-        };
-        let said =
-            [told(rate(9, 5), rate(9, 1)), told(rate(400, 300), rate(400, 200)), told(rate(400, 100), rate(400, 200))];
-        insta::assert_snapshot!(said.join("\n"), @r"
-        Telling: too few to say whether it helps: shown in 9 retries, withheld from 9; 200 of each are needed
-        Telling: helps: +25.0 points of errors gone (95 % interval +18.4 to +31.3)
-        Telling: makes it worse: -25.0 points of errors gone (95 % interval -31.3 to -18.4); `memory.apply_learnings: false` stops showing it
-        ");
+    fn what_it_amounts_to() {
         insta::assert_snapshot!(memory_stats(&Memory::default()), @r"
         0 cards, 0 of them patterns; 0 recurring failures known, 0 tests flaky
 
         Gone in the next attempt
-          told       0 of 0
-          withheld   0 of 0
+          shown      0 of 0
           all        0 of 0
-        Telling: too few to say whether it helps: shown in 0 retries, withheld from 0; 200 of each are needed
         ");
     }
 }

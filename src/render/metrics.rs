@@ -8,10 +8,7 @@ use super::{
     terminal::{Colour, Paint},
     words,
 };
-use loopgate_core::{
-    memory::Uplift,
-    metrics::{Group, Measured, Metric, Report, Target, Waited},
-};
+use loopgate_core::metrics::{Group, Measured, Metric, Report, Target, Waited};
 
 /// The report on a window: the five metrics against their targets first.
 pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
@@ -137,29 +134,7 @@ fn beside(report: &Report) -> Vec<(&'static str, String)> {
         ("Calls for a human", listed(calls.collect())),
         ("Disputes", listed(disputes.collect())),
         ("Saved as flaky", words::count(report.saved_by_flakes, "attempt")),
-        ("Memory", uplift(&report.uplift)),
     ]
-}
-
-/// What showing what mended an error before changes.
-pub(super) fn uplift(uplift: &Uplift) -> String {
-    match uplift {
-        Uplift::TooFewToSay { shown, withheld } => format!(
-            "too few to say whether it helps: shown in {}, withheld from {}; 200 of each are needed",
-            words::plural(clamped(shown.retries.into()), "retry", "retries"),
-            withheld.retries
-        ),
-        Uplift::Measured { difference, low, high, .. } => {
-            let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
-            let stop = "; `memory.apply_learnings: false` stops showing it";
-            let (helps, advice) = match (low > 0.0, high < 0.0) {
-                (true, _) => ("helps", ""),
-                (_, true) => ("makes it worse", stop),
-                _ => ("not shown to help", stop),
-            };
-            format!("{helps}: {difference:+.1} points of errors gone (95 % interval {low:+.1} to {high:+.1}){advice}")
-        }
-    }
 }
 
 fn group(it: &Group) -> Vec<String> {

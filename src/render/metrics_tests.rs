@@ -2,7 +2,6 @@ use super::{super::metrics_svg, *};
 use chrono::TimeDelta;
 use loopgate_core::{
     Timestamp,
-    memory::{Rate, Uplift},
     metrics::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Window},
     policy::Trigger,
     state::{AuthorKind, VerificationResult},
@@ -65,7 +64,6 @@ fn the_table_says_what_is_met_and_what_is_missed() {
     Calls for a human    same_error 1, gate_timeout 2
     Disputes             open 1, code 2
     Saved as flaky       1 attempt
-    Memory               too few to say whether it helps: shown in 0 retries, withheld from 0; 200 of each are needed
 
     Author  Runs  First   Attempts  Escalated  Memory  Coverage  Green after
     agent   1     0.0 %   2.00      0.0 %      –       –         20 min
@@ -115,23 +113,4 @@ fn the_picture_is_xml_with_every_number_as_text() {
     let empty = Report::of(&[], Window::back(now(), TimeDelta::days(7)));
     let svg = metrics_svg("acme/widgets", &empty);
     assert!(svg.contains("unknown") && !svg.contains("NaN"), "{svg}");
-}
-
-#[test]
-fn whether_the_memory_helps_is_said_plainly() {
-    let side = |retries, gone| Rate { retries, gone };
-    let said = |shown, withheld| uplift(&Uplift::between(shown, withheld));
-    assert_eq!(
-        said(side(700, 560), side(800, 480)),
-        "helps: +20.0 points of errors gone (95 % interval +15.4 to +24.4)"
-    );
-    assert_eq!(
-        said(side(400, 200), side(400, 200)),
-        "not shown to help: +0.0 points of errors gone (95 % interval -6.9 to +6.9); `memory.apply_learnings: false` \
-         stops showing it"
-    );
-    assert_eq!(
-        said(side(1, 1), side(0, 0)),
-        "too few to say whether it helps: shown in 1 retry, withheld from 0; 200 of each are needed"
-    );
 }

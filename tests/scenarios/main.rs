@@ -125,7 +125,6 @@ mod played {
         writers_at_once_lose_no_line,
         what_failed_often_is_told_before_anything_fails,
         a_proposed_configuration_is_tried_on_earlier_runs,
-        where_it_is_withheld_nothing_is_told_and_what_comes_of_it_is_counted,
     }
     on_both_worlds! {
         people:

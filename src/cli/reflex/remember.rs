@@ -56,7 +56,7 @@ impl Session<'_> {
             }
         }
         let file = |path: &str| files.get(path).map(|text| CitedFile { blob: None, text });
-        asked.answers(&decision.next.run_id, &policy.memory, file)
+        asked.answers(&policy.memory, file)
     }
 
     fn memory(&self, policy: &Policy) -> MemoryStore<'_, crate::refs::LocalRepository> {

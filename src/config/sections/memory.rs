@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{
-    leaf::{UpTo, Whole},
-    lower::switch,
-};
+use crate::config::{leaf::Whole, lower::switch};
 use loopgate_core::policy::{MemoryPolicy, PatternSource};
 
 /// What is remembered of failures, and what is made of it.
@@ -27,8 +24,6 @@ pub(in crate::config) struct MemorySection {
     cross_iteration_learning: Option<bool>,
     /// Where earlier failures are looked for. Default: all.
     patterns_to_check: Option<Vec<PatternSource>>,
-    /// Share of retries that are told nothing, to see whether telling helps. Default: 0.
-    holdout: Option<UpTo<1>>,
 }
 
 impl MemorySection {
@@ -42,7 +37,6 @@ impl MemorySection {
             persist_per_iteration: switch(self.persist_per_iteration, default.persist_per_iteration),
             cross_iteration_learning: switch(self.cross_iteration_learning, default.cross_iteration_learning),
             patterns_to_check: self.patterns_to_check.unwrap_or(default.patterns_to_check),
-            holdout: self.holdout.map_or(default.holdout, |share| share.0),
         }
     }
 }

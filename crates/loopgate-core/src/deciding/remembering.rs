@@ -10,10 +10,10 @@ use crate::{
     escalation::disputes,
     evidence::{Analysis, CheckResults, Confidence, Failure},
     failure::Blame,
-    ids::{Fingerprint, Sha},
+    ids::Sha,
     memory::{
         AppliedFix, Card, CitedFile, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MOST_TOLD, MemoryLine,
-        MemoryMatch, Recalled, Rights, Sought, ToldFix, Verification, followed, is_withheld,
+        MemoryMatch, Recalled, Rights, Sought, ToldFix, Verification, followed,
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, Policy, Switch},
@@ -64,18 +64,13 @@ impl<'a> LookUp<'a> {
     }
 
     /// What holds. `file` gives a path's content at the head.
-    pub fn answers<'f>(
-        &self,
-        run_id: &str,
-        policy: &MemoryPolicy,
-        file: impl Fn(&str) -> Option<CitedFile<'f>>,
-    ) -> MemoryAnswers {
+    pub fn answers<'f>(&self, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<CitedFile<'f>>) -> MemoryAnswers {
         let verify = |card: &Card| card.verify(&file);
         let holding = |cards: &Vec<&Card>| {
             let holding = cards.iter().filter(|card| verify(card) == Verification::Verified);
             holding.filter_map(|card| ToldFix::of(card)).collect()
         };
-        let matches = self.errors.iter().flat_map(|error| error.matches(run_id, policy, verify)).collect();
+        let matches = self.errors.iter().flat_map(|error| error.matches(policy, verify)).collect();
         MemoryAnswers { change: None, matches: Some(matches), known_here: self.here.as_ref().map(holding) }
     }
 }
@@ -131,9 +126,8 @@ impl Decision {
         let sought = distinct.map(|view| Sought { run_id: &self.next.run_id, failure: &view.failure, edited: &edited });
         let errors = sought.map(|sought| index.look_up(&sought, &policy.memory)).collect();
         let here = self.has_just_begun(policy).then(|| {
-            let withheld = |error: &Fingerprint| is_withheld(policy.memory.holdout, &self.next.run_id, *error);
-            let told = |card: &&Card| card.pattern().is_some() && !card.fingerprints.iter().any(withheld);
-            index.of_files(&edited).into_iter().filter(told).take(MOST_TOLD).collect()
+            let is_pattern = |card: &&Card| card.pattern().is_some();
+            index.of_files(&edited).into_iter().filter(is_pattern).take(MOST_TOLD).collect()
         });
         LookUp { errors, here }
     }

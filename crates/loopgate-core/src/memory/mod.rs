@@ -19,15 +19,13 @@ mod retention;
 mod settled;
 #[cfg(test)]
 mod tests;
-mod uplift;
 
 pub use card::{Card, Citation, CitedFile, Pattern, Verification};
 pub use learn::{Memory, Recurring, Resolution};
 pub use line::{AppliedFix, Hunk, LineAnalysis, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
 pub use matched::{MatchOutcome, MemoryMatch, ToldFix};
-pub use proof::{Rate, Trial, followed, is_withheld};
+pub use proof::{Rate, Trial, followed};
 pub use recall::{Index, MOST_TOLD, Recalled, Sought, Tier};
 pub use redact::{redact, redact_value};
 pub use retention::{Folder, Retention, Week};
 pub use settled::{Settled, Settlement};
-pub use uplift::Uplift;

@@ -1,23 +1,12 @@
-//! Whether telling helps: what was followed, what was withheld, and what came of both.
+//! Whether a shown fix was followed, and whether the error was gone after it.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-use super::{Citation, Hunk, MatchOutcome, MemoryMatch, Tier, ToldFix, Uplift};
-use crate::{
-    ids::Fingerprint,
-    observed::{ChangedFile, hunk_start},
-};
+use super::{Citation, Hunk, MatchOutcome, MemoryMatch, Tier, ToldFix};
+use crate::observed::{ChangedFile, hunk_start};
 
 /// Lines from a card's place within which a change follows it.
 const NEAR: u32 = 20;
-
-/// Whether a match is kept back: that share of all pairs of run and error, and the same pair everywhere.
-pub fn is_withheld(holdout: f64, run_id: &str, fingerprint: Fingerprint) -> bool {
-    let digest = Sha256::digest(format!("loopgate/holdout/1\0{run_id}\0{fingerprint}").as_bytes());
-    let [a, b, c, d, ..] = *digest else { return false };
-    f64::from(u32::from_be_bytes([a, b, c, d])) < holdout * f64::from(u32::MAX)
-}
 
 /// Whether a change was made where a card says: within 20 lines of its place, or by adding its hunk. None where a patch
 /// of that file is not known.
@@ -63,12 +52,11 @@ fn changed_lines(patch: &str) -> Vec<u32> {
     changed
 }
 
-/// Retries for which a verified card of the first tier was found, told and withheld, and whether the error was gone in
-/// the next counted attempt; and all retries beside them.
+/// Retries for which a verified card of the first tier was shown, and whether the error was gone in the next counted
+/// attempt; and all retries beside them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
     pub shown: Rate,
-    pub withheld: Rate,
     /// Errors of all failing attempts that were followed by another attempt: the base rate.
     pub all: Rate,
 }
@@ -99,18 +87,10 @@ impl Rate {
 
 impl Trial {
     pub(crate) fn count(&mut self, found: &MemoryMatch) {
-        if let (Some(Tier::SameError), Some(gone)) = (found.tier, found.went_green) {
-            match found.outcome {
-                MatchOutcome::Shown => self.shown.count(gone),
-                MatchOutcome::Withheld => self.withheld.count(gone),
-                MatchOutcome::Stale | MatchOutcome::Seen | MatchOutcome::WontFix => {}
-            }
+        if let (MatchOutcome::Shown, Some(Tier::SameError), Some(gone)) = (found.outcome, found.tier, found.went_green)
+        {
+            self.shown.count(gone);
         }
-    }
-
-    /// What telling amounts to.
-    pub fn uplift(&self) -> Uplift {
-        Uplift::between(self.shown, self.withheld)
     }
 }
 

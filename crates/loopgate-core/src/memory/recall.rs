@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, Settled, ToldFix, Verification, is_withheld,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, Settled, ToldFix, Verification,
     line::{fingerprint_of, template},
 };
 use crate::{
@@ -174,12 +174,7 @@ impl<'a> Recalled<'a> {
     }
 
     /// What is kept and told of it: the first tier with a card that holds; cards that do not are said to be stale.
-    pub fn matches(
-        &self,
-        run_id: &str,
-        policy: &MemoryPolicy,
-        verify: impl Fn(&Card) -> Verification,
-    ) -> Vec<MemoryMatch> {
+    pub fn matches(&self, policy: &MemoryPolicy, verify: impl Fn(&Card) -> Verification) -> Vec<MemoryMatch> {
         let seen = self.recurring.map_or(0, |recurring| recurring.occurrences);
         let found = |outcome, on: Option<(&Card, Tier)>| MemoryMatch {
             fingerprint: self.fingerprint,
@@ -202,12 +197,8 @@ impl<'a> Recalled<'a> {
                     stale.extend(gone.iter().take(1).map(|card| found(MatchOutcome::Stale, Some((card, *tier)))));
                 }
                 if !holding.is_empty() {
-                    let outcome = match is_withheld(policy.holdout, run_id, self.fingerprint) {
-                        true => MatchOutcome::Withheld,
-                        false => MatchOutcome::Shown,
-                    };
-                    let told = holding.iter().take(MOST_TOLD);
-                    return told.map(|card| found(outcome, Some((card, *tier)))).chain(stale).collect();
+                    let shown = holding.iter().take(MOST_TOLD);
+                    return shown.map(|card| found(MatchOutcome::Shown, Some((card, *tier)))).chain(stale).collect();
                 }
             }
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
-    memory::{Trial, Uplift},
+    memory::Trial,
     policy::Trigger,
     state::VerificationResult,
 };
@@ -159,7 +159,6 @@ pub struct Report {
     pub saved_by_flakes: u64,
     /// What came of showing what is remembered, over the retries of these runs.
     pub trial: Trial,
-    pub uplift: Uplift,
     /// Disputes by how they stand.
     pub disputes: BTreeMap<DisputeOutcome, u64>,
     pub by_author: Vec<Group>,
@@ -212,7 +211,6 @@ impl Report {
             line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
             if let Some(MemoryUse { trial: of_run, .. }) = line.memory {
                 trial.shown.add(of_run.shown);
-                trial.withheld.add(of_run.withheld);
                 trial.all.add(of_run.all);
             }
             line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
@@ -228,7 +226,6 @@ impl Report {
             waited,
             calls,
             saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
-            uplift: trial.uplift(),
             trial,
             disputes,
             by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),

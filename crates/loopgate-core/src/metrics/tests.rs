@@ -215,7 +215,7 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
     );
     assert_eq!((report.runs, report.open, report.saved_by_flakes), (12, 1, 1));
     let rate = |retries, gone| Rate { retries, gone };
-    assert_eq!(report.trial, Trial { shown: rate(1, 1), withheld: rate(1, 1), all: rate(6, 4) });
+    assert_eq!(report.trial, Trial { shown: rate(1, 1), all: rate(6, 4) });
     assert_eq!(report.calls, BTreeMap::from([(Trigger::SameError, 1), (Trigger::ExternalDependencyDown, 1)]));
     let authors: Vec<_> = report.by_author.iter().map(|group| (group.name.as_str(), group.runs)).collect();
     assert_eq!(authors, [("agent", 2), ("bot", 1), ("person", 9)]);

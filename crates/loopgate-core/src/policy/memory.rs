@@ -21,8 +21,6 @@ pub struct MemoryPolicy {
     /// What one iteration found out is known to the next.
     pub cross_iteration_learning: Switch,
     pub patterns_to_check: Vec<PatternSource>,
-    /// The share of retries (0–1) that are told nothing, to see whether telling helps.
-    pub holdout: f64,
 }
 
 impl Default for MemoryPolicy {
@@ -36,7 +34,6 @@ impl Default for MemoryPolicy {
             persist_per_iteration: Switch::On,
             cross_iteration_learning: Switch::On,
             patterns_to_check: vec![P::SimilarFileEdits, P::SameTestFailures, P::RecurringErrorTypes],
-            holdout: 0.0,
         }
     }
 }
