@@ -1,6 +1,10 @@
 //! `loopgate inspect`: what does Loopgate understand by this?
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    io::{self, Read},
+    path::PathBuf,
+};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -85,12 +89,19 @@ pub struct ConfigArguments {
 
 pub fn run(command: &Command, format: Format) -> CommandResult {
     match command {
-        Command::Report(arguments) => show(&loopgate_reports::inspect(&arguments.files), format),
+        Command::Report(arguments) => report(arguments, format),
         Command::Comment(arguments) => comment(arguments, format),
         Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format),
         Command::Config(arguments) => settings(arguments, format),
         Command::Failure(arguments) => explain(arguments, format),
     }
+}
+
+fn report(arguments: &ReportArguments, format: Format) -> CommandResult {
+    if let Some(file) = arguments.files.iter().find(|file| !file.is_file()) {
+        return Err(CliError::bad_data(format!("{} is no file", file.display())));
+    }
+    show(&loopgate_reports::inspect(&arguments.files), format)
 }
 
 fn comment(arguments: &CommentArguments, format: Format) -> CommandResult {
@@ -146,10 +157,36 @@ fn show(document: &impl Serialize, format: Format) -> CommandResult {
 }
 
 fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
-    let text = output::read_text(&arguments.file)?;
     let options = ReadOptions { keep: 1, ..ReadOptions::default() };
-    let failures = loopgate_reports::read("input", text.as_bytes(), &options).failures;
-    // One failure: a log may tell of several, and no field of one may come from another.
+    let mut input = Tail { input: output::open(&arguments.file)?, kept: VecDeque::new() };
+    let failures = loopgate_reports::read("input", &mut input, &options).failures;
+    // What is left where the reader stopped early.
+    io::copy(&mut input, &mut io::sink()).map_err(CliError::bad_data)?;
+    let text = String::from_utf8_lossy(input.kept.make_contiguous());
+    if text.trim().is_empty() {
+        return Err(CliError::bad_data(format!("{} is empty", output::shown(&arguments.file))));
+    }
+    // One failure: a log may hold several, and no field of one may come from another.
     let inspection = failures.into_iter().next().map_or_else(|| failure::inspect(&text), failure::inspect_failure);
     show(&inspection, format)
+}
+
+/// Passes on what it reads, and keeps the end of it.
+struct Tail {
+    input: Box<dyn Read>,
+    kept: VecDeque<u8>,
+}
+
+impl Tail {
+    /// Bytes kept of the end: failures stand there.
+    const KEPT: usize = 1024 * 1024;
+}
+
+impl Read for Tail {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.kept.extend(&buffer[..read]);
+        self.kept.drain(..self.kept.len().saturating_sub(Self::KEPT));
+        Ok(read)
+    }
 }

@@ -14,7 +14,7 @@ use loopgate_core::{
         Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
         ReceivedEvidence, Snapshot,
     },
-    policy::{Policy, PolicyOrigin},
+    policy::{CheckSource, Policy, PolicyOrigin},
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -30,9 +30,17 @@ pub(super) fn working_tree(root: &Path, evidence: &Path) -> Option<Sha> {
     Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
 }
 
-/// The configuration in force here: `own` if one is named, else the repository's, else the presets. Where it has no
-/// checks, it is given those that a project like this usually has, which come back beside it to be told.
-pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<Detected>), CliError> {
+/// Why a configuration has no check that can run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NothingToRun {
+    NoChecks,
+    /// Each of them is a check run of the project's CI.
+    AllFollowed,
+}
+
+/// The configuration in force here: `own` if one is named, else the repository's, else the presets. It keeps the checks
+/// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside it.
+pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<(NothingToRun, Detected)>), CliError> {
     let path = own.map_or_else(|| root.join(CONFIGURATION), Path::to_owned);
     let mut policy = if own.is_some() || path.is_file() {
         let text = output::read_text(&path)?;
@@ -41,12 +49,15 @@ pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<
     } else {
         config::presets().with_origin(PolicyOrigin::Defaults)
     };
+    let configured = policy.verify.checks.len();
+    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     if !policy.verify.checks.is_empty() {
         return Ok((policy, None));
     }
     let detected = runner::detect(root, Purpose::RunHere);
     policy.verify.checks.clone_from(&detected.checks);
-    Ok((policy, Some(detected)))
+    let why = if configured == 0 { NothingToRun::NoChecks } else { NothingToRun::AllFollowed };
+    Ok((policy, Some((why, detected))))
 }
 
 /// What the working tree changes, against the base that somebody named, else in a workflow against the pull request's,

@@ -173,6 +173,15 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
     Ok(text)
 }
 
+/// A document given on the command line, read piece by piece, whatever its size.
+pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let opened = std::fs::File::open(path);
+    Ok(Box::new(opened.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?))
+}
+
 /// Writes a file that was asked for.
 pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
     std::fs::write(path, text)

@@ -11,6 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{
     actions,
+    local::NothingToRun,
     output::{self, Loudness},
 };
 use crate::{
@@ -23,8 +24,8 @@ use loopgate_core::{
     policy::CheckSource,
 };
 
-/// Says what is run without a configuration, and what it was taken for.
-pub fn tell_detected(detected: &Detected) {
+/// Says which usual checks run, and why none of the configuration does.
+pub fn tell_detected(why: NothingToRun, detected: &Detected) {
     if detected.checks.is_empty() {
         return;
     }
@@ -33,10 +34,12 @@ pub fn tell_detected(detected: &Detected) {
         directory => format!("{} in {directory}/", project.ecosystem.title()),
     };
     let projects = detected.projects.iter().map(place).collect::<Vec<_>>().join(", ");
+    let reason = match why {
+        NothingToRun::NoChecks => "No checks are configured.",
+        NothingToRun::AllFollowed => "Your CI runs the configured checks, and Loopgate follows it on the pull request.",
+    };
     // Names of directories come from the repository.
-    output::note_line(render::defused(&format!(
-        "No checks are configured. Found {projects}; running the usual checks:"
-    )));
+    output::note_line(render::defused(&format!("{reason} Found {projects}; running the usual checks here:")));
     for (name, check) in &detected.checks {
         if let CheckSource::Command(command) = &check.source {
             output::note_line(format_args!("  {name}: {}", command.run));
@@ -45,7 +48,9 @@ pub fn tell_detected(detected: &Detected) {
     for (name, program) in &detected.left_out {
         output::note_line(format_args!("  {name} is left out: {program} is not installed"));
     }
-    output::note_line("`loopgate init` writes them down, to be changed.");
+    if matches!(why, NothingToRun::NoChecks) {
+        output::note_line("`loopgate init` writes them down, to be changed.");
+    }
 }
 
 /// Whoever watches the checks here.

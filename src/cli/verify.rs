@@ -151,8 +151,8 @@ pub(super) fn verify(
     let plan = plan.repeating(policy.retry.external_retry.commands);
     if plan.is_empty() {
         return Err(CliError::bad_data(format!(
-            "there is no check to run here: no command check is configured in {CONFIGURATION}, and {} is no project \
-             whose usual checks are known. Add a check with `run:` under verify.checks.",
+            "there is no check to run here: {CONFIGURATION} has no check with `run:`, and {} is no project whose usual \
+             checks are known. Add a check with `run:` under verify.checks.",
             checkout.root.display()
         )));
     }
@@ -207,10 +207,9 @@ pub(super) fn verify(
 /// The configuration in force here: gates aside, and only the checks that can be run here.
 fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
     let (mut policy, detected) = local::policy(root, arguments.config.as_deref())?;
-    if let Some(detected) = detected {
-        progress::tell_detected(&detected);
+    if let Some((why, detected)) = detected {
+        progress::tell_detected(why, &detected);
     }
-    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     policy.gates.clear();
     Ok(policy)
 }

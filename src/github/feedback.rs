@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
-    render::{ReadFrom, Reading, Told},
+    render::{Ended, ReadFrom, Reading, Told},
 };
 use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, observed::OwnCheck};
 
@@ -40,8 +40,8 @@ pub struct FeedbackReader {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedbackSeen {
     pub head: Sha,
-    /// Whether anything can still change.
-    pub is_open: bool,
+    /// Absent while the pull request is open.
+    pub ended: Option<Ended>,
     pub told: Told,
     pub from: ReadFrom,
 }
@@ -49,6 +49,8 @@ pub struct FeedbackSeen {
 #[derive(Deserialize)]
 struct Pull {
     state: String,
+    #[serde(default)]
+    merged: bool,
     head: Head,
 }
 
@@ -117,8 +119,16 @@ impl FeedbackReader {
     pub async fn look(&self) -> Result<FeedbackSeen, Error> {
         let repo = path::repo(&self.repository);
         let pull: Pull = self.client.get(&format!("{repo}/pulls/{}", self.number)).await?;
-        let (head, is_open) = (pull.head.sha, pull.state == "open");
-        let seen = |(from, told)| FeedbackSeen { head, is_open, told, from };
+        let head = pull.head.sha;
+        let ended = match pull.state.as_str() {
+            "open" => None,
+            _ if pull.merged => Some(Ended::Merged),
+            _ => Some(Ended::Closed),
+        };
+        let seen = |(from, told): (_, Told)| {
+            let told = ended.into_iter().fold(told, Told::ended);
+            FeedbackSeen { head, ended, told, from }
+        };
         let runs = format!("{repo}/commits/{head}/check-runs");
         let runs = permitted(self.client.list::<Runs>(&runs, MOST_PAGES).await.map(|runs| runs.items))?;
         let ours = |run: &Run| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
@@ -155,7 +165,7 @@ impl FeedbackReader {
     ) -> Result<Waited, Error> {
         let look = || async move {
             let seen = self.look().await?;
-            let is_open = seen.is_open;
+            let is_open = seen.ended.is_none();
             Ok((seen.reading(since), is_open))
         };
         wait::until_final(look, pacing, time, clock, sleep, say).await

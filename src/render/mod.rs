@@ -96,7 +96,7 @@ pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
-pub use machine::{Currency, FixTask, ReadFrom, Reading, Told, json_text};
+pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};
 pub use memory::{memory_cards, memory_found, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
@@ -201,7 +201,7 @@ pub fn loop_page(
     LoopPage::now(&verdict::Subject { decision, snapshot, policy }, recorded, now)
 }
 
-/// What stands between a head and ready, for whoever mends it: `loopgate.feedback/v1`.
+/// What stands between a head and ready, for whoever fixes it: `loopgate.feedback/v1`.
 pub fn feedback_document(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Told {
     machine::Status::of(&verdict::Subject { decision, snapshot, policy }).told()
 }

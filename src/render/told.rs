@@ -13,6 +13,9 @@ const MOST: usize = 500;
 /// What stands between a head and ready, in the order in which somebody needs it.
 pub fn told(reading: &Reading) -> String {
     let page = &reading.told.page;
+    if let Some(ended) = page.ended {
+        return format!("{}: {}, there is nothing to do.", subject(page), ended.as_str());
+    }
     let mut lines = vec![verdict(page), from(reading.from)];
     lines.extend(outdated(reading));
     lines.extend(next(page));
@@ -72,25 +75,24 @@ fn subject(page: &Page) -> String {
 fn verdict(page: &Page) -> String {
     let words = match page.decision {
         DecisionWord::Proceed => "PROCEED, nothing stands in the way",
-        DecisionWord::Retry => "RETRY, something failed that a push mends",
+        DecisionWord::Retry => "RETRY, something failed that a push can fix",
         DecisionWord::Escalate => "ESCALATE, a human decides",
         DecisionWord::Wait => "WAIT",
     };
-    let attempt = page.attempt.zip(page.max_attempts).map(|(attempt, most)| format!("attempt {attempt} of {most}"));
-    let stage = page.stage.as_deref().map(|stage| format!("stage {}", plain(stage)));
-    let score = page.score.map(|score| format!("score {score:.2}"));
-    let facts: Vec<String> = [stage, attempt, score].into_iter().flatten().collect();
-    let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    format!("{}: {words}{facts}", subject(page))
+    let attempt = page.attempt.map(|attempt| match page.max_attempts {
+        Some(most) if attempt <= most => format!(" (attempt {attempt} of {most})"),
+        _ => format!(" (attempt {attempt})"),
+    });
+    format!("{}: {words}{}", subject(page), attempt.unwrap_or_default())
 }
 
 fn from(from: ReadFrom) -> String {
     match from {
         ReadFrom::CheckRun => "Read from the check run of Loopgate.",
         ReadFrom::StatusComment => "Read from the status comment of Loopgate.",
-        ReadFrom::StateRef => "Read from the state of Loopgate, which tells less than its comment.",
+        ReadFrom::StateRef => "Read from the state of Loopgate, which holds less than its comment.",
         ReadFrom::Verification => "Read from the last `loopgate verify` here.",
-        ReadFrom::Nowhere => "Loopgate has said nothing of this head yet.",
+        ReadFrom::Nowhere => "Loopgate has not looked at this head yet.",
     }
     .to_owned()
 }

@@ -156,3 +156,13 @@ async fn what_cannot_be_read_is_said() {
     let said = run(&github, &As::Nobody, here.path(), &["feedback", "--wait"]);
     assert_eq!(said.code, Some(64), "{}", said.err);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merged_pull_request_waits_for_nobody() {
+    let (github, _, pr) = failing().await;
+    github.user("olga").merge(&pr).unwrap();
+    let said = feedback(&github, &As::App, &pr, &[]);
+    assert!(said.out.contains("merged, there is nothing to do") && said.code == Some(0), "{}{}", said.out, said.err);
+    let (ended, _) = document(&feedback(&github, &As::App, &pr, &["--format", "json"]));
+    assert_eq!((&ended["ended"], &ended["final"], ended.get("who_acts")), (&"merged".into(), &true.into(), None));
+}

@@ -156,10 +156,10 @@ pub struct Failure {
     pub r#do: String,
     pub why: String,
     pub reproduce: Option<String>,
-    /// Changes of this run that did not mend it, oldest first.
+    /// Changes of this run that did not fix it, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// What mended this error, or this test when it failed alike, in earlier runs.
+    /// What fixed this error, or this test when it failed alike, in earlier runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Remembered>,
     /// What a person said when another run disputed it.

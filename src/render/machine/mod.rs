@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use self::document::List;
 use self::document::{Actor, Links};
 pub use self::document::{Failure, Status};
-pub use self::told::{Currency, ReadFrom, Reading, Told};
+pub use self::told::{Currency, Ended, ReadFrom, Reading, Told};
 pub(super) use self::told::{Page, ToldFailure, ToldGate};
 use serde::Serialize;
 
@@ -37,14 +37,14 @@ const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 /// What whoever repairs must not do.
 const RULES: [&str; 2] = [
     NO_EDITS,
-    "a failure that is not yours to mend is disputed: `loopgate dispute ID OWNER/REPO#N --reason TEXT`, or comment `/loop \
+    "a failure that is not yours to fix is disputed: `loopgate dispute ID OWNER/REPO#N --reason TEXT`, or comment `/loop \
      dispute ID REASON`, or push a commit with the trailer `Loopgate-Dispute: ID REASON`; a person settles it, and no \
      attempt is counted",
 ];
 /// The same for a fixer of a local loop.
 const RULES_OF_A_FIXER: [&str; 2] = [
     NO_EDITS,
-    "a failure that is not yours to mend is disputed: answer {\"outcome\": \"dispute\", \"failure\": ID, \"reason\": TEXT} and \
+    "a failure that is not yours to fix is disputed: answer {\"outcome\": \"dispute\", \"failure\": ID, \"reason\": TEXT} and \
      edit nothing; a person settles it, and no attempt is counted",
 ];
 const NO_EDITS: &str = "do not edit tests to make them pass";
@@ -147,8 +147,7 @@ impl Status {
         let mut status = Self::of(subject);
         status.links.report = Some(task.report.clone());
         status.rules = RULES_OF_A_FIXER;
-        status.who_acts =
-            Some(Actor { kind: "fixer", login: None, action: "mend it in the working tree", since: None });
+        status.who_acts = Some(Actor { kind: "fixer", login: None, action: "fix it in the working tree", since: None });
         let causes = causes(&subject.decision.view.failures);
         let written = |status: &Self| {
             let Task { prompt, ideal_result } = task.task;

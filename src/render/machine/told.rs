@@ -56,6 +56,8 @@ pub(in crate::render) struct Page {
     pub links: Links,
     /// The working tree that a local verification left.
     pub working_tree: Option<Sha>,
+    /// How the pull request ended.
+    pub ended: Option<Ended>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -103,6 +105,15 @@ pub(in crate::render) struct ToldGate {
     #[serde(default)]
     pub who: Vec<String>,
     pub write: Option<String>,
+}
+
+loopgate_core::words! {
+    /// How a pull request that is not open any more ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Ended {
+        Merged = "merged",
+        Closed = "closed",
+    }
 }
 
 loopgate_core::words! {
@@ -222,6 +233,20 @@ impl Told {
     pub fn of_tree(mut self, tree: Sha) -> Self {
         self.document.insert("working_tree".to_owned(), json!(tree));
         self.page.working_tree = Some(tree);
+        self
+    }
+
+    /// With how the pull request ended: nobody acts on it any more.
+    #[must_use]
+    pub fn ended(mut self, ended: Ended) -> Self {
+        self.document.insert("ended".to_owned(), json!(ended));
+        self.document.insert("final".to_owned(), json!(true));
+        self.document.remove("who_acts");
+        self.page = Page { ended: Some(ended), r#final: true, who_acts: None, ..self.page };
+        if ended == Ended::Merged {
+            self.document.insert("decision".to_owned(), json!(DecisionWord::Proceed));
+            self.page.decision = DecisionWord::Proceed;
+        }
         self
     }
 
