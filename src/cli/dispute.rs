@@ -1,4 +1,4 @@
-//! `loopgate dispute` and `loopgate settle`: a failure is not whoever repairs' to mend, and who is right. It is handed in where a person settles it: as a comment of
+//! `loopgate dispute` and `loopgate settle`: a failure is not whoever repairs' to fix, and who is right. It is handed in where a person settles it: as a comment of
 //! the pull request, in the loop here, or as the line of a commit's message.
 
 use clap::Args;

@@ -7,7 +7,7 @@ use loopgate_core::deciding::DecisionWord;
 
 /// Proceed, or the command did what it was asked to.
 pub const OK: u8 = 0;
-/// Retry: something failed that the author can mend.
+/// Retry: something failed that the author can fix.
 pub const RETRY: u8 = 1;
 /// Escalate or blocked: a human has to decide.
 pub const ESCALATE: u8 = 2;

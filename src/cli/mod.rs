@@ -120,9 +120,9 @@ enum Command {
     Init(init::Arguments),
     /// Check a configuration file and say where it is wrong
     CheckConfig(check_config::Arguments),
-    /// What stands between a pull request, or the working tree, and ready; for whoever mends it
+    /// What stands between a pull request, or the working tree, and ready; for whoever fixes it
     Feedback(feedback::Arguments),
-    /// Say that a failure is not yours to mend, for a person to settle
+    /// Say that a failure is not yours to fix, for a person to settle
     Dispute(dispute::Arguments),
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
     Settle(dispute::SettleArguments),
@@ -138,7 +138,7 @@ enum Command {
     WhatIf(what_if::Arguments),
     /// Write a recorded run in the shape of another tool's documents
     Export(export::Arguments),
-    /// What failed before in a repository, and what mended it
+    /// What failed before in a repository, and what fixed it
     Memory(memory::Arguments),
     /// What does Loopgate understand by this?
     #[command(subcommand)]

@@ -16,8 +16,8 @@ const LONGEST_WAIT: u32 = 1_800;
 
 /// What a client is told of all of them.
 pub const INSTRUCTIONS: &str = "Loopgate verifies changes and decides: proceed, retry, escalate or wait. Run `verify` \
-    before you push (`loopgate verify` where it is no tool) and call `wait` after. Mend what `failures` names, as `do` \
-    says. Do not edit tests to make them pass: `dispute` what is not yours to mend.";
+    before you push (`loopgate verify` where it is no tool) and call `wait` after. Fix what `failures` names, as `do` \
+    says. Do not edit tests to make them pass: `dispute` what is not yours to fix.";
 
 /// A tool.
 pub struct Entry {
@@ -73,7 +73,7 @@ impl Call {
 pub const TOOLS: &[Entry] = &[
     Entry {
         name: "verify",
-        description: "Run the repository's checks in the working tree and say what fails and how to mend it.",
+        description: "Run the repository's checks in the working tree and say what fails and how to fix it.",
         here: None,
         input: || schema_for!(Verify),
         effect: Effect::RunsChecks,
@@ -102,14 +102,14 @@ pub const TOOLS: &[Entry] = &[
     },
     Entry {
         name: "memory",
-        description: "Failures that the repository has seen before, and what mended them.",
+        description: "Failures that the repository has seen before, and what fixed them.",
         here: Some("repository"),
         input: || schema_for!(Memory),
         effect: Effect::Reads,
     },
     Entry {
         name: "dispute",
-        description: "Say that a failure is not yours to mend: the test is wrong, or it is unclear or impossible what it \
+        description: "Say that a failure is not yours to fix: the test is wrong, or it is unclear or impossible what it \
                       asks for. A person settles it; no attempt is counted, and nothing passes by it.",
         here: Some("pull_request"),
         input: || schema_for!(Dispute),

@@ -277,7 +277,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
     let quiet: Vec<String> = quiet.iter().map(|gate| gate.name.to_string()).collect();
     let mut model = GatesModel {
         verdict: match (closed, shown.is_empty()) {
-            (true, _) => "A gate is closed. The people named below open it.",
+            (true, _) => "A gate is not approved yet. The people named below decide.",
             (false, true) => "Nothing in this pull request needs a gate.",
             (false, false) => "No gate stands in the way.",
         },

@@ -13,7 +13,7 @@ pub fn note(origin: &PolicyOrigin) -> Option<Markdown> {
     let error = origin.error()?;
     let hint = error.hint.as_deref().map(|hint| format!(" {}", sentence(hint))).unwrap_or_default();
     Some(Markdown::ours(format!(
-        "{} is wrong on the base branch, line {}, column {}: {}.{hint} Until it is mended, {}.",
+        "{} is wrong on the base branch, line {}, column {}: {}.{hint} Until it is fixed, {}.",
         code(&error.file),
         error.line,
         error.column,
@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn the_note_says_what_governs() {
         let origin = fixtures::broken_configuration().view.origin;
-        insta::assert_snapshot!(note(&origin).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is mended, the last good configuration (commit `b1b1b1b1`) governs.");
+        insta::assert_snapshot!(note(&origin).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is fixed, the last good configuration (commit `b1b1b1b1`) governs.");
         let PolicyOrigin::LastGood { broken_at, error, .. } = origin else { unreachable!() };
-        insta::assert_snapshot!(note(&PolicyOrigin::Presets { broken_at, error }).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is mended, the presets govern, since no earlier version of it is valid.");
+        insta::assert_snapshot!(note(&PolicyOrigin::Presets { broken_at, error }).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is fixed, the presets govern, since no earlier version of it is valid.");
         assert_eq!(note(&PolicyOrigin::Defaults), None);
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use loopgate_core::{
     deciding::View,
     evidence::ChangedCoverage,
-    verdict::{CheckStanding, FeedbackFact, RuleOutcome, evaluate::COVERAGE_RULE},
+    verdict::{FeedbackFact, evaluate::COVERAGE_RULE},
 };
 
 /// The line; none while nothing is known and nothing is asked, or where it is among what is to be done.
@@ -18,25 +18,8 @@ pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
     match &view.coverage {
         Some(_) if view.feedback.iter().any(is_to_do) => None,
         Some(coverage) => Some(measured(coverage, links)),
-        None if is_asked(view) && has_ended(view) => {
-            Some(Markdown::ours("Coverage is unknown: no check brought a coverage report.".to_owned()))
-        }
         None => None,
     }
-}
-
-fn is_asked(view: &View) -> bool {
-    let rules = &mut view.evaluation.rules.iter();
-    rules.any(|rule| rule.id.as_str() == COVERAGE_RULE && rule.outcome == RuleOutcome::Unknown)
-}
-
-fn has_ended(view: &View) -> bool {
-    !view.checks.iter().any(|check| {
-        matches!(
-            check.standing,
-            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. }
-        )
-    })
 }
 
 fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
@@ -73,7 +56,6 @@ fn range_link(range: &str, links: &Links) -> String {
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{evidence::CheckKind, policy::Severity};
 
     #[test]
     fn what_is_said_of_coverage() {
@@ -81,9 +63,6 @@ mod tests {
         let mut view = fixtures::view();
         let said = |view: &View| coverage_line(view, &links).map(Markdown::into_string);
         assert_eq!(said(&view), None);
-        view.evaluation.rules = vec![fixtures::rule("coverage", Severity::Warn, RuleOutcome::Unknown)];
-        let unknown = Some("Coverage is unknown: no check brought a coverage report.".to_owned());
-        assert_eq!(said(&view), unknown);
         view.coverage = Some(ChangedCoverage { lines_covered: 1, lines_total: 2, ..ChangedCoverage::default() });
         assert_eq!(said(&view).as_deref(), Some("No changed line is one that tests can cover."));
         view.coverage = Some(ChangedCoverage {
@@ -96,11 +75,5 @@ mod tests {
             said(&view).as_deref(),
             Some("99 % of the changed lines are covered by tests (999 of 1000); in no coverage report: `src/new.rs`.")
         );
-        view.coverage = None;
-        view.checks =
-            vec![fixtures::shown(fixtures::done("unit", CheckKind::Test, loopgate_core::evidence::Outcome::Passed, 1))];
-        assert_eq!(said(&view), unknown);
-        view.checks[0].standing = CheckStanding::Missing;
-        assert_eq!(said(&view), None);
     }
 }

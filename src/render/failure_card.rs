@@ -83,7 +83,7 @@ pub(super) type Said<'a> = BTreeSet<&'a str>;
 /// What is told of a failure beside the tool's own message, in the order in which it is read.
 pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'static str, &'a str)> {
     let line = &view.told;
-    // What is mended elsewhere, or by itself, asks nothing of whoever reads this.
+    // What is fixed elsewhere, or by itself, asks nothing of whoever reads this.
     let asks = !matches!(view.blame, Blame::Base | Blame::Flaky);
     let reason = Some(line.reason.as_str()).filter(|reason| asks && said.insert(reason));
     let command = line.reproduce.as_deref().filter(|command| said.insert(command));

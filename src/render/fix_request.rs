@@ -30,14 +30,14 @@ pub(super) fn request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Po
     let head = match whom.of(subject.policy) {
         // The one who is asked is named by the configuration, and is meant to be notified.
         Some(Fixer::Mention(login)) => format!(
-            "@{login} {failed}. Please mend it and push to {branch}. Change the code, not what checks it: tests, workflows \
+            "@{login} {failed}. Please fix it and push to {branch}. Change the code, not what checks it: tests, workflows \
              and configuration stay as they are."
         ),
         Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => {
-            format!("{} The workflow {} was asked to mend it on {branch}.", words::sentence(&failed, 200), code(file))
+            format!("{} The workflow {} was asked to fix it on {branch}.", words::sentence(&failed, 200), code(file))
         }
         Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => format!(
-            "{} The event {} was sent, so that it is mended on {branch}.",
+            "{} The event {} was sent, so that it is fixed on {branch}.",
             words::sentence(&failed, 200),
             code(event_type)
         ),

@@ -69,10 +69,11 @@ impl GateCard {
 }
 
 fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
-    let holds = words::transition(report.holds);
     let (icon, state) = match (&report.standing, report.holding) {
         (GateStanding::NotApplicable, _) => ("➖", "does not apply here.".to_owned()),
-        (GateStanding::Open, Holding::Holds) => ("🔒", format!("is closed and holds {holds}.")),
+        (GateStanding::Open, Holding::Holds) => {
+            ("🔒", "is not approved yet. Merging is blocked until then.".to_owned())
+        }
         (GateStanding::Open, Holding::Advisory) => ("ℹ️", "applies, and holds nothing in this mode.".to_owned()),
         (GateStanding::Approved { by }, _) => {
             let who: Vec<String> = by.iter().map(|approval| approved(approval, links)).collect();
@@ -145,7 +146,7 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
 fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     let what = match &found.reason {
         MatchReason::Always => "the whole pull request: every one needs this gate".to_owned(),
-        MatchReason::Path { name: Some(name), .. } => format!("is of the kind {}", code(name.as_str())),
+        MatchReason::Path { name: Some(name), .. } => format!("matches “{}”", name.as_str().replace('_', " ")),
         MatchReason::Path { name: None, glob: Some(glob) } => format!("matches {}", code(glob)),
         MatchReason::Path { name: None, glob: None } => "has a word in its path that the gate looks for".to_owned(),
         MatchReason::AddedLine { name, excerpt } => format!("adds {}{}", code(excerpt), pattern(name.as_ref())),

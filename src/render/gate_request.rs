@@ -118,9 +118,9 @@ pub(super) fn reject(name: &GateName, by: ApproveBy) -> Markdown {
 fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
     use loopgate_core::policy::InvalidateOnPush::{Any, Matching, Never};
     match subject.policy.gates.get(&report.name).map_or(Matching, |gate| gate.invalidate_on_push) {
-        Matching => "An approval holds until a push changes the places above.",
-        Any => "An approval holds until the next push.",
-        Never => "An approval holds for the whole pull request.",
+        Matching => "Your approval stays valid unless one of these files changes.",
+        Any => "Your approval stays valid until the next push.",
+        Never => "Your approval stays valid for the whole pull request.",
     }
 }
 

@@ -59,7 +59,7 @@ fn carried_out(outcome: &AnswerOutcome) -> String {
         ),
         AnswerOutcome::Resumed => "a new streak begins with the next push; the total of failures stays.".to_owned(),
         AnswerOutcome::Stopped => {
-            format!("the loop is stopped; {} lets it go on.", code("/loop resume"))
+            format!("the loop is stopped; {} resumes it.", code("/loop resume"))
         }
         AnswerOutcome::Skipped { check } => {
             format!("{} is skipped from now on; it stays visible here.", code(check.as_str()))

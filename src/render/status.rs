@@ -52,7 +52,7 @@ pub struct StatusModel {
     /// Of tests as they were before the change.
     base_tests_head: Option<String>,
     base_tests: Shown<Markdown>,
-    /// What mended errors in the edited files before.
+    /// What fixed errors in the edited files before.
     known_here: Shown<Markdown>,
     /// What earlier runs would have come to under the configuration that it proposes.
     proposed: Option<Markdown>,

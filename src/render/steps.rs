@@ -92,7 +92,7 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
         )];
     }
     let left = most.saturating_sub(failures.count);
-    let called = text(&words::called(subject.policy));
+    let called = text(&words::asked(subject.policy));
     if let Some(step) = senior_step(subject, &called) {
         return vec![step];
     }
@@ -107,7 +107,7 @@ fn senior_step(subject: &Subject<'_>, called: &Markdown) -> Option<String> {
     let call = subject.decision.next.senior.as_ref()?;
     let until = words::moment(senior_fixer::deadline(call, subject.policy));
     Some(format!(
-        "It is the last try before a human: {}. If that fails too, or nothing is pushed until {until}, {called} are called.",
+        "It is the last try before a human: {}. If that fails too, or nothing is pushed until {until}, {called}.",
         words::trigger(call.trigger)
     ))
 }
@@ -123,13 +123,13 @@ fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &Markdown) -> Vec<
     let failures = &subject.decision.next.failures;
     if failures.same_error >= subject.policy.retry.same_error {
         vec![format!(
-            "The same error has come {} in a row. Try another way: if it comes again, {called} are called.",
+            "The same error has come {} in a row. Try another way: if it comes again, {called}.",
             words::times(failures.same_error)
         )]
     } else if left == 1 {
-        vec![format!("If the next attempt fails too, {called} are called.")]
+        vec![format!("If the next attempt fails too, {called}.")]
     } else if left > 1 {
-        vec![format!("After {left} more failing attempts {called} are called.")]
+        vec![format!("After {left} more failures {called}.")]
     } else {
         Vec::new()
     }
@@ -142,7 +142,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         if fails_on_the_base(subject, missing) {
             let base = code(&subject.snapshot.pull_request.base.branch);
             return vec![format!(
-                "Nothing to do here, and no attempt is counted: {base} fails in the same way. Once it is mended there, \
+                "Nothing to do here, and no attempt is counted: {base} fails in the same way. Once it is fixed there, \
                  update this branch from it. {} on {base} lets such failures pass.",
                 code("loop.baseline: new")
             )];
@@ -156,7 +156,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         return vec![format!("No attempt is counted. {} runs what failed again.", code("/loop retry"))];
     }
     if let Some(silent) = silent_step(subject, missing) {
-        return vec![silent, format!("Once that is mended, a push or {} asks for it again.", code("/loop run"))];
+        return vec![silent, format!("Once that is fixed, a push or {} asks for it again.", code("/loop run"))];
     }
     let mut steps =
         vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
@@ -164,7 +164,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         let kind = subject.check(name).map(|check| check.kind);
         let skip = match kind {
             Some(CheckKind::Build | CheckKind::Test) => String::new(),
-            _ => format!("; {} goes on without it", code(&format!("/loop skip {name} --reason \"…\""))),
+            _ => format!("; {} continues without it", code(&format!("/loop skip {name} --reason \"…\""))),
         };
         let name = code(name.as_str());
         steps.push(format!("Cannot proceed: {name} has no evidence. {} asks for it again{skip}.", code("/loop run")));
@@ -212,7 +212,7 @@ pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Optio
         .collect();
     Some(format!(
         "{} ended and uploaded no evidence. Somebody opens the run and sees whether it came to Loopgate's step: what \
-         fails before it has to be mended, and a workflow without that step does not belong in {}.",
+         fails before it has to be fixed, and a workflow without that step does not belong in {}.",
         words::few(&runs, 3),
         code("verify.workflows")
     ))

@@ -31,7 +31,7 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What is told to whoever mends the head.
+    /// What is told to whoever fixes the head.
     pub fn feedback(&self) -> Vec<FeedbackLine> {
         feedback(&self.decision.view.feedback, self.policy.retry.feedback_max_length)
     }
@@ -49,20 +49,27 @@ impl Subject<'_> {
             && self.policy.gates.get(&gate.name).is_some_and(|gate| gate.has_role(GateRole::Security))
     }
 
-    /// "Attempt 1 of 3"; "Attempt 5 (2 of 3)" in a later streak; "Attempt 3" when its streak ended with a resume, or it
-    /// did not fail.
+    /// "Attempt 1 of 3" in the first streak; "Attempt 5" later, or when it did not fail.
     pub fn attempt(&self) -> String {
         let failed = self.decision.next.failures.count;
         let attempt = self.decision.view.attempt;
         let most = self.decision.view.max_attempts;
         let resumed = !self.decision.next.resumes.is_empty();
-        if attempt == failed || attempt <= most && failed == 0 && !resumed {
+        if attempt <= most && (attempt == failed || failed == 0 && !resumed) {
             format!("Attempt {attempt} of {most}")
-        } else if failed == 0 {
-            format!("Attempt {attempt}")
         } else {
-            format!("Attempt {attempt} ({failed} of {most})")
+            format!("Attempt {attempt}")
         }
+    }
+
+    /// " (2 tries left)", where the attempt's number does not say it.
+    fn tries_left(&self) -> String {
+        let (failed, most) = (self.decision.next.failures.count, self.decision.view.max_attempts);
+        let left = most.saturating_sub(failed);
+        if failed == 0 || left == 0 || self.decision.view.attempt == failed {
+            return String::new();
+        }
+        format!(" ({left} {} left)", if left == 1 { "try" } else { "tries" })
     }
 
     /// Whether the head's streak ended with `/loop resume`: the next push begins a new one.
@@ -119,7 +126,10 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::WaitForApproval { gate } => ("🔒", gated(subject, gate)),
         NextAction::WaitForPush { .. } => {
             let done = &view.capabilities;
-            ("🧩", format!("{} of {} capabilities are done — {} goes on", done.completed, done.total, subject.author()))
+            (
+                "🧩",
+                format!("{} of {} capabilities are done — {} continues", done.completed, done.total, subject.author()),
+            )
         }
         NextAction::WaitForReady => {
             ("📝", format!("Checks pass on this draft — {} marks it ready for review", subject.author()))
@@ -186,19 +196,19 @@ fn stopped(subject: &Subject<'_>) -> String {
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
     if let Some((gate, by)) = subject.rejection() {
-        return format!("{by} rejected the {} gate — {author} answers with a push", gate.name);
+        return format!("{by} rejected the {} gate — {author}, please push a change", gate.name);
     }
     if let Some(Blocker::ChangesRequested(by)) = &subject.decision.view.held_by {
-        return format!("{by} asked for changes — {author} answers with a push");
+        return format!("{by} asked for changes — {author}, please push a change");
     }
     if subject.decision.view.held_by == Some(Blocker::Configuration) {
-        return "The configuration cannot be used — a maintainer mends it on the base branch".to_owned();
+        return "The configuration cannot be used — a maintainer fixes it on the base branch".to_owned();
     }
     let who = match &subject.decision.view.fixing {
-        None => format!("{author} fixes it and pushes"),
+        None => format!("{author}, please fix and push"),
         Some(turn) => format!("{} is asked to fix it", words::fixer(turn.whom, subject.policy)),
     };
-    format!("{} failed: {} — {who}", subject.attempt(), failing(subject))
+    format!("{} failed: {}{} — {who}", subject.attempt(), failing(subject), subject.tries_left())
 }
 
 /// What fails: checks, else rules that must pass, else the score.
@@ -234,7 +244,7 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
         format!("Running: {names}")
     } else if fails_on_the_base(subject, missing) {
-        format!("{names} fails on {} too — it is mended there", subject.snapshot.pull_request.base.branch)
+        format!("{names} fails on {} too — fix it there", subject.snapshot.pull_request.base.branch)
     } else if all(|standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled)) {
         format!("Cancelled: {names} — to be run again")
     } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
@@ -261,9 +271,9 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
     if closed.len() > 1 {
-        return format!("{state}; the gates {} are closed — their approvers decide", words::few(&closed, 4));
+        return format!("{state}; not approved yet: {}", words::few(&closed, 4));
     }
-    format!("{state}; the {gate} gate is closed — {who} decides")
+    format!("{state}; {gate} is not approved yet — waiting for {who}")
 }
 
 fn review(subject: &Subject<'_>) -> String {
@@ -380,7 +390,7 @@ mod tests {
     fn said_with_fixers(decision: &Decision, snapshot: &Snapshot) -> String {
         let mut policy = fixtures::policy();
         policy.fixer.fixer = Fixer::Mention(fixtures::login("copilot"));
-        let workflow = DispatchFixer::Workflow { file: "mend.yml".to_owned() };
+        let workflow = DispatchFixer::Workflow { file: "fix.yml".to_owned() };
         policy.escalation.senior = Some(Fixer::Dispatch(workflow));
         said_under(decision, snapshot, &policy)
     }

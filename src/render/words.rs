@@ -12,12 +12,20 @@ use loopgate_core::{
     gate::GateReport,
     observed::{Conclusion, Permission},
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
-    stage::Stage,
     verdict::{CheckStanding, LegEnd, LegName, LostLeg},
 };
 
 /// People who are named one by one; of more, how many there are is enough.
 const MOST_APPROVERS: usize = 5;
+
+/// How long something lasted, for people: `4 min`, `2 h 3 min`; seconds only below a minute.
+pub fn span(ms: u64) -> String {
+    match ms / 60_000 {
+        0 => duration(ms),
+        minutes @ 1..60 => format!("{minutes} min"),
+        minutes => duration(minutes * 60_000),
+    }
+}
 
 /// `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
 pub fn duration(ms: u64) -> String {
@@ -192,14 +200,6 @@ pub const fn permission(permission: Permission) -> &'static str {
     }
 }
 
-/// `VALIDATE → DOCUMENT`.
-pub fn transition(from: Stage) -> String {
-    match from.next() {
-        Some(next) => format!("{} → {}", from.as_str(), next.as_str()),
-        None => from.as_str().to_owned(),
-    }
-}
-
 /// The legs that ended without evidence, each with how: "test (windows) was cancelled". Plain text from outside.
 pub fn lost(legs: &[LostLeg]) -> String {
     let told: Vec<String> = legs
@@ -290,6 +290,16 @@ pub fn members(gate: &GateReport) -> Vec<String> {
 pub fn called(policy: &Policy) -> String {
     let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
     if who.is_empty() { "the maintainers".to_owned() } else { few(&who, 4) }
+}
+
+/// What happens when the attempts are used up: who is asked, if the configuration names somebody.
+pub fn asked(policy: &Policy) -> String {
+    let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
+    match who.as_slice() {
+        [] => "the loop stops until a maintainer decides".to_owned(),
+        [one] => format!("{one} is asked"),
+        _ => format!("{} are asked", few(&who, 4)),
+    }
 }
 
 /// A fixer that works elsewhere, by the name people know it by.

@@ -215,7 +215,7 @@ impl Talk {
             assert_eq!(plan == Some(CheckRunPlan::Completed(Conclusion::Success)), green, "{plan:?}");
         }
         let shown = self.told(name);
-        let closed = format!("🔒 **{name}** is closed and holds VALIDATE → DOCUMENT.");
+        let closed = format!("🔒 **{name}** is not approved yet. Merging is blocked until then.");
         let shown = match shown.strip_prefix(&closed) {
             Some(rest) if verdict == Closed => rest.trim_start(),
             _ if verdict == Closed => panic!("it is not said to be closed: {shown}"),

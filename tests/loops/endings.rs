@@ -260,7 +260,7 @@ fn without_a_fixer_the_author_mends_and_the_loop_goes_on() {
     let project = Project::with("", "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(1);
-    assert!(ran.out.contains("It is yours to mend:\n  - unit: "), "{}", ran.out);
+    assert!(ran.out.contains("It is yours to fix:\n  - unit: "), "{}", ran.out);
     let ran = project.run(&["run"]).ended_with(1);
     assert_eq!(project.status()["iteration"], json!(1), "looking again costs nothing: {}", ran.out);
     // One fix uncommitted, the other committed.
@@ -351,7 +351,7 @@ fn a_task_command_produces_a_document() {
     assert_eq!(project.git(&["log", "-1", "--skip=1", "--format=%s", "main"]), "refactor: repair calc");
 }
 
-/// Both bugs mended by hand: what is left is a matter of style that the fixer never gets right.
+/// Both bugs fixed by hand: what is left is a matter of style that the fixer never gets right.
 #[test]
 fn a_score_that_stands_still_stops_the_loop() {
     let rule = "evaluate:\n  rules:\n    - { id: licensed, severity: warn, weight: 6, phase: A, \
@@ -468,7 +468,7 @@ fn whoever_sits_at_the_terminal_may_dispute_and_settle() {
     let ran = project.run(&["run"]).ended_with(2);
     assert!(ran.out.contains("alice says that the test is wrong: 7 is right"), "{}", ran.out);
     let ran = project.run(&["resume", "--settle", "neither the sum begins at 2"]).ended_with(1);
-    assert!(ran.err.contains("It is yours to mend") || ran.out.contains("It is yours to mend"), "{ran:?}");
+    assert!(ran.err.contains("It is yours to fix") || ran.out.contains("It is yours to mend"), "{ran:?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use narrator::{Narrator, Pace};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The story: an agent's pull request fails as an earlier one did, and is told what mended that; the same error again,
+The story: an agent's pull request fails as an earlier one did, and is told what fixed that; the same error again,
 a fix that breaks another test, a human is called, /loop resume, a test removed to make it pass, a disputed test,
 a push that passes but touches src/auth, the security gate, an outsider who says it is approved, an approver who
 does, the merge.

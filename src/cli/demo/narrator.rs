@@ -105,9 +105,11 @@ impl Narrator {
         let teams = pull.requested_teams.iter().map(|team| format!("team {team}"));
         let now: BTreeSet<String> = pull.requested_reviewers.iter().cloned().chain(teams).collect();
         if now != self.seen.reviewers {
-            let text =
-                if now.is_empty() { "nobody".to_owned() } else { now.iter().cloned().collect::<Vec<_>>().join(", ") };
-            lines.push(self.sees("review", &format!("requested from {text}")));
+            let text = match now.is_empty() {
+                true => "request withdrawn".to_owned(),
+                false => format!("requested from {}", now.iter().cloned().collect::<Vec<_>>().join(", ")),
+            };
+            lines.push(self.sees("review", &text));
         }
         self.seen.reviewers = now;
     }

@@ -83,7 +83,7 @@ pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
 pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
     narrator
         .says("A GitHub on this machine's loopback, the real Loopgate server in front of it, and two pull requests.");
-    narrator.act("Yesterday: alice's pull request fails, and she mends it");
+    narrator.act("Yesterday: alice's pull request fails, and she fixes it");
     narrator.does("alice", "opens “feat: widgets last an hour”");
     let spec = |title: &str, branch: &str, seconds: &str| {
         let lifetime = lifetime(seconds, "user", "1");
@@ -109,7 +109,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.settle().await?;
     stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
     stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
-    let remembers = |pull: &PullView| status(pull).matches("mended it").count();
+    let remembers = |pull: &PullView| status(pull).matches("**Before:**").count();
     stage.played.memory_matches = remembers(&stage.pull()?);
     stage.expect("alice's fix is remembered", |pull| remembers(pull) > 0)?;
     stage.reads_status("The status comment, as the agent's owner reads it:")?;
@@ -120,14 +120,14 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
     stage.reads_status("What is new in the status comment:")?;
 
-    stage.narrator.act("A fix that breaks another test: a human is called");
+    stage.narrator.act("A fix that breaks another test: a person is asked");
     stage.push(&lifetime("60 * 60", "None", "1"), "fix: an hour has 3600 seconds").await?;
     stage.ci(&tests(&[(RENEWAL, LOST_USER)])).await?;
     stage.expect("the label loop:blocked", |pull| pull.has_label("loop:blocked"))?;
     stage.expect("one escalation", |pull| escalations(pull) == 1)?;
     stage.reads_last_escalation("The escalation, as bob reads it:")?;
 
-    stage.narrator.act("bob looks, and lets it go on");
+    stage.narrator.act("bob looks, and resumes the loop");
     stage.comment("bob", "Renewal must keep the user; the lifetime is right now.\n\n/loop resume").await?;
     stage.expect("the block is lifted", |pull| !pull.has_label("loop:blocked"))?;
 
@@ -186,7 +186,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
 /// What happened, and what to do next.
 const ENDING: &str = "
 What happened: an agent's pull request went round until it was right, and no further.
-   Its feedback named the fix that had mended the same failure in another pull request.
+   Its feedback named the fix that had fixed the same failure in another pull request.
    A person was called three times, each time with one question: a broken test, a removed one, a disputed one.
    The security gate was opened by the one who may, and by nobody else.
    All of it is in a hidden ref of the repository, beside the code.

@@ -86,7 +86,7 @@ fn confirmed_limit<R: BufRead, W: Write>(limit: u32, terminal: &mut Terminal<R, 
     }
 }
 
-/// What the loop will be measured by, and who mends.
+/// What the loop will be measured by, and who fixes.
 pub(super) fn criteria(proposal: &Proposal, policy: &Policy) -> String {
     let settings = &proposal.settings;
     let rules = evaluate::rules(&reflex::govern(policy, settings, settings.limit), settings.task_type);

@@ -83,12 +83,12 @@ impl ConsoleOutput {
         self.say(&format!("All state is saved. For a fresh context: loopgate loop resume {alias}"));
     }
 
-    /// The author mends what the critique says.
+    /// The author fixes what the critique says.
     pub fn your_turn(&self, state: &LoopState, why: Option<&'static str>, alias: &Alias) {
         if let Some(why) = why {
             self.note(&format!("Nobody is called to fix this: {why}."));
         }
-        self.say("It is yours to mend:");
+        self.say("It is yours to fix:");
         for item in state.critique.iter().flatten() {
             self.say(&format!("  - {}", render::plain_line(item)));
         }

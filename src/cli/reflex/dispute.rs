@@ -1,4 +1,4 @@
-//! Disputes in a local loop: its fixer, or whoever sits at the terminal, says that a failure is not theirs to mend, and a
+//! Disputes in a local loop: its fixer, or whoever sits at the terminal, says that a failure is not theirs to fix, and a
 //! person settles it with `loop resume --settle`.
 
 use chrono::Utc;

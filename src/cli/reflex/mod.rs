@@ -61,7 +61,7 @@ pub enum Command {
     Status(StatusArguments),
     /// Execute one step
     Next(Which),
-    /// Run until it is complete, blocked, at its limit, or yours to mend
+    /// Run until it is complete, blocked, at its limit, or yours to fix
     Run(RunArguments),
     /// End a loop
     Stop(manage::StopArguments),

@@ -150,7 +150,7 @@ pub(super) struct Proposal {
     pub told_type: Option<CodeType>,
     /// The checks of the configuration, or found by looking at the project.
     pub known: Vec<CheckName>,
-    /// The command that mends between iterations.
+    /// The command that fixes between iterations.
     pub fixer: Option<String>,
 }
 

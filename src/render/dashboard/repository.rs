@@ -54,7 +54,7 @@ pub struct MemoryPage {
     pub repository: RepoName,
     /// How much is remembered, and whether telling it helps.
     pub stats: String,
-    /// What mended an error; those that worked in most runs first.
+    /// What fixed an error; those that worked in most runs first.
     pub cards: Vec<CardRow>,
     /// What fails again and again without a known fix; flaky tests first.
     pub recurring: Vec<RecurringRow>,

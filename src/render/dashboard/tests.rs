@@ -42,14 +42,14 @@ fn who_acts_is_said_of_every_situation() {
             format!("{}: {} ({}) {}", open.part.as_str(), open.action, open.who.join(", "), open.verdict)
         })
         .collect();
-    insta::assert_snapshot!(said.join("\n"), @r"
-    author: push a fix (alice) Attempt 1 of 3 failed: unit — alice fixes it and pushes
+    insta::assert_snapshot!(said.join("\n"), @"
+    author: push a fix (alice) Attempt 1 of 3 failed: unit — alice, please fix and push
     ci: report the checks () Waiting for unit and lint
-    approver: decide the gate (acme/security) Checks pass; the security gate is closed — a member of team acme/security decides
+    approver: decide the gate (acme/security) Checks pass; security is not approved yet — waiting for a member of team acme/security
     merger: merge () All green — ready to merge
-    author: push a fix (alice) Attempt 1 of 3 failed: unit — alice fixes it and pushes
+    author: push a fix (alice) Attempt 1 of 3 failed: unit — alice, please fix and push
     human: decide (dana, acme/maintainers) Blocked: tests that passed before fail now — dana and acme/maintainers decide
-    author: push the next capability (alice) 3 of 5 capabilities are done — alice goes on
+    author: push the next capability (alice) 3 of 5 capabilities are done — alice continues
     nobody: take the loop up again () Merged by dana after 4 attempts
     human: decide (acme/security) Blocked: tests or thresholds were weakened — the security approvers decide
     ");

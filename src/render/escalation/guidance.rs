@@ -15,7 +15,7 @@ use loopgate_core::{
 pub const fn human_action(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::SecurityIssueFound => "Judge the finding: is it real, and is this the fix you want?",
-        Trigger::Tampering => "Look at what was done to the tests: is it meant?",
+        Trigger::Tampering => "Look at what was done to the tests: is it intended?",
         Trigger::Disputed => "Say who is right: the test, the code, or neither.",
         Trigger::RegressionDetected => {
             "Decide which behaviour is right: the one the older tests ask for, or the new one."
@@ -23,10 +23,10 @@ pub const fn human_action(trigger: Trigger) -> &'static str {
         Trigger::CircularFailure => "Break the circle: decide which of the failing expectations gives way.",
         Trigger::SameError => "Look at the cause: what was tried does not touch it.",
         Trigger::TotalFailures | Trigger::MaxAttemptsReached => {
-            "Decide how to go on: another approach, a smaller change, or help."
+            "Decide what comes next: another approach, a smaller change, or help."
         }
         Trigger::Stagnation => "Decide whether what is left is worth fixing, or the criteria should change.",
-        Trigger::TimeoutExceeded => "Find out whether it hangs or is only slow, and mend it or raise its limit.",
+        Trigger::TimeoutExceeded => "Find out whether it hangs or is only slow, and fix it or raise its limit.",
         Trigger::ExternalDependencyDown => "Bring the service back, or run the checks without it.",
         Trigger::AmbiguousRequirement => "Say what is meant.",
         Trigger::BudgetExhausted => "Decide whether to spend more, or finish it by hand.",
@@ -46,16 +46,16 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
     match cause {
         Trigger::Tampering => {
             steps.push(format!(
-                "It is meant: {} (somebody else than the author, with write access).",
+                "Intended: someone else with write access comments {}.",
                 code("/loop resume --accept tampering")
             ));
-            steps.push(format!("It is not: put back on {branch} what was weakened, then {resume}."));
+            steps.push(format!("Not intended: put back on {branch} what was weakened, then {resume}."));
         }
         // The answers of the question are the ways on.
         Trigger::Disputed => {
             steps.push(
-                "A maintainer, or with write whoever is called here, writes one of these: nobody who wrote a part of the \
-                 change. A push ends it only if it mends the failure and leaves the test alone."
+                "Only a maintainer, or a person mentioned above with write access, can settle this; authors of the change \
+                 cannot. A push settles it only if the test passes unchanged."
                     .to_owned(),
             );
         }
@@ -64,7 +64,7 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
             let gate = subject.policy.gate_with_role(GateRole::Security);
             let who = match (cause, gate) {
                 (Trigger::SecurityIssueFound, Some(_)) => {
-                    "an approver of the security gate or a maintainer, not whoever wrote the code"
+                    "an approver of the security gate or a maintainer, but not an author of the code"
                 }
                 _ => "a person with write access",
             };

@@ -77,6 +77,7 @@ pub(super) struct Variables {
     best_attempt: Markdown,
     context: Markdown,
     title: Markdown,
+    sentence: Markdown,
 }
 
 impl Variables {
@@ -121,6 +122,7 @@ impl Variables {
             best_attempt: best(escalation, &links).unwrap_or_default(),
             context: context_lines(subject, &links),
             title: text(&clip(&subject.snapshot.pull_request.title, 200)),
+            sentence: sentence(subject, escalation),
         }
     }
 }
@@ -147,11 +149,16 @@ fn file_path(subject: &Subject<'_>) -> String {
     failing.map(|(file, _)| file).or(artifact).unwrap_or("unknown").to_owned()
 }
 
-/// Attempts since the loop began or was last resumed.
+/// The failing attempts of the newest streak that has any, at least 1 and at most the limit.
 fn attempt_count(subject: &Subject<'_>, escalation: &EscalationView) -> u32 {
-    let resumed = subject.decision.next.resumes.iter().map(|resume| resume.after_attempt).max().unwrap_or(0);
-    let attempts = escalation.history.iter().filter(|attempt| attempt.number > resumed).count();
-    u32::try_from(attempts).unwrap_or(u32::MAX)
+    let mut begins: Vec<u32> = subject.decision.next.resumes.iter().map(|resume| resume.after_attempt).collect();
+    begins.push(0);
+    begins.sort_unstable();
+    let failed = |attempt: &&AttemptDigest| attempt.result == VerificationResult::Fail;
+    let newest = escalation.history.iter().filter(failed).map(|attempt| attempt.number).max().unwrap_or(0);
+    let begin = begins.iter().rev().find(|begin| **begin < newest).copied().unwrap_or(0);
+    let attempts = escalation.history.iter().filter(failed).filter(|attempt| attempt.number > begin).count();
+    u32::try_from(attempts).unwrap_or(u32::MAX).clamp(1, subject.decision.view.max_attempts.max(1))
 }
 
 fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
@@ -163,11 +170,19 @@ fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, li
     if lines.is_empty() {
         let failing = words::failing(&subject.decision.view);
         lines.push(match failing.as_slice() {
+            [] if has_not_ended(subject) => "CI has not finished.".to_owned(),
             [] => "No check fails.".to_owned(),
             failing => format!("{} failed without naming a test.", words::checks_code(failing)),
         });
     }
     Markdown::ours(lines.join("\n"))
+}
+
+/// Whether a check has yet to report.
+fn has_not_ended(subject: &Subject<'_>) -> bool {
+    let is_awaited =
+        |standing: &CheckStanding| matches!(standing, CheckStanding::Running { .. } | CheckStanding::Missing);
+    subject.decision.view.checks.iter().any(|check| is_awaited(&check.standing))
 }
 
 fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
@@ -256,6 +271,12 @@ fn numbered(items: &[String]) -> Markdown {
     if lines.is_empty() { Markdown::ours("none") } else { Markdown::ours(lines.join("\n")) }
 }
 
+/// What happened, in one sentence: "Attempt 3 stopped: tests that passed before fail now."
+fn sentence(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
+    let attempt = subject.decision.view.attempt;
+    Markdown::ours(format!("🚫 **Attempt {attempt} needs a person: {}.**", words::trigger(escalation.trigger)))
+}
+
 fn reason(escalation: &EscalationView) -> Markdown {
     let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
     let also = if also.is_empty() { String::new() } else { format!(" (also: {})", words::and(&also)) };
@@ -280,7 +301,7 @@ fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Link
 fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String {
     let failing = escalation.history.iter().rev().take_while(|attempt| attempt.result == VerificationResult::Fail);
     let since = failing.last().map_or(subject.decision.next.created_at, |attempt| attempt.at);
-    words::duration(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
+    words::span(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
 }
 
 /// The attempts as a table, where there were several; what was tried in each stands above it.

@@ -18,7 +18,7 @@ pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     Some(LoopCall { notes: vec![format!("What was seen: {}.", causes::recognised(escalation))], ask })
 }
 
-/// A call by somebody who says that a failure is not theirs to mend.
+/// A call by somebody who says that a failure is not theirs to fix.
 pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
     let question = Question::disputed(dispute.clone(), failures);
     let options = questions::options_by(&question, "loopgate loop resume --settle");
@@ -30,11 +30,11 @@ pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
     let (question, options): (&str, &[&str]) = match cause {
         Trigger::Tampering => (
             "Is what the fixer did to the tests or the configuration meant?",
-            &["Yes: accept it and go on.", "No: let it try again, or mend the code by hand.", "Stop the loop."],
+            &["Yes: accept it and go on.", "No: let it try again, or fix the code by hand.", "Stop the loop."],
         ),
         Trigger::AmbiguousRequirement => (
             "The fixer found nothing to change. What should the code do?",
-            &["Say it in a test, then go on.", "Mend it by hand, then go on.", "Stop the loop."],
+            &["Say it in a test, then go on.", "Fix it by hand, then go on.", "Stop the loop."],
         ),
         Trigger::BudgetExhausted => (
             "Should more be spent on fixing this?",
@@ -42,19 +42,13 @@ pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
         ),
         Trigger::TimeoutExceeded => (
             "Does the fixer hang, or does it need longer?",
-            &[
-                "It hangs: mend it, then go on.",
-                "It needs longer: raise `fixer.timeout`, then go on.",
-                "Stop the loop.",
-            ],
+            &["It hangs: fix it, then go on.", "It needs longer: raise `fixer.timeout`, then go on.", "Stop the loop."],
         ),
         Trigger::ExternalDependencyDown => (
             "Should the loop wait, or go on without this check?",
             &["Bring it back, then go on.", "Take the check out of the configuration, then go on.", "Stop the loop."],
         ),
-        _ => {
-            ("How should this go on?", &["Mend it by hand, then go on.", "Let the fixer try again.", "Stop the loop."])
-        }
+        _ => ("How should this go on?", &["Fix it by hand, then go on.", "Let the fixer try again.", "Stop the loop."]),
     };
     let ask = Ask { question: question.to_owned(), options: options.iter().map(|&option| option.to_owned()).collect() };
     LoopCall { notes, ask }

@@ -16,7 +16,7 @@ pub fn loop_plan(state: &LoopState) -> Vec<String> {
     let failed = state.evaluation.as_ref().map(|evaluation| evaluation.failed_rules.as_slice()).unwrap_or_default();
     if state.iteration > 1 && !failed.is_empty() {
         let names = failed.iter().take(5).map(ToString::to_string).collect::<Vec<_>>();
-        plan.push(format!("mend {}", names.join(" and ")));
+        plan.push(format!("fix {}", names.join(" and ")));
     }
     plan
 }

@@ -147,7 +147,7 @@ fn open_issues(text: &mut String, state: &LoopState) {
     }
     let critique = state.critique.as_deref().unwrap_or_default();
     if !critique.is_empty() && !evaluation.passed {
-        let _ = writeln!(text, "\nTo mend");
+        let _ = writeln!(text, "\nTo fix");
         for item in critique.iter().take(20) {
             let _ = writeln!(text, "  - {}", clip(&line(item), 500));
         }
