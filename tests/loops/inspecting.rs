@@ -51,3 +51,33 @@ fn what_is_no_state_is_said_to_be_none() {
         assert!(broken.err.contains("state.json holds no loop state that can be read"), "{}", broken.err);
     }
 }
+
+#[test]
+fn a_failure_is_found_at_the_end_of_a_large_log() {
+    let project = Project::with("", "");
+    let mut log = format!("{}\n", "x".repeat(4_000)).repeat(4_500).into_bytes();
+    log.extend(b"a stray \xff byte\nsrc/cart.py:7: AssertionError: the total is wrong\n");
+    assert!(log.len() > 16 * 1024 * 1024);
+    std::fs::write(project.path("log"), log).unwrap();
+    let inspect = |file: &str| Ran::of(project.loopgate(&["inspect", "failure", file]).output().expect("the program"));
+    let found = inspect("log").ended_with(0);
+    assert!(found.out.contains("src/cart.py") && found.out.contains("the total is wrong"), "{}", found.out);
+    project.write("empty", "\n");
+    assert!(inspect("empty").ended_with(65).err.contains("empty is empty"));
+    let missing = Ran::of(project.loopgate(&["inspect", "report", "none.xml"]).output().expect("the program"));
+    assert!(missing.ended_with(65).err.contains("none.xml is no file"));
+}
+
+#[test]
+fn where_ci_is_followed_the_usual_checks_run_here() {
+    let project = Project::with("", "");
+    let followed = "version: 1\nverify:\n  checks:\n    unit: { kind: test, from: { check: tests } }\n";
+    project.write(".github/loopgate.yml", followed);
+    project.write("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("src/lib.rs", "");
+    project.commit("A crate whose CI is followed");
+    let verify = project.loopgate(&["verify", "--checks", "build"]).output().expect("the program");
+    let ran = Ran::of(verify).ended_with(0);
+    assert!(ran.err.contains("follows it on the pull request") && ran.err.contains("Found Rust"), "{}", ran.err);
+    assert!(!ran.err.contains("loopgate init"), "{}", ran.err);
+}
