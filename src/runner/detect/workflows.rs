@@ -53,10 +53,10 @@ const COMMANDS: [(CheckKind, &str); 4] = [
     (Security, r"\b(codeql-action|dependency-review-action|trivy-action)\b"),
     (
         Test,
-        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (test|check)|ctest|rspec|rake|phpunit|composer( run)? tests?|dotnet test|unittest)\b",
+        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make \S*(test|check)|ctest|rspec|rake|phpunit|composer( run)? tests?|dotnet test|unittest)\b",
     ),
     (Lint, r"\b(cargo (clippy|fmt)|eslint|ruff|flake8|golangci-lint|prettier|pre-commit)\b"),
-    (Build, r"\b(build|compile)\b"),
+    (Build, r"\b(build|compile|cargo check)\b"),
 ];
 
 /// The jobs of all workflows, by file and place in it.
@@ -120,13 +120,13 @@ fn is_left_out(job: &Value) -> bool {
 }
 
 fn check_run(id: &str, job: &Value) -> String {
-    let name = job.get("name").and_then(Value::as_str).unwrap_or(id);
-    let mut glob = String::new();
-    let mut rest = name;
+    let name = job.get("name").and_then(Value::as_str).unwrap_or(id).trim();
+    let (mut glob, mut rest) = (String::new(), name);
+    // An expression may be empty, and then the blanks beside it may be gone.
     while let Some((before, expression)) = rest.split_once("${{") {
-        glob.push_str(&plain(before));
+        glob.push_str(&plain(before.trim_end()));
         glob.push('*');
-        rest = expression.split_once("}}").map_or("", |(_, after)| after);
+        rest = expression.split_once("}}").map_or("", |(_, after)| after).trim_start();
     }
     glob.push_str(&plain(rest));
     if job.get("uses").is_some() {
@@ -139,7 +139,8 @@ fn check_run(id: &str, job: &Value) -> String {
 
 /// A part of a name, where nothing means anything else in a glob.
 fn plain(name: &str) -> String {
-    name.chars().map(|c| if "?*[]{}!\\".contains(c) { '?' } else { c }).collect()
+    let lines: Vec<&str> = name.split('\n').map(str::trim).collect();
+    lines.join("*").chars().map(|c| if "?[]{}!\\".contains(c) { '?' } else { c }).collect()
 }
 
 /// What the workflow files say.
@@ -171,8 +172,45 @@ fn kind(id: &str, job: &Value) -> CheckKind {
     let runs = |(_, pattern): &&(CheckKind, &str)| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&commands));
     let by_command = COMMANDS.iter().find(runs).map(|(kind, _)| *kind);
     match by_name.map(|(kind, _)| *kind) {
-        // A job that lints and tests fails with the tests.
-        Some(Lint) if by_command == Some(Test) => Test,
+        // A job that builds or lints, and tests, fails with the tests.
+        Some(Build | Lint) if by_command == Some(Test) => Test,
         named => named.or(by_command).unwrap_or(Custom),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_check_run_of_a_job_is_found_by_its_name() {
+        let cases = [
+            (json!({}), "unit"),
+            (json!({ "name": "Rust nightly ${{ matrix.extra || '' }}" }), "Rust nightly*"),
+            (json!({ "name": "${{ matrix.os }} with ${{ matrix.go }}" }), "*with*"),
+            (json!({ "name": "(Rack ${{ matrix.rack }},\n Ruby 3)\n" }), "(Rack*,*Ruby 3)"),
+            (json!({ "name": "Tests [all]" }), "Tests ?all?"),
+            (json!({ "strategy": { "matrix": { "os": ["a"] } } }), "unit (*)"),
+        ];
+        for (job, glob) in cases {
+            assert_eq!(check_run("unit", &job), glob, "{job}");
+        }
+    }
+
+    #[test]
+    fn a_job_is_evidence_of_what_it_runs() {
+        let runs = |command: &str| json!({ "steps": [{ "run": command }] });
+        let cases = [
+            ("Build and verify", "./mvnw verify", Test),
+            ("build", "cargo check", Build),
+            ("go", "make richtest", Test),
+            ("lint", "ruff check", Lint),
+            ("ci", "./do", Custom),
+        ];
+        for (id, command, expected) in cases {
+            assert_eq!(kind(id, &runs(command)), expected, "{id}: {command}");
+        }
     }
 }
