@@ -468,7 +468,7 @@ fn whoever_sits_at_the_terminal_may_dispute_and_settle() {
     let ran = project.run(&["run"]).ended_with(2);
     assert!(ran.out.contains("alice says that the test is wrong: 7 is right"), "{}", ran.out);
     let ran = project.run(&["resume", "--settle", "neither the sum begins at 2"]).ended_with(1);
-    assert!(ran.err.contains("It is yours to fix") || ran.out.contains("It is yours to mend"), "{ran:?}");
+    assert!(ran.err.contains("It is yours to fix") || ran.out.contains("It is yours to fix"), "{ran:?}");
 }
 
 #[test]

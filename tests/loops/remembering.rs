@@ -29,13 +29,13 @@ fn a_repaired_loop_is_remembered_found_forgotten_and_taken_in_again() {
     assert_eq!(card["fix"]["description"], "Compare with every number", "{found}");
     assert_eq!((card["test"].as_str(), found["cards"].as_array().map(Vec::len)), (Some("finds the greatest"), Some(1)));
     let said = memory(&project, &["advise", "calc.sh"]).ended_with(0).out;
-    assert!(said.contains("mended by") && said.contains("Compare with every number"), "{said}");
+    assert!(said.contains("fixed by") && said.contains("Compare with every number"), "{said}");
     assert!(memory(&project, &["query", "elephants"]).ended_with(0).out.contains("Nothing like it"));
     assert_eq!(json(&project, &["query", "--since", "2999-01-01"])["cards"], serde_json::json!([]));
     assert_eq!(json(&project, &["query", "--error", "SyntaxError"])["cards"], serde_json::json!([]));
     let stats = json(&project, &["stats"]);
     assert_eq!((stats["cards"].as_u64(), stats["trial"]["all"]["gone"].as_u64()), (Some(1), Some(2)), "{stats}");
-    assert!(memory(&project, &["stats"]).ended_with(0).out.contains("too few to say"));
+    assert!(memory(&project, &["stats"]).ended_with(0).out.contains("Gone in the next attempt"));
     assert_eq!(json(&project, &["patterns"])["patterns"], serde_json::json!([]), "one run is no pattern");
 
     let lines = memory(&project, &["export"]).ended_with(0).out;

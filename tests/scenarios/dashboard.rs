@@ -107,7 +107,7 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
         (&true.into(), &"requested".into()),
         "{then}"
     );
-    assert!(then["report"].as_str().is_some_and(|report| report.contains("security gate is closed")), "{then}");
+    assert!(then["report"].as_str().is_some_and(|report| report.contains("security is not approved yet")), "{then}");
     let head = world.head(&login);
     assert_eq!(world.reads(&format!("{address}?at={head}")).await.0, 404, "a commit that is no saved state");
 

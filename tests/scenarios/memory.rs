@@ -87,7 +87,7 @@ pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World)
     let status = world.look(&second).status().to_owned();
     let (short, number) = (&mended[..8], first.number);
     assert!(status.contains(&format!("seen in #{number}; fixed there by `{short}`")), "{status}");
-    assert!(status.contains("(+1/-1, `src/lib.rs:4`)"), "{status}");
+    assert!(status.contains("+1/-1, `src/lib.rs:4`)"), "{status}");
     let json = status.rsplit_once("```json\n").and_then(|(_, rest)| rest.split_once("\n```")).expect("a document").0;
     let document: serde_json::Value = serde_json::from_str(json).expect("JSON");
     let memory = &document["failures"][0]["memory"][0];
@@ -115,7 +115,7 @@ pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World)
     let third = alice.opens(&repo, "feat: ticks", &[("src/lib.rs", rewritten)]).await;
     fails(&world, &third).await;
     let status = world.look(&third).status().to_owned();
-    assert!(status.contains("stale: its place has been rewritten since"), "{status}");
+    assert!(status.contains("does not apply: its place was rewritten since"), "{status}");
     assert!(!status.contains(short) && !status.contains("minutes * 60"), "{status}");
 }
 

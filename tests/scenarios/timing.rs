@@ -174,7 +174,7 @@ async fn a_second_loopgate_is_somebody_else() {
     for (page, other) in [(&ours, "loopgate-two"), (&theirs, "loopgate")] {
         let named = format!("A check named `loopgate / gates` was written by the App `{other}`, not by Loopgate");
         assert!(page.contains(&named), "{page}");
-        assert!(page.contains("🔒 **security** is closed"), "{page}");
+        assert!(page.contains("🔒 **security** is not approved yet"), "{page}");
         // The words on its page are a bot's, and nobody asks it to write them anew.
         let bots = format!("{other}\\[bot\\] is a bot, and only people approve");
         assert!(page.contains(&bots), "{page}");
