@@ -98,7 +98,7 @@ pub fn run(command: &Command, format: Format) -> CommandResult {
 }
 
 fn report(arguments: &ReportArguments, format: Format) -> CommandResult {
-    if let Some(file) = arguments.files.iter().find(|file| !file.is_file()) {
+    if let Some(file) = arguments.files.iter().find(|file| !file.exists() || file.is_dir()) {
         return Err(CliError::bad_data(format!("{} is no file", file.display())));
     }
     show(&loopgate_reports::inspect(&arguments.files), format)

@@ -56,7 +56,7 @@ pub(super) fn line(view: &FailureView) -> Option<Markdown> {
     sentence(found)
 }
 
-/// "Seen in #41, fixed there by `abc1234`: …"
+/// "seen in #41; fixed there by `abc1234` …"
 fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let last = found.last_pull_request.filter(|_| found.seen > 0);
     let seen = match (found.seen, last) {

@@ -166,3 +166,13 @@ async fn a_merged_pull_request_waits_for_nobody() {
     let (ended, _) = document(&feedback(&github, &As::App, &pr, &["--format", "json"]));
     assert_eq!((&ended["ended"], &ended["final"], ended.get("who_acts")), (&"merged".into(), &true.into(), None));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_asked_of_a_closed_pull_request() {
+    let (github, _, pr) = failing().await;
+    // The push was never judged.
+    github.user("alice").push(&pr, &[("src/auth/login.rs", "// Nothing.\n")], "Take it back").unwrap();
+    github.user("alice").close(&pr).unwrap();
+    let said = feedback(&github, &As::App, &pr, &[]);
+    assert!(said.out.contains("closed, there is nothing to do") && said.code == Some(3), "{}{}", said.out, said.err);
+}

@@ -186,7 +186,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
 /// What happened, and what to do next.
 const ENDING: &str = "
 What happened: an agent's pull request went round until it was right, and no further.
-   Its feedback named the fix that had fixed the same failure in another pull request.
+   Its feedback named the commit that had fixed the same failure in another pull request.
    A person was called three times, each time with one question: a broken test, a removed one, a disputed one.
    The security gate was opened by the one who may, and by nobody else.
    All of it is in a hidden ref of the repository, beside the code.

@@ -283,7 +283,7 @@ fn tell(
 
 /// What is left to do before the workflow of `--loop` can work.
 const LOOP: [&str; 3] = [
-    "Say in .github/loopgate.yml which program fixes: `fixer: { kind: command, command: … }`.",
+    "Name the program that fixes failures in .github/loopgate.yml: `fixer: { kind: command, command: … }`.",
     "Make an environment `loopgate-fixer` with the variable LOOPGATE_CLIENT_ID and the secret LOOPGATE_PRIVATE_KEY of an \
      App that may write contents: what it pushes starts the other workflows.",
     "Commit the file to the default branch, and label a pull request `fix it`.",

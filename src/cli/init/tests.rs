@@ -148,13 +148,13 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
         .filter(|line| line.contains("from:") || line.contains("workflows:"))
         .map(|line| format!("{line}\n"))
         .collect();
-    insta::assert_snapshot!(checks, @r"
-      workflows: ['.github/workflows/ci.yml', '.github/workflows/lint.yaml']
-        test: { kind: test, from: { check: 'test (*)', app: github-actions } }
-        msrv: { kind: build, from: { check: 'MSRV *', app: github-actions } }
-        checks: { kind: test, from: { check: '?all? green?', app: github-actions } }
-        test-2: { kind: lint, from: { check: 'Clippy', app: github-actions } }
-        #: shared: { kind: custom, from: { check: 'shared / *', app: github-actions } }
+    insta::assert_snapshot!(checks, @"
+    workflows: ['.github/workflows/ci.yml', '.github/workflows/lint.yaml']
+      test: { kind: test, from: { check: 'test (*)', app: github-actions } }
+      msrv: { kind: build, from: { check: 'MSRV*', app: github-actions } }
+      checks: { kind: test, from: { check: '?all? green?', app: github-actions } }
+      test-2: { kind: lint, from: { check: 'Clippy', app: github-actions } }
+      #: shared: { kind: custom, from: { check: 'shared / *', app: github-actions } }
     ");
     assert_eq!(policy.verify.checks.len(), 4);
     assert!(

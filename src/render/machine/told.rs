@@ -243,10 +243,12 @@ impl Told {
         self.document.insert("final".to_owned(), json!(true));
         self.document.remove("who_acts");
         self.page = Page { ended: Some(ended), r#final: true, who_acts: None, ..self.page };
-        if ended == Ended::Merged {
-            self.document.insert("decision".to_owned(), json!(DecisionWord::Proceed));
-            self.page.decision = DecisionWord::Proceed;
-        }
+        // Nothing is pushed to what is closed, whatever was decided before.
+        self.page.decision = match ended {
+            Ended::Merged => DecisionWord::Proceed,
+            Ended::Closed => DecisionWord::Wait,
+        };
+        self.document.insert("decision".to_owned(), json!(self.page.decision));
         self
     }
 
@@ -290,7 +292,8 @@ impl Reading {
 
     /// Whether it is the verdict on what is there now, and nothing more is waited for.
     pub fn is_final(&self) -> bool {
-        self.told.page.r#final && self.currency == Currency::Current
+        let page = &self.told.page;
+        page.ended.is_some() || page.r#final && self.currency == Currency::Current
     }
 
     /// What was decided; while it is not final, to wait.

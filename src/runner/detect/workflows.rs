@@ -53,7 +53,7 @@ const COMMANDS: [(CheckKind, &str); 4] = [
     (Security, r"\b(codeql-action|dependency-review-action|trivy-action)\b"),
     (
         Test,
-        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make \S*(test|check)|ctest|rspec|rake|phpunit|composer( run)? tests?|dotnet test|unittest)\b",
+        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (\S*[-_])?(test|check)|ctest|rspec|rake|phpunit|composer( run)? tests?|dotnet test|unittest)\b",
     ),
     (Lint, r"\b(cargo (clippy|fmt)|eslint|ruff|flake8|golangci-lint|prettier|pre-commit)\b"),
     (Build, r"\b(build|compile|cargo check)\b"),
@@ -205,7 +205,8 @@ mod tests {
         let cases = [
             ("Build and verify", "./mvnw verify", Test),
             ("build", "cargo check", Build),
-            ("go", "make richtest", Test),
+            ("go", "make unit-test", Test),
+            ("go", "make latest", Custom),
             ("lint", "ruff check", Lint),
             ("ci", "./do", Custom),
         ];

@@ -323,3 +323,10 @@ fn disputes_are_counted_by_how_they_stand() {
     let report = Report::of(&[line], window());
     assert_eq!(report.disputes, expected.map(|(end, count)| (end, u64::from(count))).into());
 }
+
+#[test]
+fn a_line_that_counts_withheld_retries_is_read() {
+    let line = r#"{"carried":1,"withheld":1,"trial":{"shown":{"retries":1,"gone":1},"withheld":{"retries":1,"gone":0},"all":{"retries":2,"gone":1}}}"#;
+    let read: MemoryUse = serde_json::from_str(line).unwrap();
+    assert_eq!((read.carried, read.withheld, read.trial.shown.gone, read.trial.all.retries), (1, 1, 1, 2));
+}
