@@ -69,8 +69,6 @@ struct OfRepository {
     refused_until: Option<Timestamp>,
     /// Cards that each run has taught, for the looks after its pass was written.
     taught: BTreeMap<String, u32>,
-    /// Runs whose pass was written since they were looked at.
-    untold: BTreeSet<String>,
 }
 
 /// Of no more runs than are known at most.
@@ -230,7 +228,6 @@ impl DebugMemory {
                 for line in notes.lines.iter().filter(mended) {
                     let taught = recorded.taught.get(&line.session_id).copied().unwrap_or_default();
                     put(&mut of.taught, &line.session_id, u32::try_from(taught).unwrap_or(u32::MAX));
-                    of.untold.insert(line.session_id.clone());
                 }
                 None
             }
@@ -276,11 +273,6 @@ impl DebugMemory {
             self.with(repository, |of| of.unanswered.remove(&line.session_id));
         }
         Ok(())
-    }
-
-    /// Whether a run's pass was written since it was last asked: its status says so at the next look.
-    pub fn has_news(&self, repository: &RepoName, run_id: &str) -> bool {
-        self.with(repository, |of| of.untold.remove(run_id))
     }
 }
 

@@ -178,8 +178,8 @@ fn passed_title(view: &View) -> String {
         .sum();
     let checks = words::count(view.checks.len(), "check");
     match passed {
-        0 => format!("Passed: {checks}, score {}", view.evaluation.score),
-        passed => format!("Passed: {checks}, {}, score {}", words::count(passed, "test"), view.evaluation.score),
+        0 => format!("Passed: {checks}"),
+        passed => format!("Passed: {checks}, {}", words::count(passed, "test")),
     }
 }
 

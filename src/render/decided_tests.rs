@@ -67,19 +67,6 @@ fn kind(story: &mut Story, kind: CheckKind) {
 }
 
 #[test]
-fn the_last_failure_is_told_where_it_failed() {
-    let mut story = Story::opened();
-    story.push(1, &["a"], &[]);
-    story.touch("tests/round.rs", "#[ignore]");
-    // Of the head that weakens a test nothing is known yet.
-    story.set_head(2);
-    story.decide();
-    let rendered = pull_request(story.last.as_ref().unwrap(), &story.snapshot, &story.policy);
-    let told = rendered.posts.iter().find_map(|(_, text)| text.lines().find(|line| line.contains("**Last Failure**")));
-    assert!(told.is_some_and(|line| line.contains("attempt 1 at") && line.contains(", in TEST;")), "{told:?}");
-}
-
-#[test]
 fn a_rule_that_no_check_stands_for_is_named_with_what_to_do() {
     let mut story = Story::opened();
     story.snapshot.pull_request.title = "fix: the sum".into();

@@ -18,7 +18,7 @@ use loopgate_core::{
     evidence::Failure,
     failure::Blame,
     state::RejectedIn,
-    verdict::{FailureView, FeedbackFact, feedback::sentence},
+    verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
 };
 
 /// Names of further failures with one cause.
@@ -165,7 +165,7 @@ impl Failures {
         let mut said = Said::new();
         Self {
             cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said)),
-            todos: Shown::first(most, view.feedback.iter().filter_map(todo), |todo| todo),
+            todos: Shown::first(most, view.feedback.iter().filter_map(|fact| todo(fact, view)), |todo| todo),
             not_kept: not_kept(view),
         }
     }
@@ -231,12 +231,15 @@ fn trace(failure: &Failure) -> Option<Markdown> {
     (trace.lines().filter(|line| !repeats(line)).count() > 1).then(|| fence("text", &clip_lines(trace, 24)))
 }
 
-/// What no card says: a rule's one thing to do, a person's words.
-fn todo(fact: &FeedbackFact) -> Option<Todo> {
+/// What no card says: a rule's one thing to do, a person's words. A rule that holds nothing up is optional.
+fn todo(fact: &FeedbackFact, view: &View) -> Option<Todo> {
+    let optional = matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_));
     Some(match fact {
         FeedbackFact::Failure(_) => return None,
         FeedbackFact::Rule { id, why, .. } => {
-            Todo { whence: code(id.as_str()), what: short_text(&sentence(&rules::fix(why)), 400) }
+            let fix = rules::fix(why);
+            let fix = if optional { format!("optional: {fix}") } else { fix };
+            Todo { whence: code(id.as_str()), what: short_text(&sentence(&fix), 400) }
         }
         FeedbackFact::Settled(dispute) => {
             let what = format!("{} {}", disputes::settled(dispute), disputes::to_do(dispute));

@@ -12,7 +12,6 @@ mod base_tests;
 mod causes;
 mod check_run;
 mod check_table;
-mod checklist;
 mod compare_line;
 mod configuration;
 mod coverage_line;
@@ -43,8 +42,6 @@ mod memory;
 mod merge_group;
 mod metrics;
 mod metrics_chart;
-#[cfg(test)]
-mod picture_tests;
 mod plain;
 #[cfg(test)]
 mod post_tests;

@@ -6,7 +6,6 @@ use super::{
     answers::{self, LongAnswer},
     base_tests, causes,
     check_table::{self, CheckRow},
-    checklist::{self, Tick},
     compare_line, coverage_line,
     escalation::EscalationCard,
     failure_card::Failures,
@@ -38,8 +37,7 @@ pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 pub struct StatusModel {
     icon: &'static str,
     verdict: String,
-    /// Where it stands among the stages, in short.
-    stages: Markdown,
+    /// Where it stands among the stages; only the artifact shows it, and the iteration.
     stage_line: Markdown,
     configuration: Option<Markdown>,
     /// What is to be done.
@@ -66,7 +64,6 @@ pub struct StatusModel {
     failures: Failures,
     gates: Shown<GateCard>,
     distance: Option<Distance>,
-    checklist: Vec<Tick>,
     handoff: Option<Handoff>,
     capabilities: Option<Markdown>,
     unmatched: Shown<Markdown>,
@@ -144,7 +141,6 @@ impl StatusModel {
         Self {
             icon: verdict.icon,
             verdict: verdict.words,
-            stages: Markdown::ours(verdict::stages_in_short(stage)),
             stage_line: Markdown::ours(verdict::stage_line(stage)),
             configuration: super::configuration::note(&view.origin),
             next,
@@ -165,7 +161,6 @@ impl StatusModel {
             failures: Failures { todos, ..failures },
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
-            checklist: checklist::ticks(subject),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
             capabilities: capabilities_line(subject),
             replies: Shown::first(20, view.replies.iter().rev(), super::reply::line),

@@ -231,18 +231,18 @@ fn check_runs() {
         said(&merged, &merged_snapshot),
         said(&bypassed, &bypassed_snapshot),
     ];
-    insta::assert_snapshot!(all.join("\n"), @r#"
+    insta::assert_snapshot!(all.join("\n"), @"
     Attempt 1 of 3 failed: unit (1 test) | No gate applies | retry explain
     Attempt 2 of 3 failed: unit (1 test) | No gate applies | retry explain
     Blocked: tests that passed before fail now | No gate applies | retry explain
-    Passed: 3 checks, score 0.00 | No gate applies | 
-    Passed: 3 checks, 10 tests, score 1.00 | Waiting for approval: security | 
-    Passed: 3 checks, 10 tests, score 1.00 | Approved: security | 
+    Passed: 3 checks | No gate applies | 
+    Passed: 3 checks, 10 tests | Waiting for approval: security | 
+    Passed: 3 checks, 10 tests | Approved: security | 
     Configuration error at line 14, column 5 | No gate applies | retry explain
     3 of 5 capabilities | No gate applies | 
-    Passed: 3 checks, 10 tests, score 1.00 | Approved: security | 
-    Passed: 3 checks, 10 tests, score 1.00 | Waiting for approval: security |
-    "#);
+    Passed: 3 checks, 10 tests | Approved: security | 
+    Passed: 3 checks, 10 tests | Waiting for approval: security |
+    ");
     shown!("check_verify", rendered(&fixtures::first_failure(), &plain).verify.summary);
     shown!("check_gates", rendered(&fixtures::open_security_gate_with_an_outsider(), &plain).gates.summary);
     shown!("check_configuration", rendered(&fixtures::broken_configuration(), &plain).verify.text.unwrap());

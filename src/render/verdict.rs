@@ -297,16 +297,6 @@ pub fn stage_line(stage: Stage) -> String {
     Stage::ALL.map(mark).join(" → ")
 }
 
-/// `IMPLEMENT ✓ · TEST ● · 6 to go`.
-pub fn stages_in_short(stage: Stage) -> String {
-    let at = Stage::ALL.iter().position(|one| *one == stage).unwrap_or_default();
-    let before = at.checked_sub(1).map(|before| format!("{} ✓ · ", Stage::ALL[before].as_str())).unwrap_or_default();
-    match Stage::ALL.len() - at - 1 {
-        0 => format!("{before}{} ✓", stage.as_str()),
-        left => format!("{before}{} ● · {left} to go", stage.as_str()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

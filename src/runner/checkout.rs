@@ -130,9 +130,17 @@ fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> Result
     })
 }
 
-/// `owner/name` from `https://host/owner/name.git` or `git@host:owner/name.git`.
+/// `owner/name` from `https://host/owner/name.git` or `git@host:owner/name.git`. A folder of this machine is no address.
 fn repository_of(url: &str) -> Option<RepoName> {
     let path = url.trim_end_matches('/').trim_end_matches(".git");
+    let has_host = match path.split_once("://") {
+        Some((scheme, _)) => scheme != "file",
+        // https://git-scm.com/docs/git-clone#_git_urls: with a slash before the first colon it is a path.
+        None => path.split_once(':').is_some_and(|(host, _)| host.len() > 1 && !host.contains(['/', '\\'])),
+    };
+    if !has_host {
+        return None;
+    }
     let mut parts = path.rsplit(['/', ':']);
     let (name, owner) = (parts.next()?, parts.next()?);
     format!("{owner}/{name}").parse().ok()
@@ -151,6 +159,10 @@ mod tests {
             ("git@github.com:acme/widgets.git", Some("acme/widgets")),
             ("ssh://git@ghe.example:2222/acme/widgets/", Some("acme/widgets")),
             ("widgets", None),
+            ("/srv/git/acme/widgets.git", None),
+            ("../acme/widgets", None),
+            ("C:/git/acme/widgets", None),
+            ("file:///srv/git/acme/widgets.git", None),
         ] {
             assert_eq!(repository_of(url).map(|name| name.to_string()).as_deref(), expected, "{url}");
         }

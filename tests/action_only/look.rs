@@ -91,8 +91,6 @@ fn plain(text: &str) -> String {
             (r"(runs|issuecomment|actions/runs|pullrequestreview)([-/])\d+", "$1$2ID"),
             (r#"("(?:run_id|comment|comment_id|check_run)":\s*)\d+"#, "${1}ID"),
             (r"failing for .*", "failing for A WHILE"),
-            // A line of the debug memory is written after the verdict, at most once a minute, and only to refs.
-            (r"- \[x\] memory updated\n- \[.\] learnings recorded.*\n?", ""),
             // Of two looks at one head the first calls a person, and the second waits for them. How many looks there
             // are depends on how many events GitHub sends, and a server gets some that start no workflow.
             (r#""name": "escalate""#, r#""name": "wait_for_human""#),

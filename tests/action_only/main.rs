@@ -27,6 +27,7 @@ const PACE: chrono::TimeDelta = chrono::TimeDelta::seconds(20);
 pub const CI: &str = ".github/workflows/ci.yml";
 pub const CONFIGURATION: &str = "\
 version: 1
+labels: { state: true }
 verify:
   workflows: [.github/workflows/ci.yml]
   checks:

@@ -3,7 +3,7 @@
 use loopgate::config::{self, Source};
 use loopgate_core::{
     CheckName, GateName,
-    policy::{Activation, CheckSource, Fixer, GateDefinition, GateTrigger, LabelPolicy, Policy, PolicyOrigin},
+    policy::{Activation, CheckSource, Fixer, GateDefinition, GateTrigger, Policy, PolicyOrigin},
 };
 
 fn policy(organisation: &str, repository: Option<&str>) -> Policy {
@@ -66,7 +66,7 @@ fn a_preset_keeps_what_is_not_written_about_it() {
     assert!(!policy.gates.contains_key(&gate("database")));
     assert_eq!(policy.gates[&gate("deploy")].definition, GateDefinition::Configured);
     assert_eq!(policy.gates[&gate("external")].definition, GateDefinition::Preset);
-    assert!(matches!(policy.labels, LabelPolicy::On(labels) if labels.retry.name == "x:retry"));
+    assert!(policy.labels.labels.retry.name == "x:retry");
 }
 
 #[test]

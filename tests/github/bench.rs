@@ -19,6 +19,7 @@ pub struct Bench {
 
 pub const CONFIG: &str = "\
 version: 1
+labels: { state: true }
 verify:
   workflows: [.github/workflows/ci.yml]
   checks:

@@ -24,7 +24,7 @@ fn simulator(world: &World) -> &Simulator {
 /// A repository whose evidence comes from a workflow.
 fn tested(world: &World, name: &str) -> RepoName {
     let configuration = format!(
-        "version: 1\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    \
+        "version: 1\nlabels: {{ state: true }}\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    \
          unit: {{ kind: test, run: make test }}\ngates: {{ security: off, architecture: off, database: off, external: off, \
          deploy: off }}\n"
     );
@@ -35,7 +35,7 @@ fn tested(world: &World, name: &str) -> RepoName {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_an_agent_does_not_approve_what_it_made() {
     let world = World::simulated().await;
-    let configuration = "version: 1\ncoding_agents: [alice]\ngates:\n  deploy: off\n  security: { approvers: { users: \
+    let configuration = "version: 1\nlabels: { state: true }\ncoding_agents: [alice]\ngates:\n  deploy: off\n  security: { approvers: { users: \
                          [bob, carol] } }\n";
     let repo = world.repository("asked", &[(".github/loopgate.yml", configuration)]);
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "fn login() {}\n")]).await;
@@ -114,7 +114,7 @@ async fn pushing_an_old_commit_again_is_going_in_circles() {
 async fn another_base_governs_itself_and_excuses_nothing_on_the_way_back() {
     let world = World::simulated().await;
     let repo = watched(&world, "retargeted", "", "");
-    let lax = "version: 1\nverify: { checks: {} }\ngates: { security: off, architecture: off, database: off, \
+    let lax = "version: 1\nlabels: { state: true }\nverify: { checks: {} }\ngates: { security: off, architecture: off, database: off, \
                external: off, deploy: off }\n";
     world.person("alice").pushes_to(&repo, "lax", &[(".github/loopgate.yml", lax)]).await;
     let pr = opened(&world, &repo).await;
@@ -405,7 +405,7 @@ async fn a_run_without_evidence_is_named() {
 /// Edits whose events were lost: GitHub is asked who made them. What closes a gate counts from its writer only.
 #[tokio::test(flavor = "multi_thread")]
 async fn whose_edit_it_was_is_asked_where_no_event_told() {
-    let configuration = "version: 1\ngates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n";
+    let configuration = "version: 1\nlabels: { state: true }\ngates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n";
     for (editor, gates) in [("bob", "failure"), ("olga", "success")] {
         let world = World::simulated().await;
         let repo = world.repository("edited", &[(".github/loopgate.yml", configuration)]);

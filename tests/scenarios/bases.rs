@@ -10,7 +10,7 @@ const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool 
 const NOTES: (&str, &str) = ("docs/notes.md", "Notes.\n");
 const GREEN: [&str; 2] = ["ci / build", "ci / test"];
 pub const REQUIRED: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
-pub const CHECKS: &str = "version: 1\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
+pub const CHECKS: &str = "version: 1\nlabels: { state: true }\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
                       unit: { kind: test, from: { check: ci / test, app: other-ci } }\n";
 pub const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n  \
                      architecture: { approvers: { users: [bob] } }\n";

@@ -11,6 +11,7 @@ use crate::world::{
 const CONFIGURATION: &str = ".github/loopgate.yml";
 const CHECKS: &str = "\
 version: 1
+labels: { state: true }
 verify:
   checks:
     build: { kind: build, from: { check: ci / build, app: other-ci } }
@@ -120,7 +121,7 @@ pub async fn a_wrong_configuration_is_named_and_the_last_good_one_governs(world:
     world.person("olga").pushes_to(&repo, "main", &[(CONFIGURATION, &wrong)]).await;
     let look = world.look(&pr);
     let verify = look.check("loopgate / verify");
-    assert!(verify.says.contains(".github/loopgate.yml:7:15"), "{}", verify.says);
+    assert!(verify.says.contains(".github/loopgate.yml:8:15"), "{}", verify.says);
     assert!(verify.says.contains("did you mean `approvers`?"), "{}", verify.says);
 
     // The team of the last good configuration approves as if nothing had happened.

@@ -1,6 +1,5 @@
 //! A failure of which somebody says that it is not theirs to mend, and who settles it.
 
-use chrono::TimeDelta;
 use loopgate_core::RepoName;
 use loopgate_simulator::Pr;
 use serde_json::{Value, json};
@@ -116,8 +115,8 @@ pub async fn whoever_wrote_the_test_settles_what_an_agent_disputes(world: World)
     // The change of the test is now what is asked for.
     alice.pushes(&pr, &[("tests/sums.rs", TESTS)]).await;
     passes(&world, &pr).await;
-    let is_noted = |look: &crate::world::Look| look.status().contains("learnings recorded");
-    let look = world.after(TimeDelta::minutes(2), &pr, "the learning", is_noted).await;
+    crate::memory::is_recorded(&world, &pr).await;
+    let look = world.look(&pr);
     assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
 
     let next = alice.opens(&repo, "feat: more sums", &[("src/more.rs", &version(1))]).await;
@@ -156,7 +155,7 @@ pub async fn the_third_dispute_calls_a_person(world: World) {
 /// A repository whose workflow uploads evidence.
 fn tested(world: &World, name: &str, files: &[(&str, &str)]) -> RepoName {
     let configuration = format!(
-        "version: 1\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    unit: {{ kind: \
+        "version: 1\nlabels: {{ state: true }}\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    unit: {{ kind: \
          test, run: make test }}\ngates: {{ security: off, architecture: off, database: off, external: off, deploy: off }}\n"
     );
     let own = [("src/lib.rs", "// 0\n"), (".github/loopgate.yml", configuration.as_str())];

@@ -18,7 +18,7 @@ async fn guarded(world: &World, gates: &str) -> RepoName {
 pub async fn guarded_as(world: &World, name: &str, gates: &str) -> RepoName {
     let repo = world.repository(name, &[("src/lib.rs", "// Widgets.\n")]);
     let configuration = format!(
-        "version: 1\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
+        "version: 1\nlabels: {{ state: true }}\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
          unit: {{ kind: test, from: {{ check: ci / test, app: other-ci }} }}\ngates:\n  deploy: off\n{gates}"
     );
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;

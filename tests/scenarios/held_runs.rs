@@ -17,7 +17,7 @@ const GATES: &str = "  security: { approvers: { users: [bob, carol] } }\n  archi
 /// A repository whose evidence comes from a workflow.
 fn tested(world: &World, name: &str, gates: &str, approve_runs: bool) -> RepoName {
     let configuration = format!(
-        "version: 1\napprove_runs: {approve_runs}\nverify:\n  workflows: [{CI}]\n  checks:\n    unit: {{ kind: test, run: \
+        "version: 1\nlabels: {{ state: true }}\napprove_runs: {approve_runs}\nverify:\n  workflows: [{CI}]\n  checks:\n    unit: {{ kind: test, run: \
          make test }}\ngates:\n{gates}"
     );
     world.repository(name, &[("src/lib.rs", "// 0\n"), (".github/loopgate.yml", &configuration)])

@@ -11,6 +11,7 @@ use crate::world::{
 
 const CONFIGURATION: &str = "\
 version: 1
+labels: { state: true }
 verify:
   checks:
     unit: { kind: test, from: { check: ci / test, app: other-ci } }

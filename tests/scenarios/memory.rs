@@ -7,7 +7,6 @@ use loopgate_simulator::{Harm, Pr, PullSpec, RequestFault};
 use serde_json::{Value, json};
 
 use crate::world::{
-    Look,
     Report::{Fails, Passes},
     World,
 };
@@ -15,6 +14,7 @@ use crate::world::{
 const CONFIGURATION: &str = ".github/loopgate.yml";
 const CHECKS: &str = "\
 version: 1
+labels: { state: true }
 verify:
   checks:
     build: { kind: build, from: { check: ci / build, app: other-ci } }
@@ -37,18 +37,24 @@ fn fixed() -> String {
 }
 
 /// What failed is mended, and in the memory two minutes later.
-async fn mends(world: &World, who: &str, pr: &Pr, told: impl Fn(&Look) -> bool) -> Look {
+async fn mends(world: &World, who: &str, pr: &Pr) {
     world.person(who).pushes(pr, &[("src/lib.rs", &fixed())]).await;
-    is_mended(world, pr, told).await
+    is_mended(world, pr).await;
 }
 
-async fn is_mended(world: &World, pr: &Pr, told: impl Fn(&Look) -> bool) -> Look {
+async fn is_mended(world: &World, pr: &Pr) {
     world.ci_reports(pr, &[Passes("ci / build"), Passes("ci / test")]).await;
-    world.after(TimeDelta::minutes(2), pr, "the learning", told).await
+    is_recorded(world, pr).await;
 }
 
-fn is_recorded(look: &Look) -> bool {
-    look.status().contains("learnings recorded")
+/// Waits until the last attempt is in the memory.
+pub async fn is_recorded(world: &World, pr: &Pr) {
+    world.after(TimeDelta::minutes(2), pr, "the learning", |_| recorded(world, pr).is_some()).await;
+}
+
+/// How many cards the last attempt taught, once it is in the memory.
+fn recorded(world: &World, pr: &Pr) -> Option<u64> {
+    world.state(pr)["attempts"].as_array()?.last()?["recorded"].as_u64()
 }
 
 async fn fails(world: &World, pr: &Pr) {
@@ -64,9 +70,9 @@ pub async fn what_mended_a_failure_is_told_until_its_place_is_gone(world: World)
     let first = alice.opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
     fails(&world, &first).await;
     assert!(!world.look(&first).status().contains("**Before:**"), "{}", world.look(&first).status());
-    // Written at most once a minute; then the status says so.
-    let look = mends(&world, "alice", &first, is_recorded).await;
-    assert!(look.status().contains("1 fix remembered"), "{}", look.status());
+    // Written at most once a minute; then the state says so.
+    mends(&world, "alice", &first).await;
+    assert_eq!(recorded(&world, &first), Some(1));
     let mended = world.head(&first);
     // Both heads are kept, the failed one too, and what changed between them.
     let state = world.state(&first);
@@ -146,7 +152,7 @@ pub async fn what_failed_often_is_told_before_anything_fails(world: World) {
         let pr = world.person(who).opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
         assert!(!world.look(&pr).status().contains("Failed before"), "{}", world.look(&pr).status());
         fails(&world, &pr).await;
-        mends(&world, who, &pr, is_recorded).await;
+        mends(&world, who, &pr).await;
         world.person(who).closes(&pr).await;
     }
     let third = world.person("alice").opens(&repo, "feat: hours", &[("src/lib.rs", BROKEN)]).await;
@@ -191,8 +197,8 @@ async fn a_fork_teaches_once_it_is_merged() {
     fails(&world, &fork).await;
     world.simulator().user("mallory").push(&fork, &[("src/lib.rs", &fixed())], "Change").expect("a push");
     world.settle().await;
-    let look = is_mended(&world, &fork, is_recorded).await;
-    assert!(look.status().contains("no fix that could be remembered"), "{}", look.status());
+    is_mended(&world, &fork).await;
+    assert_eq!(recorded(&world, &fork), Some(0), "no fix that could be remembered");
     let failing = async |who: &str| {
         let pr = world.person(who).opens(&repo, "feat: seconds", &[("src/lib.rs", BROKEN)]).await;
         fails(&world, &pr).await;

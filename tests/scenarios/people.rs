@@ -83,7 +83,7 @@ pub async fn a_team_and_a_login_change_hands(mut world: World) {
     let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
     let Some(team) = world.team("sec", &["bob"], &repo) else { return };
     let configuration = format!(
-        "version: 1\ngates:\n  deploy: off\n  security: {{ approvers: {{ teams: [{team}] }} }}\n  payments: {{ when: {{ \
+        "version: 1\nlabels: {{ state: true }}\ngates:\n  deploy: off\n  security: {{ approvers: {{ teams: [{team}] }} }}\n  payments: {{ when: {{ \
          paths: [\"src/auth/**\"] }}, approvers: {{ users: [carol] }} }}\n"
     );
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;

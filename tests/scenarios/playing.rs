@@ -69,7 +69,7 @@ async fn a_visitor_of_the_demo_plays_a_pull_request_to_its_merge() {
         demo.sends("/acme/widgets/pulls", "as=alice&change=one+that+fails+a+test&title=A+%3Cb%3E").await;
     let path = there.split('?').next().expect("a path").to_owned();
     assert!(page.contains("<h1>A &lt;b&gt; <span"), "{page}");
-    assert!(news(&page).contains("added the label loop:retry"), "{}", news(&page));
+    assert!(news(&page).contains("verify: failure"), "{}", news(&page));
     assert!(page.contains("Attempt 1 of 3 failed") && page.contains("2400"), "the feedback is on the page: {page}");
 
     let commit = page.split("/commit/").nth(1).and_then(|rest| rest.split('"').next()).expect("a commit");

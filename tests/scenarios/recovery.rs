@@ -17,6 +17,7 @@ use crate::world::{
 
 const CONFIGURATION: &str = "\
 version: 1
+labels: { state: true }
 verify:
   checks:
     build: { kind: build, from: { check: ci / build, app: other-ci } }

@@ -12,6 +12,7 @@ use crate::world::{ADDRESS, Browser, World};
 
 const CONFIGURATION: &str = "\
 version: 1
+labels: { state: true }
 verify:
   checks:
     unit: { kind: test, from: { check: ci / test, app: other-ci } }

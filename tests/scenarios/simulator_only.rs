@@ -63,7 +63,8 @@ async fn a_check_that_bears_our_name_delays_no_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_asked_before_it_is_known_who_decides() {
     let world = World::quick(None).await;
-    let gate = "version: 1\ngates:\n  deploy: off\n  security: { approvers: { users: [bob] } }\n";
+    let gate =
+        "version: 1\nlabels: { state: true }\ngates:\n  deploy: off\n  security: { approvers: { users: [bob] } }\n";
     let repo = world.repository("asked", &[(".github/loopgate.yml", gate)]);
     let away = RequestFault::on("^/users/bob$", Harm::status(StatusCode::NOT_FOUND)).unwrap();
     world.simulator().add_fault(away);

@@ -25,7 +25,7 @@ const GATES: &str = "gates: { security: { approvers: { users: [bob] } }, archite
 /// A repository with these checks beside build and unit, and these further lines of configuration.
 pub fn watched(world: &World, name: &str, checks: &str, more: &str) -> RepoName {
     let configuration = format!(
-        "version: 1\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
+        "version: 1\nlabels: {{ state: true }}\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
          unit: {{ kind: test, from: {{ check: ci / test, app: other-ci }} }}\n{checks}{GATES}{more}"
     );
     let files = [("src/lib.rs", "// Widgets.\n"), ("tests/sums.rs", TESTS), (".github/loopgate.yml", &configuration)];
@@ -159,7 +159,7 @@ pub async fn weakened_tests_are_for_somebody_else_to_accept(world: World) {
 
 pub async fn breaking_a_test_that_passed_stops_the_loop(world: World) {
     let configuration = format!(
-        "version: 1\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    \
+        "version: 1\nlabels: {{ state: true }}\nverify:\n  workflows: [{CI}]\n  checks:\n    build: {{ kind: build, run: make }}\n    \
          unit: {{ kind: test, run: make test }}\n{GATES}"
     );
     let repo = world.repository("regressing", &[("src/lib.rs", "// 0\n"), (".github/loopgate.yml", &configuration)]);

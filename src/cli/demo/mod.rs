@@ -7,6 +7,8 @@ mod ci;
 mod demo_world;
 mod facts;
 mod narrator;
+#[cfg(test)]
+mod picture_tests;
 mod playing;
 mod story;
 

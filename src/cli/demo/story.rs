@@ -31,6 +31,7 @@ verify:
 gates:
   security: { approvers: { teams: [acme/security] } }
   deploy: off
+escalation: { notify: [bob] }
 ";
 
 /// The story as it was played.
@@ -45,7 +46,8 @@ pub(super) struct Played {
     pub surprises: Vec<String>,
 }
 
-struct DemoRun<'a> {
+/// The story while it is played.
+pub(super) struct DemoRun<'a> {
     demo_world: &'a DemoWorld,
     narrator: Narrator,
     played: Played,
@@ -79,8 +81,8 @@ pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
         .collect()
 }
 
-/// Plays all acts.
-pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
+/// Plays until the second pull request has failed as the first one did, and says so.
+pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narrator) -> Result<DemoRun<'_>, DemoError> {
     narrator
         .says("A GitHub on this machine's loopback, the real Loopgate server in front of it, and two pull requests.");
     narrator.act("Yesterday: alice's pull request fails, and she fixes it");
@@ -97,7 +99,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
     stage.push(&lifetime("60 * 60", "user", "1"), "fix: an hour has 3600 seconds").await?;
     stage.ci(&tests(&[])).await?;
-    stage.expect("alice's pull request is ready", |pull| pull.has_label("loop:passed"))?;
+    stage.expect("alice's pull request is ready", |pull| stands(pull, "✅"))?;
     stage.merge().await?;
 
     stage.narrator.act("An agent opens a pull request that fails the same way");
@@ -108,46 +110,52 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.author = AGENT;
     stage.settle().await?;
     stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
-    stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
+    stage.expect("a fix is asked for", |pull| stands(pull, "🔁"))?;
     let remembers = |pull: &PullView| status(pull).matches("**Before:**").count();
     stage.played.memory_matches = remembers(&stage.pull()?);
     stage.expect("alice's fix is remembered", |pull| remembers(pull) > 0)?;
+    Ok(stage)
+}
+
+/// Plays all acts.
+pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
+    let mut stage = until_it_fails_again(demo_world, narrator).await?;
     stage.reads_status("The status comment, as the agent's owner reads it:")?;
 
     stage.narrator.act("The same error again");
     stage.push(&lifetime("61", "user", "1"), "fix: count the hour").await?;
     stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
-    stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
+    stage.expect("a fix is asked for", |pull| stands(pull, "🔁"))?;
     stage.reads_status("What is new in the status comment:")?;
 
     stage.narrator.act("A fix that breaks another test: a person is asked");
     stage.push(&lifetime("60 * 60", "None", "1"), "fix: an hour has 3600 seconds").await?;
     stage.ci(&tests(&[(RENEWAL, LOST_USER)])).await?;
-    stage.expect("the label loop:blocked", |pull| pull.has_label("loop:blocked"))?;
+    stage.expect("a person is asked", |pull| stands(pull, "🚫"))?;
     stage.expect("one escalation", |pull| escalations(pull) == 1)?;
     stage.reads_last_escalation("The escalation, as bob reads it:")?;
 
     stage.narrator.act("bob looks, and resumes the loop");
     stage.comment("bob", "Renewal must keep the user; the lifetime is right now.\n\n/loop resume").await?;
-    stage.expect("the block is lifted", |pull| !pull.has_label("loop:blocked"))?;
+    stage.expect("the block is lifted", |pull| !stands(pull, "🚫"))?;
 
     stage.narrator.act("The agent cheats: the failing test is gone");
     let cheated = lifetime("60 * 60", "None", "1").replace(RENEWAL_TEST, "");
     stage.push(&cheated, "fix: all tests pass").await?;
     stage.ci(&tests(&[]).into_iter().filter(|test| test.name != RENEWAL).collect::<Vec<_>>()).await?;
-    stage.expect("the cheat is caught", |pull| pull.has_label("loop:blocked"))?;
+    stage.expect("the cheat is caught", |pull| stands(pull, "🚫"))?;
     stage.reads_last_escalation("What bob is asked:")?;
     stage.push(&lifetime("60 * 60", "user", "1"), "fix: keep the user when a widget is renewed").await?;
     stage.comment("bob", "The test is back.\n\n/loop resume").await?;
-    stage.expect("the block is lifted", |pull| !pull.has_label("loop:blocked"))?;
+    stage.expect("the block is lifted", |pull| !stands(pull, "🚫"))?;
 
     stage.narrator.act("The agent disputes a test, and a person settles it");
     stage.ci(&tests(&[(REMAINING, OFF_BY_ONE)])).await?;
     let failure = failure(&stage.pull()?).unwrap_or_default();
     stage.comment(AGENT, &format!("/loop dispute {failure} an hour of 3600 seconds leaves 0, not 1")).await?;
-    stage.expect("a person is called", |pull| pull.has_label("loop:blocked"))?;
+    stage.expect("a person is called", |pull| stands(pull, "🚫"))?;
     stage.comment("olga", &format!("The test counts one too many.\n\n/loop settle {failure} code")).await?;
-    stage.expect("the loop goes on", |pull| !pull.has_label("loop:blocked"))?;
+    stage.expect("the loop goes on", |pull| !stands(pull, "🚫"))?;
 
     stage.narrator.act("A push that passes, and touches src/auth");
     let files = [("src/auth/renewal.rs", RENEWAL_CODE), (SOURCE, &lifetime("60 * 60", "user", "0"))];
@@ -166,7 +174,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.comment("bob", "Read it, the token never leaves the process.\n\nsecurity approved").await?;
     stage.expect("the gate is open", |pull| !pull.has_label("needs:security-review"))?;
     stage.expect("gates green", |pull| concluded(pull, "loopgate / gates") == "success")?;
-    stage.expect("the label loop:passed", |pull| pull.has_label("loop:passed"))?;
+    stage.expect("all green", |pull| stands(pull, "✅"))?;
 
     stage.narrator.act("The merge");
     stage.merge().await?;
@@ -197,7 +205,8 @@ What to do next:
    loopgate setup               register the App; docs/server.md has the rest";
 
 impl DemoRun<'_> {
-    fn pull(&self) -> Result<PullView, DemoError> {
+    /// The pull request as it stands.
+    pub(super) fn pull(&self) -> Result<PullView, DemoError> {
         Ok(self.demo_world.github.pull_request(&self.played.pr)?)
     }
 
@@ -263,9 +272,15 @@ impl DemoRun<'_> {
     }
 }
 
-fn status(pull: &PullView) -> &str {
+/// The status comment.
+pub(super) fn status(pull: &PullView) -> &str {
     let found = pull.comments.iter().find(|comment| comment.body.starts_with(STATUS_MARKER));
     found.map_or("", |comment| &comment.body)
+}
+
+/// Whether the heading of the status comment begins with this sign.
+fn stands(pull: &PullView, sign: &str) -> bool {
+    status(pull).lines().any(|line| line.starts_with(&format!("### {sign}")))
 }
 
 /// The id of the first failure that the status comment tells of.

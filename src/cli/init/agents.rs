@@ -20,14 +20,18 @@ pub const BEGIN: &str = "<!-- loopgate: begin";
 const END: &str = "<!-- loopgate: end -->";
 
 /// The files that agents read.
-pub fn files(root: &Path, repository: Option<&RepoName>, action: &ActionReference) -> Result<Vec<NewFile>, CliError> {
+pub fn files(
+    root: &Path,
+    repository: Option<&RepoName>,
+    action: Option<&ActionReference>,
+) -> Result<Vec<NewFile>, CliError> {
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
     let told = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
     let mut files = vec![block(root, TOLD, &told)?];
     if !CLAUDE.iter().any(|path| imports(root, path)) {
         files.push(block(root, CLAUDE[0], include_str!("templates/claude.md"))?);
     }
-    if sets_up_copilot(root) {
+    if let Some(action) = action.filter(|_| sets_up_copilot(root)) {
         let text = COPILOT_STEPS.replace("@INSTALL@", &install(action));
         files.push(NewFile { path: COPILOT, text });
     }
@@ -35,19 +39,24 @@ pub fn files(root: &Path, repository: Option<&RepoName>, action: &ActionReferenc
 }
 
 /// What is left for a person to do, in each agent's own settings.
-pub fn next_steps(root: &Path, action: &ActionReference) -> Vec<String> {
-    let copilot = match sets_up_copilot(root) {
+pub fn next_steps(root: &Path, action: Option<&ActionReference>) -> Vec<String> {
+    let copilot = match action.is_some() && sets_up_copilot(root) {
         true => format!("Copilot: {COPILOT} has it"),
         false => format!("Copilot: a step of {COPILOT}"),
+    };
+    let install = match action {
+        Some(action) => install(action),
+        None => {
+            "cargo install --locked --path . (in a clone of Loopgate: there is no release to download yet)".to_owned()
+        }
     };
     // https://code.claude.com/docs/en/claude-code-on-the-web, https://developers.openai.com/codex/cloud/environments,
     // https://docs.cursor.com/background-agents
     vec![
         format!(
-            "Let each agent's environment install the program:\n     {}\n   - {copilot}\n   - Claude Code on the web: the \
-             setup script of its environment\n   - Codex: the setup script of its environment\n   - Cursor: `install` in \
-             .cursor/environment.json",
-            install(action)
+            "Let each agent's environment install the program:\n     {install}\n   - {copilot}\n   - Claude Code on the web: \
+             the setup script of its environment\n   - Codex: the setup script of its environment\n   - Cursor: `install` \
+             in .cursor/environment.json"
         ),
         "Commit the files to the default branch: agents begin from what is there.".to_owned(),
     ]

@@ -26,6 +26,12 @@ const LEFT_OUT: &str = "    #: ";
 const RUNS: &str =
     "  # The workflow that runs the checks. Its evidence counts, nobody else's; editing it opens the security gate.\n";
 
+const COVERAGE: &str = "
+# The project measures its coverage: a change whose lines are covered below the minimum does not pass.
+coverage:
+  below_minimum: fail
+";
+
 const TAIL: &str = "
 # When to try again, and when to call a person. These are the defaults.
 loop:
@@ -43,18 +49,18 @@ loop:
 ";
 
 /// The text of a configuration that follows the jobs which run on pull requests already.
-pub fn following(jobs: &[CiJob]) -> String {
+pub fn following(jobs: &[&CiJob]) -> String {
     let workflows: IndexSet<String> = jobs.iter().map(|job| quoted(&job.workflow)).collect();
     let workflows = workflows.into_iter().collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "{HEAD}  # The workflows that run on every pull request. Editing one opens the security gate.\n  workflows: \
-         [{workflows}]\n\n  # Their jobs, by the names of their check runs. What a job is evidence of was told \
-         by its name and commands.\n  checks:\n"
+        "{HEAD}  # The workflows that run on pull requests. Editing one opens the security gate.\n  workflows: \
+         [{workflows}]\n\n  # Their jobs, by the names of their check runs. What a job is evidence of follows from its name \
+         and commands.\n  checks:\n"
     );
     let mut names = IndexSet::new();
     let tells_nothing =
         |job: &&CiJob| job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom);
-    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) = jobs.iter().partition(tells_nothing);
+    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) = jobs.iter().copied().partition(tells_nothing);
     let all = telling.into_iter().map(|job| ("    ", job)).chain(others.into_iter().map(|job| (LEFT_OUT, job)));
     for (indent, job) in all {
         if indent == LEFT_OUT && !text.contains(OTHERS) {
@@ -71,6 +77,12 @@ pub fn following(jobs: &[CiJob]) -> String {
             job.kind.as_str(),
             quoted(&job.check)
         );
+        if let Some(filter) = job.filter {
+            let _ = writeln!(
+                text,
+                "    # Its workflow has `{filter}`: where it does not run, `/loop skip {name}` continues."
+            );
+        }
         names.insert(name.to_string());
     }
     text + TAIL
@@ -96,6 +108,9 @@ pub fn text(detected: &Detected, workflow: &str) -> String {
                 entry(&mut text, name, check, command);
             }
         }
+    }
+    if detected.measures_coverage {
+        text.push_str(COVERAGE);
     }
     text + TAIL
 }

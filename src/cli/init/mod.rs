@@ -6,7 +6,7 @@ mod agents;
 mod configuration;
 mod workflows;
 
-use std::{path::Path, str::FromStr};
+use std::{collections::BTreeSet, path::Path, str::FromStr};
 
 use clap::Args;
 use serde_json::json;
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::{
     config,
-    runner::{self, Detected, Purpose},
+    runner::{self, CiJob, Detected, Purpose},
 };
 use loopgate_core::{RepoName, evidence::CheckKind};
 
@@ -31,19 +31,19 @@ const FIX: &str = ".github/workflows/loopgate-fix.yml";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 By default the files are for a repository that the Loopgate App looks after. Where workflows run on every pull request
-already, that is the configuration alone, which follows their jobs; elsewhere, or with --own-workflow, it names the
-usual checks of the project, and one workflow runs them. With --action-only there is no App: a workflow decides and
-shows, another tells it of reviews.
+already, that is the configuration alone, which follows their jobs. Elsewhere, or with --own-workflow, it names the usual
+checks of the project, and one workflow runs them. With --action-only there is no App: a workflow decides and shows,
+and another one starts it after reviews.
 
-With --agents or --loop nothing but their own files is written. What coding agents are told is a marked block: the rest of
-AGENTS.md and CLAUDE.md stays as it is, and running it again changes nothing.
+With --agents or --loop nothing but their own files is written. The instructions for coding agents are a marked block:
+the rest of AGENTS.md and CLAUDE.md stays as it is, and running it again changes nothing.
 
 Examples:
   loopgate init --dry-run
+  loopgate init --follow tests.yml
+  loopgate init --own-workflow --action acme/loopgate/action@v1
   loopgate init --agents
-  loopgate init --loop --action acme/loopgate/action@v1
-  loopgate init --action acme/loopgate/action@v1
-  loopgate init --action-only")]
+  loopgate init --loop --action acme/loopgate/action@v1")]
 pub struct Arguments {
     /// Write what runs Loopgate in GitHub Actions alone, without the App
     #[arg(long)]
@@ -51,15 +51,18 @@ pub struct Arguments {
     /// Run the usual checks in a workflow of Loopgate's, though others run on pull requests already
     #[arg(long)]
     own_workflow: bool,
-    /// Tell coding agents how to work with Loopgate, in `AGENTS.md` and where they do not read that, and install it for them
+    /// Follow this workflow too, which runs on some pull requests only
+    #[arg(long, value_name = "FILE", conflicts_with = "own_workflow")]
+    follow: Vec<String>,
+    /// Write instructions for coding agents into `AGENTS.md` and where they do not read that, and install it for them
     #[arg(long)]
     agents: bool,
     /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
     #[arg(long = "loop")]
     fixes: bool,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
-    #[arg(long, default_value = PUBLISHED, value_name = "ACTION")]
-    action: ActionReference,
+    #[arg(long, value_name = "ACTION")]
+    action: Option<ActionReference>,
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -94,11 +97,6 @@ impl FromStr for ActionReference {
 }
 
 impl ActionReference {
-    /// Whether it still names nobody's account.
-    fn is_placeholder(&self) -> bool {
-        self.0.starts_with("OWNER/")
-    }
-
     /// Where it is published, as OWNER/REPO.
     fn repository(&self) -> &str {
         let path = self.0.split('@').next().unwrap_or_default();
@@ -151,11 +149,14 @@ impl Standing {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = std::env::current_dir().map_err(CliError::unavailable)?;
-    // Also in a repository without a commit, or in none yet.
-    let (root, repository) =
-        runner::Checkout::around(&here).map_or((here, None), |checkout| (checkout.root, checkout.repository));
+    let (root, repository) = match runner::Checkout::around(&here) {
+        Ok(checkout) => (checkout.root, checkout.repository),
+        Err(runner::CheckoutError::NoCommit) => (here, None),
+        Err(error) => return Err(CliError::bad_data(format!("{error}. Nothing was written."))),
+    };
     let detected = runner::detect(&root, Purpose::WriteDown);
-    let files = files(arguments, &root, repository.as_ref(), &detected)?;
+    let ci = Ci::of(arguments, &detected.ci)?;
+    let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
     let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, &root)).collect();
     let in_the_way: Vec<&str> = files
         .iter()
@@ -176,19 +177,70 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
             write(&root, file)?;
         }
     }
-    let next = next_steps(arguments, &root, &detected, &files);
-    tell(arguments, &next, &files, &standing, format)?;
+    let next = next_steps(arguments, &root, &detected, &ci, &files);
+    report(arguments, &ci.notes(arguments), &next, &files, &standing, format)?;
     Ok(exit::OK)
 }
 
+/// The CI that is there: what of it is followed, and what is not.
+struct Ci<'a> {
+    followed: Vec<&'a CiJob>,
+    left: Vec<&'a CiJob>,
+}
+
+impl<'a> Ci<'a> {
+    /// A workflow that runs on some pull requests only is followed where `--follow` names it.
+    fn of(arguments: &Arguments, jobs: &'a [CiJob]) -> Result<Self, CliError> {
+        let names = |file: &str, job: &CiJob| job.workflow.rsplit('/').next() == file.rsplit('/').next();
+        if let Some(unknown) = arguments.follow.iter().find(|file| !jobs.iter().any(|job| names(file, job))) {
+            let there: BTreeSet<&str> = jobs.iter().map(|job| job.workflow.as_str()).collect();
+            let there = if there.is_empty() { "none".to_owned() } else { Vec::from_iter(there).join(", ") };
+            return Err(CliError::usage(format!(
+                "--follow {unknown}: no workflow of that name runs on pushes to pull requests. Those that do: {there}."
+            )));
+        }
+        let is_followed = |job: &&CiJob| {
+            !arguments.own_workflow && (job.filter.is_none() || arguments.follow.iter().any(|file| names(file, job)))
+        };
+        let (followed, left) = jobs.iter().partition(is_followed);
+        Ok(Self { followed, left })
+    }
+
+    /// Which workflows are not followed, and why.
+    fn notes(&self, arguments: &Arguments) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        if arguments.adds() {
+            return notes;
+        }
+        for job in &self.left {
+            let file = job.workflow.rsplit('/').next().unwrap_or_default();
+            notes.push(match job.filter {
+                Some(filter) => format!(
+                    "{file} runs on pull requests, but not on all of them (`{filter}`): it is not followed, because a \
+                     check that never reports would be waited for. `--follow {file}` follows it."
+                ),
+                None => format!("{file} runs on pull requests: it is not followed, because of --own-workflow."),
+            });
+        }
+        notes.dedup();
+        notes
+    }
+}
+
 impl Arguments {
-    /// Whether the CI that is there is followed, and none is added. Where none of it tests, and there are tests, something
-    /// has to.
-    fn follows(&self, detected: &Detected) -> bool {
-        let tests = |kind| matches!(kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
-        let is_tested = detected.ci.iter().any(|job| tests(job.kind));
-        let has_tests = detected.checks.values().any(|check| tests(check.kind));
-        !self.own_workflow && !detected.ci.is_empty() && (is_tested || !has_tests)
+    /// The Action to name in a workflow.
+    fn action(&self) -> Option<ActionReference> {
+        let published = || PUBLISHED.parse().ok().filter(|_| !crate::published().starts_with("OWNER/"));
+        self.action.clone().or_else(published)
+    }
+
+    fn needed_action(&self) -> Result<ActionReference, CliError> {
+        self.action().ok_or_else(|| {
+            CliError::usage(
+                "a workflow has to name Loopgate's Action, and it is not published yet: give the one of your fork, as \
+                 --action OWNER/REPO/action@COMMIT. Nothing was written.",
+            )
+        })
     }
 
     /// Whether only something is added to what `init` writes otherwise.
@@ -202,31 +254,39 @@ fn files(
     root: &Path,
     repository: Option<&RepoName>,
     detected: &Detected,
+    ci: &Ci<'_>,
 ) -> Result<Vec<NewFile>, CliError> {
-    let action = &arguments.action.0;
     if arguments.adds() {
-        let told = arguments.agents.then(|| agents::files(root, repository, &arguments.action)).transpose()?;
-        let fix = arguments.fixes.then(|| NewFile { path: FIX, text: workflows::fix(root, detected, action) });
-        return Ok(told.into_iter().flatten().chain(fix).collect());
+        let mut files = Vec::new();
+        if arguments.agents {
+            files.extend(agents::files(root, repository, arguments.action().as_ref())?);
+        }
+        if arguments.fixes {
+            files.push(NewFile { path: FIX, text: workflows::fix(root, detected, &arguments.needed_action()?.0) });
+        }
+        return Ok(files);
     }
-    let follows = arguments.follows(detected);
-    let text = if follows { configuration::following(&detected.ci) } else { configuration::text(detected, VERIFY) };
+    let text = match ci.followed.as_slice() {
+        [] => configuration::text(detected, VERIFY),
+        jobs => configuration::following(jobs),
+    };
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
         CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))
     })?;
     let mut files = vec![NewFile { path: CONFIGURATION, text }];
-    let mut followed: Vec<&str> = Vec::new();
-    if follows {
-        followed.extend(detected.ci.iter().map(|job| job.title.as_str()));
-        followed.dedup();
-    } else {
+    let mut followed: Vec<&str> = ci.followed.iter().map(|job| job.title.as_str()).collect();
+    followed.dedup();
+    // Without an Action the configuration alone still says what `verify` runs.
+    let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || arguments.action().is_some());
+    if wants_workflow || ci.followed.is_empty() && arguments.action_only {
         followed.push("Loopgate verify");
-        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, action) });
+        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?.0) });
     }
     if arguments.action_only {
         followed.push("Loopgate relay");
-        files.push(NewFile { path: RECONCILE, text: workflows::reconcile(action, &followed) });
+        let text = workflows::reconcile(&arguments.needed_action()?.0, &followed);
+        files.push(NewFile { path: RECONCILE, text });
         files.push(NewFile { path: RELAY, text: workflows::relay() });
     }
     Ok(files)
@@ -246,8 +306,9 @@ fn write(root: &Path, file: &NewFile) -> Result<(), CliError> {
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
-fn tell(
+fn report(
     arguments: &Arguments,
+    notes: &[String],
     next: &[String],
     files: &[NewFile],
     standing: &[Standing],
@@ -260,6 +321,7 @@ fn tell(
             "schema": "loopgate.init/v1",
             "written": !arguments.dry_run,
             "files": files.iter().zip(standing).map(file).collect::<Vec<_>>(),
+            "not_followed": notes,
             "limits": limits,
             "next": next,
         }));
@@ -272,10 +334,14 @@ fn tell(
             }
         }
     }
-    if !limits.is_empty() {
-        output::line("\nWithout the App:");
-        limits.iter().for_each(|limit| output::line(format_args!("- {limit}")));
-    }
+    let list = |title: &str, lines: &[&str]| {
+        if !lines.is_empty() {
+            output::line(format_args!("\n{title}:"));
+            lines.iter().for_each(|line| output::line(format_args!("- {line}")));
+        }
+    };
+    list("CI that is there", &notes.iter().map(String::as_str).collect::<Vec<_>>());
+    list("Without the App", limits);
     output::line("\nNext:");
     next.iter().enumerate().for_each(|(index, step)| output::line(format_args!("{}. {step}", index + 1)));
     Ok(())
@@ -301,30 +367,19 @@ const LIMITS: [&str; 5] = [
      the Loopgate App, or an App token.",
 ];
 
-fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, files: &[NewFile]) -> Vec<String> {
+fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, ci: &Ci<'_>, files: &[NewFile]) -> Vec<String> {
     let mut next = Vec::new();
-    let publisher = arguments.action.repository();
-    let named: Vec<&str> = files.iter().filter(|file| file.text.contains(publisher)).map(|file| file.path).collect();
-    if named.is_empty() && !arguments.adds() {
-        next.push(
-            "Of a job that is followed Loopgate knows the outcome and the annotations. For failing tests by name, add its \
-             Action to the job that runs them (action/README.md), or run `loopgate init --own-workflow`."
-                .to_owned(),
-        );
-    } else if arguments.action.is_placeholder() {
-        let places = if named.is_empty() { "the line below".to_owned() } else { named.join(" and ") };
-        next.push(format!(
-            "Replace OWNER in {places} by the account that publishes the Action, or run this again with `--force --action \
-             OWNER/REPO/action@REF`.",
-        ));
-    } else if !arguments.action.is_pinned() && files.iter().any(|file| file.text.contains(&arguments.action.0)) {
+    let action = arguments.action();
+    if let Some(action) = action.as_ref().filter(|action| files.iter().any(|file| file.text.contains(&action.0)))
+        && !action.is_pinned()
+    {
         next.push(format!(
             "Replace the tag in `{}` by the commit it stands for, so that nobody can exchange the Action under you.",
-            arguments.action.0
+            action.0
         ));
     }
     if arguments.agents {
-        next.extend(agents::next_steps(root, &arguments.action));
+        next.extend(agents::next_steps(root, action.as_ref()));
     }
     if arguments.fixes {
         next.extend(LOOP.map(str::to_owned));
@@ -332,16 +387,36 @@ fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, files: &[
     if arguments.adds() {
         return next;
     }
-    if detected.checks.is_empty() && !arguments.follows(detected) {
+    let follows = !ci.followed.is_empty();
+    let tests = |kind| matches!(kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+    if follows {
+        next.push(
+            "Of a job that is followed Loopgate knows the outcome and the annotations. For failing tests by name, add its \
+             Action to the job that runs them (action/README.md), or run `loopgate init --own-workflow`."
+                .to_owned(),
+        );
+        if !ci.followed.iter().any(|job| tests(job.kind)) && detected.checks.values().any(|check| tests(check.kind)) {
+            next.push(format!(
+                "No job that is followed is known to run the tests. Write `kind: test` at the one that does, in \
+                 {CONFIGURATION}, or let `loopgate init --own-workflow` add a workflow that runs them."
+            ));
+        }
+    } else if detected.checks.is_empty() {
         next.push(format!("Add your checks to {CONFIGURATION}: no project whose usual checks are known was found."));
+    } else if files.len() == 1 {
+        next.push(
+            "On GitHub nothing runs these checks yet. `loopgate init --own-workflow --action OWNER/REPO/action@COMMIT`, with \
+             the Action of your fork of Loopgate, writes the workflow that does."
+                .to_owned(),
+        );
     }
-    let then = if arguments.follows(detected) { "check-config --online" } else { "verify" };
+    let then = if follows { "check-config --online" } else { "verify" };
     next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate {then}`."));
     let commit = match arguments.action_only {
         true => "Commit the files to the default branch: pull requests run what is there.",
         false => "Install the Loopgate App on the repository, and commit the files to the default branch.",
     };
-    let last = "Open a pull request: labels, checks and the status comment appear on it.";
+    let last = "Open a pull request: check runs and the status comment appear on it.";
     next.extend([commit, last].map(str::to_owned));
     next
 }

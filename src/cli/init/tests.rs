@@ -11,11 +11,24 @@ fn arguments(words: &[&str]) -> Arguments {
 
 fn made(files: &[(&str, &str)], words: &[&str]) -> Vec<(&'static str, String)> {
     let folder = folder_of(files);
-    let detected = runner::detect(folder.path(), Purpose::WriteDown);
-    let made = super::files(&arguments(words), folder.path(), None, &detected)
-        .unwrap_or_else(|stop| panic!("{}", stop.message));
+    let fork: &[&str] = if words.contains(&FORK[0]) { &[] } else { &FORK };
+    let made = tried(folder.path(), &[words, fork].concat()).unwrap_or_else(|stop| panic!("{}", stop.message));
     made.into_iter().map(|file| (file.path, file.text)).collect()
 }
+
+fn tried(root: &Path, words: &[&str]) -> Result<Vec<NewFile>, CliError> {
+    let (arguments, detected) = (arguments(words), runner::detect(root, Purpose::WriteDown));
+    super::files(
+        &arguments,
+        root,
+        Some(&"acme/widgets".parse().unwrap()),
+        &detected,
+        &Ci::of(&arguments, &detected.ci)?,
+    )
+}
+
+/// The Action of a fork.
+const FORK: [&str; 2] = ["--action", "acme/loopgate/action@v1"];
 
 const MONOREPO: [(&str, &str); 5] = [
     ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]"),
@@ -76,9 +89,8 @@ fn the_configuration_says_what_is_detected() {
 
 #[test]
 fn nothing_is_overwritten_unasked() {
-    let folder = folder_of(&[(CONFIGURATION, "version: 1\n")]);
-    let detected = runner::detect(folder.path(), Purpose::WriteDown);
-    let files = super::files(&arguments(&[]), folder.path(), None, &detected).unwrap();
+    let folder = folder_of(&[(CONFIGURATION, "version: 1\n"), ("go.mod", "")]);
+    let files = tried(folder.path(), &FORK).unwrap();
     let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, folder.path())).collect();
     assert_eq!(standing, [Standing::Differs, Standing::New]);
     write(folder.path(), &files[1]).unwrap();
@@ -103,17 +115,78 @@ fn an_action_is_named_by_owner_repository_and_reference() {
 
 #[test]
 fn what_comes_next_depends_on_what_was_asked() {
+    let folder = folder_of(&[("go.mod", "")]);
     let next = |words: &[&str]| {
-        let (arguments, detected, root) = (arguments(words), Detected::default(), Path::new("nowhere"));
-        let files = super::files(&arguments, root, None, &detected).unwrap();
-        next_steps(&arguments, root, &detected, &files).join("\n")
+        let (arguments, detected) = (arguments(words), runner::detect(folder.path(), Purpose::WriteDown));
+        let files = tried(folder.path(), words).unwrap();
+        next_steps(&arguments, folder.path(), &detected, &Ci::of(&arguments, &[]).unwrap(), &files).join("\n")
     };
-    assert!(next(&[]).contains("Replace OWNER"));
-    assert!(next(&["--action", "acme/loopgate/action@v1"]).contains("Replace the tag"));
+    assert!(next(&[]).contains("On GitHub nothing runs these checks yet."));
+    assert!(next(&FORK).contains("Replace the tag"));
     let pinned = next(&["--action", "acme/loopgate/action@0123456789abcdef0123456789abcdef01234567"]);
     assert!(!pinned.contains("Replace"), "{pinned}");
     assert!(pinned.contains("Install the Loopgate App"));
-    assert!(!next(&["--action-only"]).contains("Install the Loopgate App"));
+    assert!(!next(&[FORK.as_slice(), &["--action-only"]].concat()).contains("Install the Loopgate App"));
+}
+
+#[test]
+fn a_workflow_is_written_only_with_an_action_that_there_is() {
+    let folder = folder_of(&[("go.mod", "")]);
+    let paths = |words: &[&str]| tried(folder.path(), words).map(|files| files.iter().map(|file| file.path).collect());
+    assert_eq!(paths(&[]).unwrap(), [CONFIGURATION]);
+    assert_eq!(paths(&FORK).unwrap(), [CONFIGURATION, VERIFY]);
+    for words in [["--own-workflow"], ["--action-only"], ["--loop"]] {
+        let refused: Result<Vec<&str>, CliError> = paths(&words);
+        assert!(refused.is_err_and(|error| error.message.contains("--action OWNER/REPO/action@COMMIT")), "{words:?}");
+    }
+    let agents = tried(folder.path(), &["--agents"]).unwrap();
+    assert!(agents.iter().all(|file| file.path != ".github/workflows/copilot-setup-steps.yml"));
+}
+
+#[test]
+fn ci_that_skips_some_pull_requests_is_followed_where_it_is_named() {
+    let folder = folder_of(&CI);
+    let detected = runner::detect(folder.path(), Purpose::WriteDown);
+    let of = |words: &[&str]| {
+        let arguments = arguments(words);
+        let ci = Ci::of(&arguments, &detected.ci).map_err(|error| error.message)?;
+        Ok::<_, String>((ci.followed.iter().any(|job| job.title == "Docs"), ci.notes(&arguments)))
+    };
+    let (followed, notes) = of(&[]).unwrap();
+    assert!(!followed);
+    insta::assert_snapshot!(notes.join("\n"), @"docs.yml runs on pull requests, but not on all of them (`paths`): it is not followed, because a check that never reports would be waited for. `--follow docs.yml` follows it.");
+    assert_eq!(of(&["--follow", "docs.yml"]).unwrap(), (true, Vec::new()));
+    assert_eq!(of(&["--follow", ".github/workflows/docs.yml"]).unwrap(), (true, Vec::new()));
+    insta::assert_snapshot!(of(&["--follow", "title.yml"]).unwrap_err(), @"--follow title.yml: no workflow of that name runs on pushes to pull requests. Those that do: .github/workflows/ci.yml, .github/workflows/docs.yml, .github/workflows/lint.yaml.");
+    assert_eq!(of(&["--own-workflow"]).unwrap().1.len(), 3);
+    let text = made(&CI, &["--follow", "docs.yml"]).remove(0).1;
+    assert!(text.contains("# Its workflow has `paths`: where it does not run, `/loop skip docs` continues."), "{text}");
+}
+
+#[test]
+fn tests_run_as_ci_runs_them_where_that_is_another_program() {
+    let ci = |run: &str| format!("on: pull_request\njobs:\n  test:\n    steps:\n      - run: {run}\n");
+    let test = |run: &str| {
+        let ci = ci(run);
+        let files = [("go.mod", ""), (".github/workflows/ci.yml", ci.as_str())];
+        let text = made(&files, &["--own-workflow"]).remove(0).1;
+        let (_, test) = text.split_once("    test:\n").unwrap();
+        test.lines().find_map(|line| Some(line.trim().strip_prefix("run: ")?.to_owned())).unwrap()
+    };
+    assert_eq!(test("make test"), "make test");
+    assert_ne!(test("go test -race ./..."), "go test -race ./...", "the usual command has a report");
+}
+
+#[test]
+fn a_measured_coverage_counts() {
+    let pytest = "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '--cov=a --cov-report=xml'\n";
+    let configuration = |manifest: &str| {
+        let files = [("pyproject.toml", manifest), ("tests/test_a.py", "import pytest\n")];
+        made(&files, &[]).remove(0).1
+    };
+    let measured = configuration(pytest);
+    assert!(measured.contains("below_minimum: fail") && measured.contains("report: ['coverage.xml']"), "{measured}");
+    assert!(!configuration("[project]\nname = 'a'\n").contains("below_minimum"));
 }
 
 /// Workflows as projects have them.
@@ -171,15 +244,15 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
 }
 
 #[test]
-fn ci_that_tests_nothing_is_not_all_there_is() {
+fn a_second_ci_is_never_added_unasked() {
     let workflow = |id: &str, run: &str| format!("on: pull_request\njobs:\n  {id}:\n    steps:\n      - run: {run}\n");
     let analysis = workflow("analyze", "codeql");
     let files = [("go.mod", ""), (".github/workflows/codeql.yml", analysis.as_str())];
     let paths = |files: &[(&str, &str)]| made(files, &[]).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
-    assert_eq!(paths(&files), [CONFIGURATION, VERIFY]);
-    assert_eq!(paths(&files[1..]), [CONFIGURATION], "there is nothing to test");
+    assert_eq!(paths(&files), [CONFIGURATION], "it is followed, though nothing says that it tests");
     let linted = workflow("linting", "composer tests");
     assert_eq!(paths(&[files[0], files[1], (".github/workflows/ci.yml", &linted)]), [CONFIGURATION]);
+    assert_eq!(paths(&files[..1]), [CONFIGURATION, VERIFY]);
 }
 
 /// Tests may stand in them.
@@ -233,9 +306,7 @@ fn a_tool_that_a_check_calls_is_installed_though_nothing_names_it() {
 
 /// What `init` would leave in this folder, and what it left.
 fn added(root: &Path, words: &[&str]) -> Vec<(&'static str, Standing)> {
-    let detected = runner::detect(root, Purpose::WriteDown);
-    let repository = "acme/widgets".parse().unwrap();
-    let files = super::files(&arguments(words), root, Some(&repository), &detected).unwrap();
+    let files = tried(root, words).unwrap();
     let standing = files.iter().map(|file| (file.path, Standing::of(file, root))).collect();
     files.iter().for_each(|file| write(root, file).unwrap());
     standing
@@ -248,7 +319,8 @@ fn agents_are_told_in_a_block_and_the_rest_stays_byte_by_byte() {
     let root = folder.path();
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let [told, claude, copilot] = ["AGENTS.md", "CLAUDE.md", ".github/workflows/copilot-setup-steps.yml"];
-    let first = added(root, &["--agents"]);
+    let agents = [FORK.as_slice(), &["--agents"]].concat();
+    let first = added(root, &agents);
     assert_eq!(first, [(told, Standing::Outdated), (claude, Standing::Outdated), (copilot, Standing::New)]);
     let text = read(told);
     assert!(
@@ -258,12 +330,12 @@ fn agents_are_told_in_a_block_and_the_rest_stays_byte_by_byte() {
     assert!(!text.replace("\r\n", "").contains('\n'), "one kind of line ending: {text:?}");
     assert!(text.contains("loopgate feedback acme/widgets#NUMBER --wait"), "{text}");
     assert_eq!(read(claude), "Be brief.\n\n<!-- loopgate: begin -->\n@AGENTS.md\n<!-- loopgate: end -->\n");
-    let again = added(root, &["--agents"]);
+    let again = added(root, &agents);
     assert!(again.iter().all(|(_, standing)| *standing == Standing::Unchanged), "{again:?}");
     // What people write around it, and a block of an older version.
     let edited = format!("{}\r\n# More", text.replace("run `loopgate verify`, ", "verify, "));
     std::fs::write(root.join(told), &edited).unwrap();
-    added(root, &["--agents"]);
+    added(root, &agents);
     assert_eq!(read(told), format!("{text}\r\n# More"));
 }
 
@@ -272,12 +344,14 @@ fn nothing_is_told_twice_nor_written_over_what_is_not_ours() {
     let steps = ".github/workflows/copilot-setup-steps.yml";
     let folder = folder_of(&[("CLAUDE.md", "See @AGENTS.md\n"), (steps, "name: Ours\n")]);
     assert_eq!(added(folder.path(), &["--agents"]), [("AGENTS.md", Standing::New)]);
-    let next = agents::next_steps(folder.path(), &arguments(&[]).action).join("\n");
+    let next = agents::next_steps(folder.path(), arguments(&FORK).action.as_ref()).join("\n");
     assert!(next.contains("Copilot: a step of .github/workflows/copilot-setup-steps.yml"), "{next}");
 
     let half = folder_of(&[("AGENTS.md", "<!-- loopgate: begin -->\n")]);
-    let files = super::files(&arguments(&["--agents"]), half.path(), None, &Detected::default());
-    assert!(files.is_err_and(|error| error.message.contains("without `<!-- loopgate: end -->`")));
+    assert!(
+        tried(half.path(), &["--agents"])
+            .is_err_and(|error| error.message.contains("without `<!-- loopgate: end -->`"))
+    );
     #[cfg(unix)]
     {
         let outside = folder_of(&[("profile", "")]);

@@ -59,7 +59,7 @@ pub(in crate::config) struct File {
     pub gates: IndexMap<GateName, OffOr<Located<GateSection>>>,
     /// Who is called, where, and with what.
     pub escalation: EscalationSection,
-    /// The labels that tell where the loop stands, or `off`.
+    /// The labels of the loop's state, or `off`.
     pub labels: Option<OffOr<LabelsSection>>,
     /// Who tries to repair between attempts.
     pub fixer: FixerSection,
@@ -146,9 +146,8 @@ impl File {
             gates,
             escalation: self.escalation.lower(cx),
             labels: match self.labels {
-                None => LabelPolicy::default(),
-                Some(ShortOr::Short(_)) => LabelPolicy::Off,
-                Some(ShortOr::Long(labels)) => LabelPolicy::On(labels.lower(cx)),
+                None | Some(ShortOr::Short(_)) => LabelPolicy::default(),
+                Some(ShortOr::Long(labels)) => labels.lower(cx),
             },
             fixer: self.fixer.lower(cx),
             memory: self.memory.lower(),

@@ -1,4 +1,4 @@
-//! `labels:`, the labels that tell where the loop stands.
+//! `labels:`, the labels of the loop's state.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,10 +6,12 @@ use serde::Deserialize;
 use crate::config::{leaf::WrittenColour, lower::Lowering, place::Place, wrappers::Located};
 use loopgate_core::policy::{LabelPolicy, LoopLabel, LoopLabels};
 
-/// The labels that tell where the loop stands. A pull request carries exactly one of them.
+/// The labels of the loop's state. Labels of gates belong to their gates.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct LabelsSection {
+    /// Whether a pull request carries exactly one of them.
+    state: bool,
     /// What each name begins with.
     prefix: Option<Located<String>>,
     /// Checks are running.
@@ -35,20 +37,21 @@ struct LabelSection {
 }
 
 impl LabelsSection {
-    pub fn lower(self, cx: &mut Lowering) -> LoopLabels {
+    pub fn lower(self, cx: &mut Lowering) -> LabelPolicy {
         let (prefix, prefix_place) = match &self.prefix {
             Some(prefix) => (prefix.value.as_str(), Some(prefix.place)),
             None => (LabelPolicy::DEFAULT_PREFIX, None),
         };
         let default = LoopLabels::with_prefix(prefix);
         let mut label = |written: LabelSection, default| written.lower(prefix, prefix_place, default, cx);
-        LoopLabels {
+        let labels = LoopLabels {
             verifying: label(self.verifying, default.verifying),
             retry: label(self.retry, default.retry),
             blocked: label(self.blocked, default.blocked),
             passed: label(self.passed, default.passed),
             waiting: label(self.waiting, default.waiting),
-        }
+        };
+        LabelPolicy { state: self.state, labels }
     }
 }
 

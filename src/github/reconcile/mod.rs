@@ -249,13 +249,7 @@ impl Reconcile {
                 let told = Box::pin(self.look(job, &summary.problems, now)).await?;
                 // What was refused a moment ago may be done by now, and told of all the same.
                 let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
-                Ok(ReconcileOutcome { revisit_at, ..told })
-            }
-            // What the run taught is written after its verdict was shown: now that can be told.
-            Settled::Decided(summary)
-                if self.lifetime == Lifetime::Stays && self.debug_memory.has_news(&job.repository, &summary.run_id) =>
-            {
-                Box::pin(self.look(job, &summary.problems, now)).await
+                Ok(ReconcileOutcome { revisit_at, above: told.above.or(outcome.above), ..told })
             }
             _ => Ok(outcome),
         }

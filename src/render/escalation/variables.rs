@@ -288,11 +288,8 @@ fn reason(escalation: &EscalationView) -> Markdown {
 fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
     let last = escalation.history.iter().rev().find(|attempt| attempt.result == VerificationResult::Fail);
     let told = |last: &AttemptDigest| {
-        // Where the walk stands now is another matter: a newer head may be anywhere.
-        let failed = subject.decision.next.failures.history.iter().rev().find(|failure| failure.attempt == last.number);
-        let stage = failed.map_or(subject.decision.view.evidence_stage, |failure| failure.stage).as_str();
         let since = time_in_failure(subject, escalation);
-        format!("attempt {} at {}, in {stage}; failing for {since}", last.number, links.commit(last.head_sha))
+        format!("attempt {} at {}; failing for {since}", last.number, links.commit(last.head_sha))
     };
     Markdown::ours(last.map_or_else(|| "none".to_owned(), told))
 }

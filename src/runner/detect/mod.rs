@@ -17,7 +17,7 @@ mod rust;
 mod usual;
 mod workflows;
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
@@ -27,6 +27,7 @@ pub use workflows::{CiJob, submodules};
 
 use loopgate_core::{
     CheckName,
+    evidence::CheckKind,
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };
 use usual::{Site, Usual};
@@ -62,8 +63,10 @@ pub struct Detected {
     pub checks: IndexMap<CheckName, CheckPolicy>,
     /// Usual checks that cannot run here, each with the program that is missing.
     pub left_out: Vec<(CheckName, &'static str)>,
-    /// The jobs that run on every pull request already; read to be written down only.
+    /// The jobs that run on pull requests already; read to be written down only.
     pub ci: Vec<CiJob>,
+    /// Whether a check leaves a report of the coverage.
+    pub measures_coverage: bool,
 }
 
 /// A detected command takes as long as it takes, within the largest time a check has without a configuration.
@@ -128,6 +131,10 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
             command.timeout = TIMEOUT;
             command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
             command.reports = check.reports.iter().map(|&report| report.to_owned()).collect();
+            if let Some(report) = coverage(check, &site) {
+                command.reports.push(report.to_owned());
+                detected.measures_coverage = true;
+            }
             command.report_pattern = check.pattern.and_then(|pattern| Pattern::parse(pattern).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
             let source = CheckSource::Command(command);
@@ -138,8 +145,41 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
     detected.projects.retain(|project| !idle.contains(project));
     if purpose == Purpose::WriteDown {
         detected.ci = workflows::ci_jobs(root);
+        detected.test_as_ci_does();
     }
     detected
+}
+
+impl Detected {
+    /// Takes the command of CI for the project's test, where both have one: what CI calls is installed and works. The
+    /// usual command stays where it calls the same program, since it asks for a report.
+    fn test_as_ci_does(&mut self) {
+        let commands: BTreeSet<&String> = self.ci.iter().flat_map(|job| &job.tests).collect();
+        let mut tests = self.checks.values_mut().filter(|check| check.kind == CheckKind::Test);
+        if let ([command], Some(check), None) = (Vec::from_iter(commands).as_slice(), tests.next(), tests.next())
+            && let CheckSource::Command(usual) = &mut check.source
+            && let Some(program) = command.split_whitespace().next()
+            && !usual.run.split_whitespace().any(|word| word == program)
+        {
+            usual.run = (*command).clone();
+            (usual.reports, usual.report_pattern) = (Vec::new(), None);
+        }
+    }
+}
+
+/// The report of the coverage that a test's own configuration asks for, by pytest-cov or Jest in its usual place.
+fn coverage(check: &Usual, site: &Site<'_>) -> Option<&'static str> {
+    let says = |files: &[&str], word: &str| files.iter().any(|file| site.text(file).contains(word));
+    let pytest = ["pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"];
+    if check.kind != CheckKind::Test {
+        None
+    } else if check.run.contains("pytest") && says(&pytest, "--cov-report=xml") {
+        Some("coverage.xml")
+    } else if check.run.contains("jest") && says(&["package.json"], "collectCoverage\": true") {
+        Some("coverage/lcov.info")
+    } else {
+        None
+    }
 }
 
 fn usual(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {

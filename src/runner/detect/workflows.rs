@@ -1,4 +1,4 @@
-//! The CI that a repository has: the jobs that its workflows run on every pull request, by the check runs they become.
+//! The CI that a repository has: the jobs that its workflows run on pull requests, by the check runs they become.
 //!
 //! A job's check run has the job's name, or its id; a matrix adds its values in brackets, and a called workflow its own
 //! job's name after a slash
@@ -18,7 +18,7 @@ const FOLDER: &str = ".github/workflows";
 /// More workflows than this are read by nobody.
 const MOST_FILES: usize = 100;
 
-/// A job that runs on every pull request.
+/// A job that runs on pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CiJob {
     /// `.github/workflows/ci.yml`
@@ -30,6 +30,10 @@ pub struct CiJob {
     /// A glob over the names of its check runs.
     pub check: String,
     pub kind: CheckKind,
+    /// The filter that keeps its workflow from some pull requests: `paths` or `paths-ignore`.
+    pub filter: Option<&'static str>,
+    /// The commands of its steps that test, each one line of shell without an expression.
+    pub tests: Vec<String>,
 }
 
 /// What a word in a job's name says that it is evidence of; the first row that has one of its words.
@@ -75,9 +79,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
 }
 
 fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
-    if !is_always_started(file) {
-        return Vec::new();
-    }
+    let Some(filter) = filter(file) else { return Vec::new() };
     let title = file.text(&["name"]).unwrap_or(workflow);
     let jobs = file.at(&["jobs"]).and_then(Value::as_object).into_iter().flatten();
     let jobs = jobs.filter(|(_, job)| !is_left_out(job)).map(|(id, job)| CiJob {
@@ -86,20 +88,22 @@ fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
         id: id.clone(),
         check: check_run(id, job),
         kind: kind(id, job),
+        filter,
+        tests: tests(job),
     });
     jobs.collect()
 }
 
-/// Whether every pull request starts it. One that depends on paths may never report, and would be waited for in vain.
-fn is_always_started(file: &Manifest) -> bool {
+/// The filter that keeps it from some pull requests, if there is one; none where pushes to one start it never.
+fn filter(file: &Manifest) -> Option<Option<&'static str>> {
     let named = |event: &Value| event.as_str() == Some("pull_request");
-    match file.at(&["on"]) {
-        Some(Value::Array(events)) => events.iter().any(named),
-        Some(Value::Object(events)) => events.get("pull_request").is_some_and(|filter| {
-            ["paths", "paths-ignore"].iter().all(|key| filter.get(key).is_none()) && hears_pushes(filter)
-        }),
-        Some(event) => named(event),
-        None => false,
+    match file.at(&["on"])? {
+        Value::Array(events) => events.iter().any(named).then_some(None),
+        Value::Object(events) => {
+            let filter = events.get("pull_request").filter(|filter| hears_pushes(filter))?;
+            Some(["paths", "paths-ignore"].into_iter().find(|key| filter.get(key).is_some()))
+        }
+        event => named(event).then_some(None),
     }
 }
 
@@ -162,6 +166,17 @@ pub fn submodules(root: &Path) -> Option<&'static str> {
     ["recursive", "true"].into_iter().find(|how| asks(how)).or(texts.is_empty().then_some("true"))
 }
 
+/// The lines of its steps that test, as far as they stand alone.
+fn tests(job: &Value) -> Vec<String> {
+    let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
+    let commands =
+        steps.filter(|step| step.get("working-directory").is_none()).filter_map(|step| step.get("run")?.as_str());
+    let lines = commands.map(str::trim).filter(|command| !command.contains(['\n', '\\']) && !command.contains("${{"));
+    let (_, pattern) = COMMANDS[1];
+    let is_test = Regex::new(pattern).expect("a constant");
+    lines.filter(|line| is_test.is_match(line) && !line.contains("install")).map(str::to_owned).collect()
+}
+
 fn kind(id: &str, job: &Value) -> CheckKind {
     let named = job.get("name").and_then(Value::as_str).unwrap_or(id).to_lowercase();
     let words: Vec<&str> = named.split(|c: char| !c.is_ascii_alphanumeric()).collect();
@@ -197,6 +212,19 @@ mod tests {
         for (job, glob) in cases {
             assert_eq!(check_run("unit", &job), glob, "{job}");
         }
+    }
+
+    #[test]
+    fn lines_that_test_stand_alone() {
+        let job = json!({ "steps": [
+            { "uses": "actions/checkout@v4" },
+            { "run": "pip install tox" },
+            { "run": "uv run tox run -e py" },
+            { "run": "pytest ${{ matrix.options }}" },
+            { "run": "make test", "working-directory": "docs" },
+            { "run": "cd a\nmake test" },
+        ] });
+        assert_eq!(tests(&job), ["uv run tox run -e py"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
     ids::PrNumber,
     observed::{CheckProgress, Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
+    policy::{Channel, LoopLabel, LoopLabels, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, CommandRefusal, GateStatus, RunStatus, Ticks},
@@ -120,29 +120,14 @@ fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
 
 fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTreeMap<String, LabelWish> {
     let mut wishes = BTreeMap::new();
-    if let LabelPolicy::On(labels) = &stages.given.policy.labels {
-        for label in labels.all() {
-            wishes.insert(label.name.clone(), LabelWish::Absent);
-        }
-        let (label, meaning) = match stages.action {
-            NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
-                (&labels.waiting, LabelMeaning::BaseFailsToo)
-            }
-            NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
-            NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
-            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
-                (&labels.blocked, LabelMeaning::HumanDecides)
-            }
-            NextAction::WaitForMerge if !waits_for.is_empty() => (&labels.waiting, LabelMeaning::PersonAwaited),
-            NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
-            NextAction::Stopped
-            | NextAction::WaitForApproval { .. }
-            | NextAction::WaitForRunApproval { .. }
-            | NextAction::WaitForPush { .. }
-            | NextAction::WaitForReady
-            | NextAction::WaitForReview => (&labels.waiting, LabelMeaning::PersonAwaited),
-        };
-        wishes.insert(label.name.clone(), present(label, meaning));
+    let labels = &stages.given.policy.labels;
+    for label in labels.labels.all() {
+        wishes.insert(label.name.clone(), LabelWish::Absent);
+    }
+    if labels.state {
+        let (label, meaning) = state_label(stages, &labels.labels, waits_for);
+        let wish = LabelWish::Present { color: label.colour.to_string(), meaning };
+        wishes.insert(label.name.clone(), wish);
     }
     for gate in &stages.assessment.gates {
         let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
@@ -157,12 +142,32 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
     wishes
 }
 
+/// The one label that stands for what is waited for, and what it means.
+fn state_label<'a>(
+    stages: &Stages<'_>,
+    labels: &'a LoopLabels,
+    waits_for: &BTreeMap<OwnCheck, PrNumber>,
+) -> (&'a LoopLabel, LabelMeaning) {
+    match stages.action {
+        NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
+            (&labels.waiting, LabelMeaning::BaseFailsToo)
+        }
+        NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
+        NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
+        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, LabelMeaning::HumanDecides),
+        NextAction::WaitForMerge if !waits_for.is_empty() => (&labels.waiting, LabelMeaning::PersonAwaited),
+        NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
+        NextAction::Stopped
+        | NextAction::WaitForApproval { .. }
+        | NextAction::WaitForRunApproval { .. }
+        | NextAction::WaitForPush { .. }
+        | NextAction::WaitForReady
+        | NextAction::WaitForReview => (&labels.waiting, LabelMeaning::PersonAwaited),
+    }
+}
+
 /// Orange: somebody else has to act.
 const GATE_COLOUR: &str = "d93f0b";
-
-fn present(label: &LoopLabel, meaning: LabelMeaning) -> LabelWish {
-    LabelWish::Present { color: label.colour.to_string(), meaning }
-}
 
 /// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.
 fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {

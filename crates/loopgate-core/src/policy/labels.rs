@@ -2,17 +2,20 @@
 
 use std::{fmt, str::FromStr};
 
-/// Which labels tell where the loop stands.
+/// The labels of the loop's state.
+///
+/// They are off unless asked for: each change is a line in the timeline and a request that creates content, and the
+/// status comment says the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LabelPolicy {
-    Off,
-    /// A pull request carries exactly one of them.
-    On(LoopLabels),
+pub struct LabelPolicy {
+    /// Whether a pull request carries exactly one of the labels. Where it does not, those left over are removed.
+    pub state: bool,
+    pub labels: LoopLabels,
 }
 
 impl Default for LabelPolicy {
     fn default() -> Self {
-        Self::On(LoopLabels::with_prefix(Self::DEFAULT_PREFIX))
+        Self { state: false, labels: LoopLabels::with_prefix(Self::DEFAULT_PREFIX) }
     }
 }
 
