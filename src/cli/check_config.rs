@@ -75,7 +75,15 @@ pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     } else {
         let own = read(arguments.file.as_deref().unwrap_or(Path::new(local::CONFIGURATION)))?;
         let found = match config::load(None, Some(own.source())) {
-            Ok(loaded) => OnlineFindings { errors: Vec::new(), warnings: loaded.warnings },
+            Ok(loaded) => {
+                if loaded.policy.verify.checks.is_empty() {
+                    output::note_line(format_args!(
+                        "nothing is checked: {} has no `verify.checks`; `loopgate init` writes those of a project",
+                        own.name
+                    ));
+                }
+                OnlineFindings { errors: Vec::new(), warnings: loaded.warnings }
+            }
             Err(errors) => OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
         };
         Checked { name: own.name, repository: None, found }

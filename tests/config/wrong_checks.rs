@@ -171,22 +171,16 @@ fn long_timeouts_are_asked_for() {
 }
 
 #[test]
-fn missing_build_and_test_checks_are_a_warning() {
-    assert_snapshot!(told("verify: { checks: { lint: { kind: lint, run: x } } }"), @r"
-    `verify.checks.lint`: no check has `kind: build`, so nothing shows a passing build
-     --> .github/loopgate.yml:1:27
-      |
-    1 | verify: { checks: { lint: { kind: lint, run: x } } }
-      |                           ^
-      = add a check of kind `build`, a command or an existing one
-
-    `verify.checks.lint`: no check has `kind: test`, so nothing shows a passing test
+fn a_missing_test_check_is_a_warning() {
+    assert_snapshot!(told("verify: { checks: { lint: { kind: lint, run: x } } }"), @"
+    `verify.checks.lint`: no check has `kind: test`, so nothing shows that tests pass
      --> .github/loopgate.yml:1:27
       |
     1 | verify: { checks: { lint: { kind: lint, run: x } } }
       |                           ^
       = add a check of kind `test`, a command or an existing one
     ");
+    assert_eq!(told("verify: { checks: { unit: { kind: test, run: x } } }"), "", "what tests has been built");
 }
 
 #[test]

@@ -19,7 +19,7 @@ version: 1
 verify:
 ";
 
-const OTHERS: &str = "    # These say nothing of the code by their names. Take the sign away from what is to count.\n";
+const OTHERS: &str = "    # The names of these do not say what they are evidence of. To count one, remove its `#:`.\n";
 
 const LEFT_OUT: &str = "    #: ";
 
@@ -58,11 +58,15 @@ pub fn following(jobs: &[&CiJob]) -> String {
          and commands.\n  checks:\n"
     );
     let mut names = IndexSet::new();
-    let tells_nothing =
-        |job: &&CiJob| job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom);
-    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) = jobs.iter().copied().partition(tells_nothing);
+    let says_nothing = |job: &&&CiJob| {
+        // A glob of expressions alone is a glob over everybody's check runs.
+        !job.check.contains(char::is_alphanumeric)
+            || job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom)
+    };
+    let (others, telling): (Vec<&&CiJob>, Vec<&&CiJob>) = jobs.iter().partition(says_nothing);
     let all = telling.into_iter().map(|job| ("    ", job)).chain(others.into_iter().map(|job| (LEFT_OUT, job)));
-    for (indent, job) in all {
+    let mut followed = IndexSet::new();
+    for (indent, job) in all.filter(|(_, job)| followed.insert(&job.check)) {
         if indent == LEFT_OUT && !text.contains(OTHERS) {
             text.push_str(OTHERS);
         }
@@ -71,12 +75,8 @@ pub fn following(jobs: &[&CiJob]) -> String {
         let numbered = (2..).map(|nth| format!("{id}-{nth}"));
         let mut free = std::iter::once(id.clone()).chain(numbered).filter(|name| !names.contains(name));
         let Some(name) = free.next().and_then(|name| name.parse::<CheckName>().ok()) else { continue };
-        let _ = writeln!(
-            text,
-            "{indent}{name}: {{ kind: {}, from: {{ check: {}, app: github-actions }} }}",
-            job.kind.as_str(),
-            quoted(&job.check)
-        );
+        let (kind, check) = (job.kind.as_str(), quoted(&job.check));
+        let _ = writeln!(text, "{indent}{name}: {{ kind: {kind}, from: {{ check: {check}, app: github-actions }} }}");
         if let Some(filter) = job.filter {
             let _ = writeln!(
                 text,

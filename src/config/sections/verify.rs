@@ -112,7 +112,7 @@ impl VerifySection {
             self.checks.into_iter().filter_map(|(name, check)| Some((name, check.lower(longest, cx)?))).collect();
         refuse_unknown_needs(&checks, cx);
         refuse_cycles(&checks, cx);
-        warn_of_missing_kinds(&checks, cx);
+        warn_of_missing_tests(&checks, cx);
         VerifyPolicy {
             analyzer,
             workflows: workflows.into_iter().filter_map(|path| workflow(path, cx)).collect(),
@@ -296,15 +296,11 @@ fn find_cycle<'a>(
     None
 }
 
-/// A configuration without a `build` or `test` check is accepted, with a warning that people see.
-fn warn_of_missing_kinds(checks: &IndexMap<CheckName, Lowered>, cx: &mut Lowering) {
+/// A configuration without a `test` check is accepted, with a warning that people see. What tests has been built.
+fn warn_of_missing_tests(checks: &IndexMap<CheckName, Lowered>, cx: &mut Lowering) {
     let Some(first) = checks.values().next() else { return };
-    for kind in [CheckKind::Build, CheckKind::Test] {
-        if !checks.values().any(|check| check.policy.kind == kind) {
-            let kind = kind.as_str();
-            let warning =
-                Problem::wrong(first.place, format!("no check has `kind: {kind}`, so nothing shows a passing {kind}"));
-            cx.warnings.push(warning.hint(format!("add a check of kind `{kind}`, a command or an existing one")));
-        }
+    if !checks.values().any(|check| check.policy.kind == CheckKind::Test) {
+        let warning = Problem::wrong(first.place, "no check has `kind: test`, so nothing shows that tests pass");
+        cx.warnings.push(warning.hint("add a check of kind `test`, a command or an existing one"));
     }
 }

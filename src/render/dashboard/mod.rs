@@ -40,8 +40,8 @@ pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum Frame {
-    /// Whoever reaches the admin's listener; the doctor found so many faults.
-    Operator { faults: usize },
+    /// Whoever reaches the admin's listener; the doctor found so many faults, where there is one.
+    Operator { faults: Option<usize> },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
     /// Nobody knows who.

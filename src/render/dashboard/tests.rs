@@ -8,7 +8,7 @@ use loopgate_core::{
     observed::Snapshot,
 };
 
-const OPERATOR: Frame = Frame::Operator { faults: 1 };
+const OPERATOR: Frame = Frame::Operator { faults: Some(1) };
 
 fn now() -> Timestamp {
     fixtures::at(600)

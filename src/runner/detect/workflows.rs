@@ -178,9 +178,12 @@ fn tests(job: &Value) -> Vec<String> {
 }
 
 fn kind(id: &str, job: &Value) -> CheckKind {
-    let named = job.get("name").and_then(Value::as_str).unwrap_or(id).to_lowercase();
-    let words: Vec<&str> = named.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let by_name = WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word)));
+    // The name that people read comes before the id that they do not.
+    let by_name = [job.get("name").and_then(Value::as_str), Some(id)].into_iter().flatten().find_map(|name| {
+        let name = name.to_lowercase();
+        let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word)))
+    });
     let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
     let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
     let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");

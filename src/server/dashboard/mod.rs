@@ -69,7 +69,7 @@ pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
 }
 
 async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next: Next) -> Response {
-    let faults = admin.doctor.as_ref().map_or(0, |doctor| doctor.faults());
+    let faults = admin.doctor.as_ref().map(|doctor| doctor.faults());
     request.extensions_mut().insert(Reader::Operator { faults });
     next.run(request).await
 }

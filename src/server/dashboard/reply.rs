@@ -41,8 +41,8 @@ pub(super) enum Format {
 /// Who reads, as the listener found out and left it with the request; nobody where it left nothing.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Reader {
-    /// The doctor found so many faults.
-    Operator { faults: usize },
+    /// The doctor found so many faults, where there is one.
+    Operator { faults: Option<usize> },
     Visitor {
         id: UserId,
         login: Login,
