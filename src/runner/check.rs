@@ -77,8 +77,9 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
         gathered.failures.extend(told_by_log(&finished.output));
     }
     // A command that failed by itself says why. That its report is missing then adds nothing.
-    let at = if finished.ending == Ending::Exited(0) { 0 } else { gathered.failures.len() };
-    gathered.failures.splice(at..at, std::mem::take(&mut gathered.problems));
+    if finished.ending == Ending::Exited(0) || gathered.failures.is_empty() {
+        gathered.failures.splice(0..0, std::mem::take(&mut gathered.problems));
+    }
     let places = Places::new(ran.directory, ran.root);
     for failure in &mut gathered.failures {
         failure.error_type = type_in(ran.kind, failure.error_type);

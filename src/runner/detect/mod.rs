@@ -131,10 +131,7 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
             command.timeout = TIMEOUT;
             command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
             command.reports = check.reports.iter().map(|&report| report.to_owned()).collect();
-            if let Some(report) = coverage(check, &site) {
-                command.reports.push(report.to_owned());
-                detected.measures_coverage = true;
-            }
+            detected.measures_coverage |= measures_coverage(check, &site);
             command.report_pattern = check.pattern.and_then(|pattern| Pattern::parse(pattern).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
             let source = CheckSource::Command(command);
@@ -167,19 +164,13 @@ impl Detected {
     }
 }
 
-/// The report of the coverage that a test's own configuration asks for, by pytest-cov or Jest in its usual place.
-fn coverage(check: &Usual, site: &Site<'_>) -> Option<&'static str> {
+/// Whether a test's own configuration has pytest-cov or Jest write a report of the coverage.
+fn measures_coverage(check: &Usual, site: &Site<'_>) -> bool {
     let says = |files: &[&str], word: &str| files.iter().any(|file| site.text(file).contains(word));
     let pytest = ["pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"];
-    if check.kind != CheckKind::Test {
-        None
-    } else if check.run.contains("pytest") && says(&pytest, "--cov-report=xml") {
-        Some("coverage.xml")
-    } else if check.run.contains("jest") && says(&["package.json"], "collectCoverage\": true") {
-        Some("coverage/lcov.info")
-    } else {
-        None
-    }
+    check.kind == CheckKind::Test
+        && (check.run.contains("pytest") && says(&pytest, "--cov-report=xml")
+            || check.run.contains("jest") && says(&["package.json"], "collectCoverage\": true"))
 }
 
 fn usual(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {
