@@ -7,15 +7,23 @@ use super::SourceLanguage;
 pub struct Comments {
     line: &'static [&'static str],
     block: Option<(&'static str, &'static str)>,
+    /// What takes the lines between two marks out of the program: a comment, a string, a condition of the build. Without a
+    /// second mark it reaches as far as it does.
+    swallows: &'static [(&'static str, &'static str)],
 }
 
 impl Comments {
     /// By the path's language; for files of none, by the end of their name.
     pub fn of(path: &str) -> Self {
-        const C: Comments = Comments { line: &["//"], block: Some(("/*", "*/")) };
-        const SLASHES: Comments = Comments { line: &["//"], block: None };
-        const HASH: Comments = Comments { line: &["#"], block: None };
-        const MARKUP: Comments = Comments { line: &["//"], block: Some(("<!--", "-->")) };
+        const BLOCK: (&str, &str) = ("/*", "*/");
+        const C: Comments = Comments { line: &["//"], block: Some(BLOCK), swallows: &[BLOCK] };
+        const SLASHES: Comments = Comments { line: &["//"], block: None, swallows: &[] };
+        const HASH: Comments = Comments { line: &["#"], block: None, swallows: &[] };
+        const MARKUP: Comments =
+            Comments { line: &["//"], block: Some(("<!--", "-->")), swallows: &[("<!--", "-->"), BLOCK, ("`", "`")] };
+        const fn dashes(swallows: &'static [(&'static str, &'static str)]) -> Comments {
+            Comments { line: &["--"], block: None, swallows }
+        }
         /// Files of no language, by the end of their name. A block's marks in a file that has no blocks would hide code:
         /// `cp src/* dist`. So what is not here has none.
         const OF_NO_LANGUAGE: [(Comments, &str); 3] = [
@@ -30,15 +38,26 @@ impl Comments {
         ];
         use SourceLanguage as L;
         match SourceLanguage::of(path) {
-            Some(L::Python | L::Ruby | L::Shell | L::Perl | L::R | L::Elixir | L::Julia | L::Nim) => HASH,
+            Some(L::Python) => Self { swallows: &[("\"\"\"", "\"\"\""), ("'''", "'''")], ..HASH },
+            Some(L::Ruby) => Self { swallows: &[("=begin", "=end"), ("__END__", "")], ..HASH },
+            Some(L::Perl) => Self { swallows: &[("=pod", "=cut"), ("__END__", "")], ..HASH },
+            Some(L::Shell | L::R | L::Elixir | L::Julia | L::Nim) => HASH,
             Some(L::Php) => Self { line: &["//", "#"], ..C },
-            Some(L::Sql | L::Lua | L::Haskell) => Self { line: &["--"], block: None },
-            Some(L::Clojure) => Self { line: &[";"], block: None },
-            Some(L::Erlang) => Self { line: &["%"], block: None },
-            Some(L::VisualBasic) => Self { line: &["'"], block: None },
-            Some(L::OCaml) => Self { line: &[], block: Some(("(*", "*)")) },
-            Some(L::FSharp | L::Zig) => SLASHES,
+            Some(L::Sql) => dashes(&[BLOCK]),
+            Some(L::Lua) => dashes(&[("--[[", "]]")]),
+            Some(L::Haskell) => dashes(&[("{-", "-}")]),
+            Some(L::Clojure) => Self { line: &[";"], block: None, swallows: &[] },
+            Some(L::Erlang) => Self { line: &["%"], block: None, swallows: &[] },
+            Some(L::VisualBasic) => Self { line: &["'"], block: None, swallows: &[] },
+            Some(L::OCaml) => Self { line: &[], block: Some(("(*", "*)")), swallows: &[("(*", "*)")] },
+            Some(L::FSharp) => Self { swallows: &[("(*", "*)")], ..SLASHES },
+            Some(L::Zig) => SLASHES,
             Some(L::Vue | L::Svelte) => MARKUP,
+            Some(L::C | L::Cpp | L::ObjectiveC | L::CSharp | L::Swift) => {
+                Self { swallows: &[BLOCK, ("#if", "#endif")], ..C }
+            }
+            Some(L::JavaScript | L::TypeScript) => Self { swallows: &[BLOCK, ("`", "`")], ..C },
+            Some(L::Rust) => Self { swallows: &[BLOCK, ("#[cfg", "")], ..C },
             Some(_) => C,
             None => OF_NO_LANGUAGE
                 .iter()
@@ -76,21 +95,39 @@ impl Comments {
         false
     }
 
-    /// A line without the comment at its end, where it is sure to be one: no quote stands behind its mark, and those
-    /// before it are closed.
-    pub fn without_trailing<'l>(&self, line: &'l str) -> &'l str {
-        const QUOTES: [char; 3] = ['"', '\'', '`'];
-        let begins = |mark: &&str| {
-            let is_apart = |at: &usize| line[..*at].ends_with(' ') && line[at + mark.len()..].starts_with(' ');
-            find(line, mark)?;
-            line.match_indices(mark).map(|(at, _)| at).find(is_apart)?.checked_sub(1)
-        };
-        let Some((code, comment)) = self.line.iter().filter_map(begins).min().map(|at| line.split_at(at)) else {
-            return line;
-        };
-        let is_closed = |quote: &char| code.matches(*quote).count() % 2 == 0;
-        let is_comment = !code.contains('\\') && !comment.contains(QUOTES) && QUOTES.iter().all(is_closed);
-        if is_comment { code } else { line }
+    /// Whether lines that arrive in place of others take lines beside them out of the program, or put them back: the marks
+    /// that they leave open are not those that were left open before.
+    pub fn swallow<'l>(&self, arrive: impl Iterator<Item = &'l str>, leave: impl Iterator<Item = &'l str>) -> bool {
+        !self.swallows.is_empty() && self.left_open(arrive) != self.left_open(leave)
+    }
+
+    fn left_open<'l>(&self, lines: impl Iterator<Item = &'l str>) -> Vec<&'static str> {
+        let mut open: Vec<&'static str> = Vec::new();
+        for line in lines {
+            let line = without_strings(line);
+            let mut at = 0;
+            while let Some((begin, mark, closes)) = self.first_mark(&line[at..], open.last().copied()) {
+                at += begin + mark.len();
+                match closes {
+                    true => open.truncate(open.len() - 1),
+                    false => open.push(mark),
+                }
+            }
+        }
+        open
+    }
+
+    /// The first mark of a line: where it begins, and whether it closes what is open.
+    fn first_mark(&self, line: &str, open: Option<&str>) -> Option<(usize, &'static str, bool)> {
+        let marks = self.swallows.iter().flat_map(|(opens, closes)| {
+            let ends = !closes.is_empty() && open == Some(opens);
+            [(*opens, false), (*closes, ends)]
+                .into_iter()
+                .filter(move |(_, is_end)| *is_end || opens != closes || !ends)
+        });
+        let found =
+            marks.filter(|(mark, _)| !mark.is_empty()).filter_map(|(mark, ends)| Some((find(line, mark)?, mark, ends)));
+        found.min_by_key(|(at, _, ends)| (*at, !ends))
     }
 
     /// Whether a line holds anything but blanks and comments. `inside` is carried from line to line: whether a block
@@ -121,14 +158,60 @@ impl Comments {
     }
 
     /// Whether code may stand behind the mark that a line begins with: an attribute of PHP (`#[Name]`), what Ruby, Elixir and
-    /// Crystal put into a string of several lines (`#{name}`), Lua's blocks, and the end of PHP.
+    /// Crystal put into a string of several lines (`#{name}`), Lua's blocks; whatever ends a comment before its line ends,
+    /// or joins the next line to it; and what a tool reads there as an order.
     fn is_code_after_mark(&self, line: &str) -> bool {
+        /// Go's directives and its cgo, interpreters, frontends and escapes of container files, encodings of source files.
+        const ORDERS: [&str; 13] = [
+            "//go:",
+            "//export",
+            "// +build",
+            "//line ",
+            "// #cgo",
+            "// #include",
+            "// #define",
+            "#!",
+            "# syntax",
+            "#syntax",
+            "# escape",
+            "#escape",
+            "# check=",
+        ];
+        /// JavaScript's, Unicode's and C#'s ends of a line; Java reads `\u000a` as one.
+        const ENDS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
+        let lower = line.to_ascii_lowercase();
         let slashes = self.line.contains(&"//");
         slashes && line.starts_with("#[")
             || !slashes && line.starts_with("#{")
             || ["--[[", "--[="].iter().any(|open| line.starts_with(open))
-            || self.line.len() > 1 && line.contains("?>")
+            || ORDERS.iter().any(|order| lower.starts_with(order))
+            || line.contains(ENDS)
+            || ["\\u000a", "\\u000d", "\\u0085", "?>", "</script", "coding:", "coding="]
+                .iter()
+                .any(|end| lower.contains(end))
+            || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
     }
+}
+
+/// A line without the strings in it, where it is sure that they are some: outside of them stands no slash that could begin an
+/// expression of JavaScript, in which a quote is no quote.
+fn without_strings(line: &str) -> std::borrow::Cow<'_, str> {
+    let (mut kept, mut rest) = (String::new(), line);
+    while let Some(at) = rest.find(['"', '\'']) {
+        let (before, quoted) = rest.split_at(at);
+        let quote = &quoted[..1];
+        let Some(end) = quoted[1..].find(quote) else { return line.into() };
+        let string = &quoted[1..=end];
+        // Three quotes in a row are a mark of their own.
+        if string.contains('\\') || string.is_empty() && quoted[2..].starts_with(quote) {
+            return line.into();
+        }
+        kept.push_str(before);
+        rest = &quoted[end + 2..];
+    }
+    kept.push_str(rest);
+    let outside = kept.replace("//", "").replace("/*", "").replace("*/", "");
+    if outside.contains('/') { line.into() } else { kept.into() }
 }
 
 /// Whether a line of a block comment looks like the end of a string of several lines, in which the comment's mark stood.

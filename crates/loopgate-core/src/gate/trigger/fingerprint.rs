@@ -1,7 +1,8 @@
 //! The digest of a gate's own diff: what an approval covers.
 //!
-//! It is taken over the patches of the files that trigger the gate, without the line numbers of their hunks: a rebase
-//! or a merge of the base that leaves those changes as they were keeps it, and so do pushes to other files. Where
+//! It is taken over the patches of the files that trigger the gate, without the line numbers of their hunks, and with the
+//! functions that they stand in: a rebase or a merge of the base that leaves those changes as they were keeps it, and so
+//! do pushes to other files. The same lines in another function are another change. Where
 //! there is no patch to compare, it changes rather once too often than once too seldom.
 
 use sha2::{Digest, Sha256};
@@ -34,7 +35,8 @@ fn add(digest: &mut Framed, file: &ChangedFile, snapshot: &Snapshot) {
         (Some(patch), ..) => {
             digest.field(b"patch");
             for line in patch.split('\n') {
-                digest.field(if line.starts_with("@@ ") { b"@@" } else { line.as_bytes() });
+                let function = line.strip_prefix("@@ ").and_then(|header| header.split_once("@@"));
+                digest.field(function.map_or(line, |(_, function)| function).as_bytes());
             }
         }
         (None, Some(blob), _) => digest.field(blob.as_bytes()),

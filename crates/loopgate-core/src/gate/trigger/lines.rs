@@ -1,6 +1,6 @@
 //! The lines that a patch adds, takes away and shows beside, and which of them count as a change of code.
 
-use std::{cell::OnceCell, collections::HashMap};
+use std::{cell::OnceCell, ops::Range};
 
 use crate::{
     ids::PatternName,
@@ -20,6 +20,7 @@ pub(super) struct FileLines<'a> {
     pub removed: Side<'a>,
     /// Lines that stay, with which code of the same block changes. They are code where they hold the change.
     pub context: Side<'a>,
+    change_only_tags: bool,
 }
 
 /// The lines of one side of a patch.
@@ -35,18 +36,8 @@ struct Line<'a> {
     /// At the base for a removed line, at the head for others.
     number: u32,
     text: &'a str,
-    /// Without the comment at its end and the tag of an action.
-    code: &'a str,
-    /// More than blanks and comments, and not merely moved or indented anew.
+    /// More than blanks and a comment. Code that moves is code, where it leaves and where it arrives.
     is_code: bool,
-    /// Code that was moved or indented anew.
-    is_moved: bool,
-}
-
-impl Line<'_> {
-    fn changes_code(&self) -> bool {
-        self.is_code && !imports(self.text)
-    }
 }
 
 /// A line that a condition asks for.
@@ -65,45 +56,30 @@ impl<'a> FileLines<'a> {
         let mut shown = Vec::with_capacity(patch.len());
         let (mut new, mut old) = (0_u32, 0_u32);
         let (mut in_new, mut in_old) = (false, false);
-        // Rust's tests stand in the file that they test. Only what stays says so: a line that arrives could hide others.
-        let may_hold_tests = file.path.ends_with(".rs");
-        let mut in_tests = false;
         for (index, line) in patch.iter().enumerate() {
             // A mark of the byte order at the start of a file is no part of its first line.
             let content = line.get(1..).unwrap_or_default().trim_start_matches('\u{feff}');
             let content = content.strip_suffix('\r').unwrap_or(content);
-            in_tests &= content != "}";
             match line.as_bytes() {
                 [b'@', b'@', b' ', ..] => {
-                    new = hunk_start(&line[3..])?;
-                    old = line[3..].strip_prefix('-')?.split([',', ' ']).next()?.parse().ok()?;
+                    (new, old) = places(line)?;
                     in_new = comments.opened_before(patch.get(index + 1..).unwrap_or_default());
                     in_old = in_new;
                     let function = line[3..].split_once(" @@").map_or("", |(_, function)| function.trim());
                     shown.push(Shown::new(Kind::Function, new, function));
-                    in_tests = may_hold_tests && is_test_module(function);
                 }
                 [b'+', ..] => {
                     shown.push(Shown::new(Kind::Added(added.lines.len()), new, content));
-                    added.push(
-                        new,
-                        [content, without_tag(&file.path, comments.without_trailing(content))],
-                        comments.has_code(content, &mut in_new) && !in_tests,
-                    );
+                    added.push(new, content, comments.has_code(content, &mut in_new));
                     new = new.saturating_add(1);
                 }
                 [b'-', ..] => {
                     shown.push(Shown::new(Kind::Removed(removed.lines.len()), old, content));
-                    removed.push(
-                        old,
-                        [content, without_tag(&file.path, comments.without_trailing(content))],
-                        comments.has_code(content, &mut in_old) && !in_tests,
-                    );
+                    removed.push(old, content, comments.has_code(content, &mut in_old));
                     old = old.saturating_add(1);
                 }
                 [b'\\', ..] => {}
                 _ => {
-                    in_tests |= may_hold_tests && is_test_module(content);
                     comments.has_code(content, &mut in_old);
                     if comments.has_code(content, &mut in_new) {
                         shown.push(Shown::new(Kind::Unchanged, new, content));
@@ -112,97 +88,97 @@ impl<'a> FileLines<'a> {
                 }
             }
         }
-        Some((Self { added, removed, context: Side::default() }, shown))
+        for hunk in hunks(&patch).filter(|hunk| swallows(&comments, &patch[hunk.clone()])) {
+            // What stays in it may be code on one side only.
+            let (mut new, mut old) = places(patch[hunk.start - 1])?;
+            for line in &patch[hunk.clone()] {
+                let (is_new, is_old) = (!line.starts_with('-'), !line.starts_with('+'));
+                if is_new && is_old && !line.starts_with('\\') {
+                    let content = line.get(1..).unwrap_or_default();
+                    added.push(new, content, true);
+                    removed.push(old, content, true);
+                }
+                new = new.saturating_add(u32::from(is_new));
+                old = old.saturating_add(u32::from(is_old));
+            }
+        }
+        Some((Self { added, removed, context: Side::default(), change_only_tags: false }, shown))
     }
 
     /// Of every file, in their order.
     pub(super) fn of_all(files: &'a [ChangedFile]) -> Vec<Option<Self>> {
-        let (mut all, shown): (Vec<_>, Vec<_>) = files.iter().map(|file| Self::read(file).unzip()).unzip();
-        // How often a line is removed and added, whatever its blanks and the comment at its end: as often it was moved.
-        let mut moves: HashMap<String, [u32; 2]> = HashMap::new();
-        for line in all.iter().flatten().flat_map(|file| &file.removed.lines).filter(|line| line.is_code) {
-            moves.entry(without_blanks(line.code)).or_default()[0] += 1;
-        }
-        if !moves.is_empty() {
-            for line in all.iter().flatten().flat_map(|file| &file.added.lines).filter(|line| line.is_code) {
-                if let Some([_, added]) = moves.get_mut(&without_blanks(line.code)) {
-                    *added += 1;
-                }
-            }
-        }
-        moves.retain(|_, counts| counts.iter().all(|count| *count > 0));
-        let often = || moves.iter().map(|(line, [removed, added])| (line.as_str(), *removed.min(added))).collect();
-        let mut left: [HashMap<&str, u32>; 2] = [often(), often()];
-        for (file, shown) in all.iter_mut().flatten().zip(shown.iter().flatten()) {
-            if !moves.is_empty() {
-                for (lines, left) in [&mut file.removed.lines, &mut file.added.lines].into_iter().zip(&mut left) {
-                    mark_moved(lines, left);
-                }
-            }
-            file.context = context::of(file, shown);
-        }
-        all
+        files
+            .iter()
+            .map(|file| {
+                let (mut lines, shown) = Self::read(file)?;
+                lines.context = context::of(&lines, &shown);
+                lines.change_only_tags = only_tags(&file.path, &lines);
+                Some(lines)
+            })
+            .collect()
     }
 
-    /// Whether anything but blanks, comments, imports and places changes.
+    /// Whether anything but blanks, comments and the tags of actions changes.
     pub(super) fn change_code(&self) -> bool {
-        [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(Line::changes_code))
+        !self.change_only_tags
+            && [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(|line| line.is_code))
     }
 }
 
-/// Whether a line opens a module of tests, as Rust's are called.
-fn is_test_module(line: &str) -> bool {
-    line.strip_prefix("mod test").is_some_and(|rest| matches!(rest.trim_end(), "s {" | " {"))
+/// Where a hunk begins, at the head and at the base.
+fn places(header: &str) -> Option<(u32, u32)> {
+    let header = header.get(3..)?;
+    Some((hunk_start(header)?, header.strip_prefix('-')?.split([',', ' ']).next()?.parse().ok()?))
+}
+
+/// The lines of each hunk, without its header.
+fn hunks(patch: &[&str]) -> impl Iterator<Item = Range<usize>> {
+    let mut starts: Vec<usize> = (0..patch.len()).filter(|index| patch[*index].starts_with("@@ ")).collect();
+    starts.push(patch.len());
+    (1..starts.len()).map(move |index| starts[index - 1] + 1..starts[index])
+}
+
+/// Whether a change in these lines reaches over lines beside it: it begins or ends a comment, a string or a condition that
+/// it does not end or begin.
+fn swallows(comments: &Comments, lines: &[&str]) -> bool {
+    let is_changed = |line: &&str| line.starts_with(['+', '-']);
+    lines.chunk_by(|one, next| is_changed(one) == is_changed(next)).any(|run| {
+        let of = |sign| run.iter().filter_map(move |line| line.strip_prefix(sign));
+        comments.swallow(of('+'), of('-'))
+    })
+}
+
+/// Whether a workflow changes in nothing but the tags of the actions that it uses, each at its place.
+fn only_tags(path: &str, lines: &FileLines<'_>) -> bool {
+    let (added, removed) = (&lines.added.lines, &lines.removed.lines);
+    let same = |(added, removed): (&Line<'_>, &Line<'_>)| {
+        let [added, removed] = [added.text, removed.text].map(|line| without_tag(path, line));
+        added.is_some() && added == removed
+    };
+    !added.is_empty() && added.len() == removed.len() && added.iter().zip(removed).all(same)
 }
 
 /// A step or job of a workflow without the tag of the action it uses: another tag of it is a new version, not a change
-/// of what runs. A commit is told from another: it may be one of a fork
+/// of what runs. A commit is no tag: it may be one of a fork
 /// (docs.github.com, "Secure use reference", on pinning actions).
-fn without_tag<'l>(path: &str, line: &'l str) -> &'l str {
+fn without_tag<'l>(path: &str, line: &'l str) -> Option<&'l str> {
     let in_workflow = path.starts_with(".github/") && (path.ends_with(".yml") || path.ends_with(".yaml"));
     let is_tag = |reference: &str| {
         let version = reference.strip_prefix('v').unwrap_or(reference);
         (1..=20).contains(&version.len()) && version.chars().all(|c| c.is_ascii_digit() || c == '.')
     };
-    match line.trim_start().trim_start_matches("- ").strip_prefix("uses: ").and(line.trim_end().rsplit_once('@')) {
-        Some((action, reference)) if in_workflow && is_tag(reference) => action,
-        _ => line,
-    }
-}
-
-/// Whether a line does nothing but name what the file uses, or the package it is in.
-fn imports(text: &str) -> bool {
-    let text = text.trim();
-    let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
-    let ends = |ends: &[char]| text.ends_with(ends);
-    begins(&["import ", "#include ", "package ", "require_relative ", "require \"", "require '", "require_once "])
-        || begins(&["use ", "using ", "namespace ", "export * from "]) && ends(&[';', '{', ',']) && !text.contains('(')
-        || begins(&["from "]) && text.contains(" import ")
-        || begins(&["} from \"", "} from '"])
-        || is_go_import(text)
-}
-
-/// A line of Go's list of imports: `"net/http"`, `log "github.com/sirupsen/logrus"`.
-fn is_go_import(text: &str) -> bool {
-    let Some((alias, path)) = text.strip_suffix('"').and_then(|text| text.split_once('"')) else { return false };
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
-    alias.trim_end().chars().all(is_name) && path.contains('/') && path.chars().all(|c| is_name(c) || "/-".contains(c))
-}
-
-fn mark_moved(lines: &mut [Line<'_>], left: &mut HashMap<&str, u32>) {
-    for line in lines.iter_mut().filter(|line| line.is_code) {
-        if let Some(count) = left.get_mut(without_blanks(line.code).as_str()).filter(|count| **count > 0) {
-            *count -= 1;
-            (line.is_code, line.is_moved) = (false, true);
-        }
-    }
+    let uses = line.trim_start().trim_start_matches("- ").strip_prefix("uses: ");
+    // Update bots keep the version in a comment behind it.
+    let line = line.split_once(" #").map_or(line, |(line, _)| line);
+    let (action, reference) = uses.and(line.trim_end().rsplit_once('@'))?;
+    (in_workflow && is_tag(reference)).then_some(action)
 }
 
 impl<'a> Side<'a> {
-    fn push(&mut self, number: u32, [text, code]: [&'a str; 2], is_code: bool) {
+    fn push(&mut self, number: u32, text: &'a str, is_code: bool) {
         self.text.push_str(text);
         self.text.push('\n');
-        self.lines.push(Line { number, text, code, is_code, is_moved: false });
+        self.lines.push(Line { number, text, is_code });
     }
 
     /// The lines that the condition asks for.
@@ -227,10 +203,6 @@ impl<'a> Side<'a> {
             counts.then(|| Hit { number: line.number, text: line.text, name: pattern.name().cloned() })
         })
     }
-}
-
-fn without_blanks(text: &str) -> String {
-    text.split_ascii_whitespace().collect()
 }
 
 /// Identifiers as their words, in lower case: `userSession`, `user_session` and `UserSession` are `user session`,

@@ -36,11 +36,19 @@ fn a_rebase_or_base_merge_that_leaves_the_gates_diff_keeps_the_approval() {
     let mut world = World::new();
     world.comment("alice", "security approved");
     world.push(2, "");
-    world.snapshot.files = ChangedFiles::Complete(vec![file(
-        "src/auth/login.rs",
-        "@@ -41,1 +57,2 @@ impl Login\n fn login() {\n+let a = 1;",
-    )]);
+    world.snapshot.files =
+        ChangedFiles::Complete(vec![file("src/auth/login.rs", "@@ -41,1 +57,2 @@\n fn login() {\n+let a = 1;")]);
     assert!(world.is_approved());
+}
+
+#[test]
+fn the_same_patch_in_another_function_is_another_diff() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    world.push(2, "");
+    let patch = "@@ -41,1 +57,2 @@ fn check_admin() {\n fn login() {\n+let a = 1;";
+    world.snapshot.files = ChangedFiles::Complete(vec![file("src/auth/login.rs", patch)]);
+    assert!(!world.is_approved());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! Blocks are told by their indentation, in every language alike.
 
-use super::{FileLines, Side, imports};
+use super::{FileLines, Side};
 
 /// A line where it stands in a patch.
 pub(super) struct Shown<'a> {
@@ -34,19 +34,14 @@ impl<'a> Shown<'a> {
     fn changes_code(&self, file: &FileLines<'_>) -> bool {
         match self.kind {
             _ if logs(self.text) => false,
-            Kind::Added(index) => file.added.lines[index].changes_code(),
-            Kind::Removed(index) => file.removed.lines[index].changes_code(),
+            Kind::Added(index) => file.added.lines[index].is_code,
+            Kind::Removed(index) => file.removed.lines[index].is_code,
             Kind::Function | Kind::Unchanged => false,
         }
     }
 
-    /// Whether it stays as it is, or only moves.
-    fn stays(&self, file: &FileLines<'_>) -> bool {
-        match self.kind {
-            Kind::Added(index) => file.added.lines[index].is_moved,
-            Kind::Removed(_) => false,
-            Kind::Function | Kind::Unchanged => !self.text.is_empty(),
-        }
+    fn stays(&self) -> bool {
+        matches!(self.kind, Kind::Function | Kind::Unchanged) && !self.text.is_empty()
     }
 }
 
@@ -72,13 +67,13 @@ pub(super) fn of<'a>(file: &FileLines<'a>, shown: &[Shown<'a>]) -> Side<'a> {
     let mut side = Side::default();
     let hunks = shown.chunk_by(|_, next| !matches!(next.kind, Kind::Function));
     // Of a new file nothing stays.
-    for hunk in hunks.filter(|hunk| hunk.iter().any(|line| line.stays(file))) {
+    for hunk in hunks.filter(|hunk| hunk.iter().any(|line| line.stays())) {
         let mut relations = vec![Relation::Apart; hunk.len()];
         relate(file, hunk.iter().enumerate(), &mut relations, Relation::Beside);
         relate(file, hunk.iter().enumerate().rev(), &mut relations, Relation::Holds);
         for (line, relation) in hunk.iter().zip(relations) {
-            if relation > Relation::Apart && !imports(line.text) {
-                side.push(line.number, [line.text; 2], relation == Relation::Holds);
+            if relation > Relation::Apart {
+                side.push(line.number, line.text, relation == Relation::Holds);
             }
         }
     }
@@ -99,7 +94,7 @@ fn relate<'s, 'a: 's>(
         if line.changes_code(file) {
             change = Some((line.indent, usize::MAX));
         } else if let Some((indent, least)) = &mut change
-            && line.stays(file)
+            && line.stays()
         {
             let outer = line.indent.min(*indent);
             // At the margin one definition follows another: there only the head of one stands with what it holds.
