@@ -104,14 +104,14 @@ for (const [view, options] of views) {
   const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
   await page.goto(address + "/");
   await page.getByLabel("My login").fill("bob");
-  await page.getByRole("button", { name: "What waits for me" }).click();
+  await page.getByRole("button", { name: "What is waiting for me" }).click();
   if (!page.url().includes("/me?login=bob")) wrong.push(`without JavaScript: the form led to ${page.url()}`);
   await page.goto(address + "/");
   await page.locator(".loops a").first().click();
   if (!/\/pull\/\d+$/.test(page.url())) wrong.push(`without JavaScript: the list led to ${page.url()}`);
   await page.locator("summary").filter({ hasText: "saved states" }).click();
   await page.locator("a[href*='?at=']").last().click();
-  if (!(await page.getByText("As it stood on").count())) wrong.push("without JavaScript: no page of then");
+  if (!(await page.getByText("As it was on").count())) wrong.push("without JavaScript: no page of then");
 }
 await showsWhatIsNew();
 
@@ -171,7 +171,7 @@ async function signIn(view, options, secret, seen, hidden) {
   await page.getByRole("link", { name: "Tokens" }).click();
   await see("/tokens empty");
   await page.getByLabel("What it is for").fill(`laptop <${view}>`);
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   const token = await page.locator("#token").innerText();
   expect(/^lg_[0-9a-f]{64}$/.test(token), `a token: ${token}`);
   await see("/tokens made");
@@ -191,7 +191,7 @@ async function signIn(view, options, secret, seen, hidden) {
   await see("/tokens used");
   await row.getByRole("button", { name: "Revoke" }).click();
   expect((await ask()).status === 401, "a revoked token works");
-  expect(await page.getByText("There is none.").count() === 1, "a revoked token is listed");
+  expect(await page.getByText("You have no tokens.").count() === 1, "a revoked token is listed");
   await page.getByRole("button", { name: "Sign out" }).click();
   expect(await page.getByRole("link", { name: "Sign in with GitHub" }).count() === 1, "still signed in");
   expect((await page.goto(`${address}/tokens`)).status() === 401, "tokens are shown to a stranger");

@@ -19,12 +19,12 @@ use super::{
     feedback,
     local::{self, CONFIGURATION, Shown},
     output,
-    output::FormatChoice,
+    output::{FormatChoice, Loudness},
     outputs::{self, Files, Outputs},
     progress, runtime,
 };
 use crate::{
-    render::{self, Told},
+    render::{self, Detail, Told},
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
 use loopgate_core::{
@@ -48,6 +48,7 @@ const BURN_IN: u32 = 5;
 #[command(after_help = "\
 Without a configuration the usual checks of the project are run, and said.
 Gates are not looked at: who approved what is known on the pull request only.
+With -v the report has the iteration summary, too.
 
 Examples:
   loopgate verify
@@ -444,7 +445,11 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: FormatChoice)
             Ok(())
         }
         FormatChoice::Human => {
-            let report = render::terminal_report(decision, &local.snapshot, &local.policy, output::colour());
+            let detail = match output::loudness() {
+                Loudness::Verbose => Detail::Whole,
+                Loudness::Quiet | Loudness::Usual => Detail::Usual,
+            };
+            let report = render::terminal_report(decision, &local.snapshot, &local.policy, detail, output::colour());
             if actions::is_here() {
                 output::text(actions::silenced(&report))
             } else {

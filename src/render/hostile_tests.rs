@@ -332,7 +332,7 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
         prop_assert!(text.title.chars().count() <= 60 && !text.title.contains('\n'));
         prop_assert!(text.annotations.len() <= 200);
     }
-    let shown = terminal_report(&decision, &snapshot, &policy, Colour::Off);
+    let shown = terminal_report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
     prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
     Ok(())
 }

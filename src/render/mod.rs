@@ -108,7 +108,7 @@ pub use reply::refused_command;
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
-pub use terminal::{Colour, notes, report as terminal_report};
+pub use terminal::{Colour, Detail, notes, report as terminal_report};
 pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};

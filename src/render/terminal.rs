@@ -47,8 +47,16 @@ const FAILURES: usize = 10;
 /// Those of them shown whole, so that the report is one screen.
 const OPEN: usize = 3;
 
+/// How much a report holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    Usual,
+    /// The iteration summary, too.
+    Whole,
+}
+
 /// The report printed after an evaluation.
-pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour: Colour) -> String {
+pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail: Detail, colour: Colour) -> String {
     let subject = Subject { decision, snapshot, policy };
     let causes = failure_card::causes(&decision.view.failures);
     let (mut lines, mut said) = (Vec::new(), Said::new());
@@ -64,27 +72,45 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
         lines.push(format!("… and {} more", words::count(more, "failure")));
     }
     if causes.len() > OPEN {
+        lines.push("`loopgate feedback` says what to do about each of them.".to_owned());
         lines.push(String::new());
     }
     lines.extend(checks(&decision.view.checks, colour));
     lines.extend(notes(decision, snapshot).iter().map(|note| format!("{} {note}", colour.paint(Paint::Yellow, "!"))));
     lines.extend(decision.view.checks.iter().flat_map(|check| last_words(check, &decision.view.failures, colour)));
     if let Some(mut iteration) = Iteration::of(&subject) {
-        lines.push(String::new());
-        lines.extend(iteration_lines(&iteration, colour));
-        // Checks that fail are told of above; what no check stands for is told here.
-        if iteration.outcome == IterationOutcome::Fail {
-            let is_check = |rule: &str| decision.view.checks.iter().any(|check| check.name.as_str() == rule);
-            iteration.issues.retain(|(rule, _)| !is_check(rule));
-        }
+        // Checks that fail stand above; here stands what is short beside them.
+        let is_check = |rule: &str| decision.view.checks.iter().any(|check| check.name.as_str() == rule);
+        iteration.issues.retain(|(rule, _)| iteration.outcome == IterationOutcome::Pass || !is_check(rule));
+        let before = lines.len();
         lines.extend(iteration.issue_lines());
+        if lines.len() > before {
+            lines.insert(before, String::new());
+        }
+        if detail == Detail::Whole {
+            lines.push(String::new());
+            lines.extend(iteration_lines(&iteration, colour));
+        }
     }
     if let Some(distance) = &decision.view.distance {
         lines.push(format!("Distance: {} short of {}", distance.gap, distance.threshold));
     }
     lines.push(String::new());
-    lines.push(colour.paint(Paint::Bold, &line(&verdict::verdict(&subject).words)));
+    lines.push(colour.paint(Paint::Bold, &outcome(&subject)));
     lines.join("\n") + "\n"
+}
+
+/// How it ended; of a verification that passed also what passed.
+fn outcome(subject: &Subject<'_>) -> String {
+    let words = line(&verdict::verdict(subject).words);
+    let Some(warnings) = words.strip_prefix("Passed").filter(|_| subject.is_single()) else { return words };
+    let ended = subject.decision.view.checks.iter().filter_map(|check| match &check.standing {
+        CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed => Some(evidence),
+        _ => None,
+    });
+    let tests: u64 = ended.clone().filter_map(|evidence| evidence.results.as_ref()).map(|results| results.passed).sum();
+    let tests = if tests > 0 { format!(", {}", words::count(tests, "test")) } else { String::new() };
+    format!("Passed: {}{tests}{warnings}", words::count(ended.count(), "check"))
 }
 
 /// The iteration summary with its head coloured.
@@ -203,7 +229,7 @@ mod tests {
     #[test]
     fn a_failing_run() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Colour::Off));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
     }
 
     #[test]
@@ -214,10 +240,12 @@ mod tests {
         decision.next.task_alias.clear();
         let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
         decision.view.evaluation.rules.push(uncovered);
-        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Colour::Off));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
         decision.action = fixtures::first_failure().action;
         decision.view.checks = fixtures::first_failure().view.checks;
-        let last = |decision| report(&decision, &snapshot, &policy, Colour::Off).lines().last().map(str::to_owned);
+        let last = |decision| {
+            report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off).lines().last().map(str::to_owned)
+        };
         assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
         let (mut called, _) = fixtures::regression_escalated();
         called.next.pull_request = None;
@@ -225,6 +253,29 @@ mod tests {
         let said = last(called).unwrap();
         assert!(said.starts_with("For a person to decide: tests that passed before fail now ("), "{said}");
         assert!(said.ends_with(". Failed: unit"), "{said}");
+    }
+
+    #[test]
+    fn the_iteration_summary_is_a_detail() {
+        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let shown = |detail| report(&decision, &snapshot, &policy, detail, Colour::Off);
+        assert!(shown(Detail::Whole).contains("── Iteration 1/3"), "{}", shown(Detail::Whole));
+        assert!(!shown(Detail::Usual).contains("Iteration"), "{}", shown(Detail::Usual));
+    }
+
+    #[test]
+    fn failures_that_are_only_named_are_found_by_feedback() {
+        let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let shown = |decision: &Decision| report(decision, &snapshot, &policy, Detail::Usual, Colour::Off);
+        assert!(!shown(&decision).contains("`loopgate feedback`"));
+        decision.view.failures = (0..4_u64)
+            .map(|number| {
+                let mut view = fixtures::failure();
+                view.cause = loopgate_core::Fingerprint::from_bytes((number << 32).to_be_bytes()).into();
+                view
+            })
+            .collect();
+        assert!(shown(&decision).contains("\n`loopgate feedback` says what to do"), "{}", shown(&decision));
     }
 
     #[test]
@@ -238,7 +289,7 @@ mod tests {
                 evidence.log_tail = (1..20).map(|number| format!("line {number}\n\n")).collect();
             }
         }
-        let shown = report(&decision, &snapshot, &policy, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
         assert!(shown.contains("The output of unit ended with:\n    line 12\n"), "{shown}");
         assert!(shown.contains("    line 19\n"), "{shown}");
         decision.view.checks.iter_mut().for_each(|check| {
@@ -247,17 +298,17 @@ mod tests {
             }
         });
         decision.view.failures.iter_mut().for_each(|failure| failure.check = "unit".parse().unwrap());
-        let shown = report(&decision, &snapshot, &policy, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
         assert!(!shown.contains("The output of unit"), "what a failure tells is not said twice: {shown}");
     }
 
     #[test]
     fn colour_changes_nothing_but_colour() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let coloured = report(&decision, &snapshot, &policy, Colour::On);
+        let coloured = report(&decision, &snapshot, &policy, Detail::Usual, Colour::On);
         assert!(coloured.contains("\u{1b}[31m"));
         let plain = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap().replace_all(&coloured, "").into_owned();
-        assert_eq!(plain, report(&decision, &snapshot, &policy, Colour::Off));
+        assert_eq!(plain, report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
     }
 
     #[test]
@@ -265,7 +316,7 @@ mod tests {
         let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         decision.view.failures[0].failure.test_name = Some("a\u{1b}[2J\r\nb\u{202e}".into());
         decision.view.failures[0].failure.error_message = "x\u{1b}]0;title\u{7}y\u{9b}31mz".into();
-        let shown = report(&decision, &snapshot, &policy, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && shown.contains("a b"), "{shown}");
     }
 }

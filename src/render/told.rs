@@ -2,7 +2,7 @@
 
 use super::{
     machine::{Currency, Page, ReadFrom, Reading, ToldFailure, ToldGate},
-    sanitize::short_line,
+    sanitize::{block, clip, short_line},
     words,
 };
 use loopgate_core::{Timestamp, deciding::DecisionWord, failure::FeedbackLine, state::GateStatus};
@@ -63,6 +63,13 @@ fn section(lines: &mut Vec<String>, title: &str, items: impl Iterator<Item = Str
 
 fn plain(text: &str) -> String {
     short_line(text, MOST)
+}
+
+/// A text with its blanks: they may be what differs between two values. Its lines stand behind each other.
+fn exact(text: &str, between: &str) -> String {
+    let text = block(text).replace('\t', "\\t");
+    let lines: Vec<&str> = text.lines().map(|line| if between == " " { line.trim() } else { line }).collect();
+    clip(&lines.join(between), MOST).into_owned()
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.
@@ -143,7 +150,12 @@ fn failure_lines(number: usize, failure: &ToldFailure) -> Vec<String> {
         ("Run", failure.reproduce.as_deref()),
         ("Before", failure.settled.as_deref()),
     ];
-    let told = told.into_iter().filter_map(|(name, text)| Some((name, text.map(plain)?)));
+    let shown = |name: &str, text: &str| match name {
+        "Expected" | "Actual" => exact(text, "\\n"),
+        "Message" | "Cause" => exact(text, " "),
+        _ => plain(text),
+    };
+    let told = told.into_iter().filter_map(|(name, text)| Some((name, shown(name, text?))));
     lines.extend(told.filter(|(_, text)| !text.is_empty()).map(|(name, text)| format!("   {name}: {text}")));
     lines.extend(failure.tried.iter().map(|tried| {
         let outcome = match tried.outcome.as_str() {
@@ -234,12 +246,16 @@ mod tests {
         let mut document = reading(written(&fixtures::first_failure()), fixtures::sha(0xa1)).document();
         document["failures"][0]["message"] = nasty.into();
         document["failures"][0]["id"] = nasty.into();
+        document["failures"][0]["expected"] = nasty.into();
+        document["failures"][0]["actual"] = "a  b\t ".into();
         document["rules"] = serde_json::json!([nasty]);
         let told = Told::parse(&serde_json::to_string(&document).unwrap()).unwrap();
         let reading = reading(told, fixtures::sha(0xa1));
         let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}');
         assert!(is_plain(&render::told(&reading)) && is_plain(&reading.json()), "{}", reading.json());
-        assert!(render::told(&reading).contains("Message: red next"), "{}", render::told(&reading));
+        let shown = render::told(&reading);
+        assert!(shown.contains("Message: red next"), "{shown}");
+        assert!(shown.contains("Actual: a  b\\t \n"), "blanks of a value are kept: {shown}");
         let again: serde_json::Value = serde_json::from_str(&reading.json()).unwrap();
         assert_eq!(again["failures"][0]["message"], nasty, "programs lose nothing");
     }

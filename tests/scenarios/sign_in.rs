@@ -223,7 +223,8 @@ async fn the_doctor_examines_by_itself_and_when_asked_and_every_page_says_what_i
         "{address}"
     );
     let faults = lines.iter().filter(|line| line["outcome"] == "fault").count();
-    let told = format!("<a href=\"/doctor\">Doctor</a> <span class=\"bad\">({faults} wrong)</span>");
+    let problems = if faults == 1 { "problem" } else { "problems" };
+    let told = format!("<a href=\"/doctor\">Doctor</a> <span class=\"bad\">({faults} {problems})</span>");
     assert!(world.reads("/").await.1.contains(&told));
     assert_eq!(world.reads("/readyz").await.0, 200, "it is no reason to take the process away");
 

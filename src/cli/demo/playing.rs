@@ -158,8 +158,8 @@ pub(super) async fn until_stopped(demo_world: &DemoWorld, pages: Listening) -> R
     let playbook = Playbook { repo: repo.clone(), people: PEOPLE.into(), changes, dashboard: dashboard.clone(), acts };
     let _pages = github.serve_pages(pages.listener, pages.address, playbook);
     output::line(format_args!(
-        "\nNow it is your turn, until Ctrl-C:\n   {url}/{repo}   the pull requests: comment, push, approve and merge \
-         as one of five people\n   {dashboard}   the dashboard: who acts next"
+        "\nNow it is your turn, until Ctrl-C:\n   {url}/{repo}   the pull requests:\n      push, comment, approve and \
+         merge as one of five people\n   {dashboard}   the dashboard: who acts next"
     ));
     tokio::select! {
         () = answer(demo_world, heard) => Ok(()),

@@ -28,6 +28,7 @@ verify:
     build: { kind: build, run: cargo build --locked }
     unit:  { kind: test, run: cargo test, needs: [build] }
     lint:  { kind: lint, run: cargo clippy -- -D warnings }
+coding_agents: [mender-agent]
 gates:
   security: { approvers: { teams: [acme/security] } }
   deploy: off
@@ -83,8 +84,7 @@ pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
 
 /// Plays until the second pull request has failed as the first one did, and says so.
 pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narrator) -> Result<DemoRun<'_>, DemoError> {
-    narrator
-        .says("A GitHub on this machine's loopback, the real Loopgate server in front of it, and two pull requests.");
+    narrator.says("A simulated GitHub on this machine, the real server, and two pull requests.");
     narrator.act("Yesterday: alice's pull request fails, and she fixes it");
     narrator.does("alice", "opens “feat: widgets last an hour”");
     let spec = |title: &str, branch: &str, seconds: &str| {
@@ -120,20 +120,20 @@ pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narra
 /// Plays all acts.
 pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
     let mut stage = until_it_fails_again(demo_world, narrator).await?;
-    stage.reads_status("The status comment, as the agent's owner reads it:")?;
+    stage.reads_status("The status comment, as the agent's owner reads it:", 9)?;
 
     stage.narrator.act("The same error again");
     stage.push(&lifetime("61", "user", "1"), "fix: count the hour").await?;
     stage.ci(&tests(&[(HOUR, WRONG_UNIT)])).await?;
     stage.expect("a fix is asked for", |pull| stands(pull, "🔁"))?;
-    stage.reads_status("What is new in the status comment:")?;
+    stage.reads_status("What is new in the status comment:", 2)?;
 
     stage.narrator.act("A fix that breaks another test: a person is asked");
     stage.push(&lifetime("60 * 60", "None", "1"), "fix: an hour has 3600 seconds").await?;
     stage.ci(&tests(&[(RENEWAL, LOST_USER)])).await?;
     stage.expect("a person is asked", |pull| stands(pull, "🚫"))?;
     stage.expect("one escalation", |pull| escalations(pull) == 1)?;
-    stage.reads_last_escalation("The escalation, as bob reads it:")?;
+    stage.reads_last_escalation("The escalation, as bob reads it:", 4)?;
 
     stage.narrator.act("bob looks, and resumes the loop");
     stage.comment("bob", "Renewal must keep the user; the lifetime is right now.\n\n/loop resume").await?;
@@ -144,7 +144,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.push(&cheated, "fix: all tests pass").await?;
     stage.ci(&tests(&[]).into_iter().filter(|test| test.name != RENEWAL).collect::<Vec<_>>()).await?;
     stage.expect("the cheat is caught", |pull| stands(pull, "🚫"))?;
-    stage.reads_last_escalation("What bob is asked:")?;
+    stage.reads_last_escalation("What bob is asked:", 4)?;
     stage.push(&lifetime("60 * 60", "user", "1"), "fix: keep the user when a widget is renewed").await?;
     stage.comment("bob", "The test is back.\n\n/loop resume").await?;
     stage.expect("the block is lifted", |pull| !stands(pull, "🚫"))?;
@@ -163,12 +163,12 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.ci(&tests(&[])).await?;
     stage.expect("the security gate", |pull| pull.has_label("needs:security-review"))?;
     stage.expect("verification green", |pull| concluded(pull, "loopgate / verify") == "success")?;
-    stage.reads("The request for the gate:", |body| body.starts_with("<!-- loopgate:gate:"))?;
+    stage.reads("The request for the gate:", |body| body.starts_with("<!-- loopgate:gate:"), 7)?;
 
     stage.narrator.act("An outsider says it is approved");
     stage.comment("mallory", "security approved").await?;
     stage.expect("the gate stays closed", |pull| pull.has_label("needs:security-review"))?;
-    stage.reads_status("What is new in the status comment:")?;
+    stage.reads_status("What is new in the status comment:", 6)?;
 
     stage.narrator.act("The right person approves");
     stage.comment("bob", "Read it, the token never leaves the process.\n\nsecurity approved").await?;
@@ -178,14 +178,11 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
 
     stage.narrator.act("The merge");
     stage.merge().await?;
-    stage.reads_status("The status comment is the handoff now:")?;
+    stage.reads_status("The status comment is the handoff now:", 7)?;
     let reference = format!("refs/loopgate/pr/{}", stage.played.pr.number);
     if let Some(state) = demo_world.github.state_ref(&demo_world.repo, &reference)? {
-        stage.narrator.says(&format!("\nWhat `git log {reference}` says, newest first:"));
-        for (sha, message) in &state.commits {
-            let subject = message.lines().next().unwrap_or_default();
-            stage.narrator.says(&format!("   {} {subject}", sha.short()));
-        }
+        let decisions = state.commits.len();
+        stage.narrator.says(&format!("\n   `git log {reference}` has a commit for each of {decisions} decisions."));
     }
     stage.narrator.says(ENDING);
     Ok(stage.played)
@@ -193,16 +190,16 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
 
 /// What happened, and what to do next.
 const ENDING: &str = "
-What happened: an agent's pull request went round until it was right, and no further.
-   Its feedback named the commit that had fixed the same failure in another pull request.
-   A person was called three times, each time with one question: a broken test, a removed one, a disputed one.
-   The security gate was opened by the one who may, and by nobody else.
-   All of it is in a hidden ref of the repository, beside the code.
+What happened: an agent's pull request was retried until it was right.
+   Its feedback named the commit that had fixed the same failure elsewhere.
+   Three times a person was asked one question: a broken test, a removed test,
+   a disputed test. Only an approver could open the security gate.
 
 What to do next:
-   loopgate try OWNER/REPO      the same over the last pull requests of a repository of yours; it only reads
-   loopgate verify              the checks of the project in this directory, judged as on a pull request
-   loopgate setup               register the App; docs/server.md has the rest";
+   loopgate try OWNER/REPO   the same over your repository's last pull requests;
+                             it only reads
+   loopgate verify           runs the checks of the project in this directory
+   loopgate setup            registers the App; docs/server.md has the rest";
 
 impl DemoRun<'_> {
     /// The pull request as it stands.
@@ -247,19 +244,19 @@ impl DemoRun<'_> {
         self.settle().await
     }
 
-    fn reads_status(&mut self, title: &str) -> Result<(), DemoError> {
-        self.reads(title, |body| body.starts_with(STATUS_MARKER))
+    fn reads_status(&mut self, title: &str, most: usize) -> Result<(), DemoError> {
+        self.reads(title, |body| body.starts_with(STATUS_MARKER), most)
     }
 
-    fn reads_last_escalation(&mut self, title: &str) -> Result<(), DemoError> {
-        self.reads(title, is_escalation)
+    fn reads_last_escalation(&mut self, title: &str, most: usize) -> Result<(), DemoError> {
+        self.reads(title, is_escalation, most)
     }
 
-    /// The newest comment of a kind, as far as it has not been read.
-    fn reads(&mut self, title: &str, is_wanted: impl Fn(&str) -> bool) -> Result<(), DemoError> {
+    /// The first `most` lines of the newest comment of a kind that were not printed before.
+    fn reads(&mut self, title: &str, is_wanted: impl Fn(&str) -> bool, most: usize) -> Result<(), DemoError> {
         let pull = self.pull()?;
         if let Some(comment) = pull.comments.iter().rfind(|comment| is_wanted(&comment.body)) {
-            self.narrator.reads(title, &comment.body);
+            self.narrator.reads(title, &comment.body, most);
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum Frame {
-    /// Whoever reaches the admin's listener; the doctor found so many faults, where there is one.
+    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor.
     Operator { faults: Option<usize> },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
@@ -126,18 +126,15 @@ impl Notice {
     /// It was asked for by a name that a stranger may have registered.
     pub fn foreign_name() -> Self {
         let error =
-            "These pages answer to an IP address, to localhost, and to names inside a private network: whoever \
-                     owns another name could read them in your browser."
+            "Open these pages by IP address, as localhost, or by a name inside a private network. Under another \
+                     name the owner of that name could read them in your browser."
                 .to_owned();
         Self { schema: "loopgate.notice/v1", title: "Not by this name", error }
     }
 
-    /// The pages are shown to whoever signed in.
+    /// Only people who signed in see the pages.
     pub fn sign_in() -> Self {
-        let error =
-            "This is a Loopgate server. Who signs in with GitHub sees the pull requests of the repositories they \
-                     were given access to."
-                .to_owned();
+        let error = "Sign in with GitHub to see pull requests of repositories you can access.".to_owned();
         Self { schema: "loopgate.notice/v1", title: "Loopgate", error }
     }
 
@@ -148,7 +145,9 @@ impl Notice {
 
     /// A form was sent from elsewhere, or from a page of before this server began.
     pub fn foreign_form() -> Self {
-        let error = "This form is not from a page of this server as it runs now. Load the page again.".to_owned();
+        let error =
+            "This form is not from a page that this server wrote since its start. Reload the page and try again."
+                .to_owned();
         Self { schema: "loopgate.notice/v1", title: "Not done", error }
     }
 }

@@ -1,4 +1,4 @@
-//! The page for whoever runs the server: queue, budget, dead letters, and whether it works.
+//! The operator's page: health of the server, queue, budget, dead letters.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub struct Verdict {
     pub said: String,
 }
 
-/// What waits, by who waits for it.
+/// The waiting work of one class.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Queue {
     pub class: &'static str,
@@ -74,13 +74,13 @@ pub struct DeadLetterRow {
     pub died: String,
 }
 
-/// Who waits for work of a class, by its number.
+/// What work of a class is about, by its number.
 pub const fn work_class(class: usize) -> &'static str {
     match class {
-        0 => "a person",
-        1 => "an author or agent",
-        2 => "nobody yet: checks went on",
-        _ => "nobody: something spread",
+        0 => "comments and approvals",
+        1 => "pushes",
+        2 => "progress of CI",
+        _ => "resync",
     }
 }
 
@@ -88,7 +88,7 @@ impl Page for Operations {
     const TEMPLATE: &'static str = "dashboard/operations.html";
 }
 
-/// What keeps Loopgate from working, as the doctor found it.
+/// What the doctor found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Diagnosis {
     pub schema: &'static str,

@@ -168,18 +168,18 @@ impl Page for Repositories {
 /// What a group is called.
 const fn title(part: Part) -> &'static str {
     match part {
-        Part::Nobody => "Nobody: something is wrong",
-        Part::Human => "A person was called",
-        Part::Approver => "An approver",
-        Part::Reviewer => "A reviewer",
-        Part::RunApprover => "Somebody to approve and run CI",
-        Part::Merger => "Somebody to merge",
-        Part::Author => "Its author",
-        Part::Agent => "An agent",
-        Part::Fixer => "A fixer",
-        Part::Ci => "CI",
-        Part::Base => "A broken base",
-        Part::Beneath => "The pull request beneath it",
+        Part::Nobody => "Something is wrong",
+        Part::Human => "Waiting for a decision",
+        Part::Approver => "Waiting for an approver",
+        Part::Reviewer => "Waiting for a reviewer",
+        Part::RunApprover => "Waiting for approval to run CI",
+        Part::Merger => "Ready to merge",
+        Part::Author => "Waiting for the author",
+        Part::Agent => "Waiting for an agent",
+        Part::Fixer => "Waiting for a fixer",
+        Part::Ci => "Waiting for CI",
+        Part::Base => "Waiting for a fix of the base branch",
+        Part::Beneath => "Waiting for the pull request beneath",
     }
 }
 

@@ -54,9 +54,9 @@ pub struct MemoryPage {
     pub repository: RepoName,
     /// How much is remembered, and whether telling it helps.
     pub stats: String,
-    /// What fixed an error; those that worked in most runs first.
+    /// Known fixes; those that worked in most runs first.
     pub cards: Vec<CardRow>,
-    /// What fails again and again without a known fix; flaky tests first.
+    /// Flaky tests first, then failures without a known fix.
     pub recurring: Vec<RecurringRow>,
 }
 
@@ -98,7 +98,10 @@ impl MemoryPage {
             seen: seen.occurrences,
             flips: seen.flips,
         };
-        let mut recurring: Vec<RecurringRow> = memory.recurring.values().map(seen).collect();
+        // A test that a card names has a known fix, even if it failed in other words since.
+        let is_fixed = |test: &str| memory.cards.values().any(|card| card.test.as_deref() == Some(test));
+        let without_fix = memory.without_card("").into_iter().filter(|seen| seen.flips > 0 || !is_fixed(&seen.test));
+        let mut recurring: Vec<RecurringRow> = without_fix.map(seen).collect();
         recurring.sort_by_key(|seen| std::cmp::Reverse((seen.flips, seen.seen)));
         recurring.truncate(MOST_CARDS);
         Self { schema: "loopgate.memory-page/v1", stats: block(&memory_stats(memory)), repository, cards, recurring }

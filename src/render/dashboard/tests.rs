@@ -99,6 +99,35 @@ fn every_page_is_written_and_escapes_what_it_prints() {
 }
 
 #[test]
+fn the_doctor_is_linked_where_there_is_one() {
+    let page = |faults| Notice::absent("page").html(&Frame::Operator { faults });
+    assert!(page(Some(2)).contains("Doctor</a> <span class=\"bad\">(2 problems)</span>"));
+    assert!(page(Some(0)).contains("Doctor</a></li>"));
+    assert!(!page(None).contains("octor"), "{}", page(None));
+}
+
+#[test]
+fn a_test_with_a_known_fix_is_not_listed_without_one() {
+    let seen = |test: &str, flips: u32| {
+        serde_json::json!({ "test": test, "occurrences": 2, "resolution": "pending", "flips": flips,
+            "last_seen": now(), "last_run": "run" })
+    };
+    let mut memory = loopgate_core::memory::Memory::default();
+    let found = fixtures::failure();
+    let card = serde_json::json!({ "id": found.cause, "fingerprints": [], "test": "fixed", "template": "", "error_type":
+        "AssertionError", "cause": "", "category": found.category, "fix": { "commit": fixtures::sha(1), "description": "",
+        "diff_summary": "", "files_modified": [] }, "fix_pull_request": null, "fixed_at": now(), "citations": [], "mended_in": [],
+        "first_seen": now(), "last_seen": now() });
+    memory.cards.insert(found.cause, serde_json::from_value(card).unwrap());
+    for (name, flips) in [("fixed", 0), ("open", 0), ("flaky", 3)] {
+        memory.recurring.insert(name.to_owned(), serde_json::from_value(seen(name, flips)).unwrap());
+    }
+    let page = MemoryPage::of("acme/widgets".parse().unwrap(), &memory);
+    let listed: Vec<_> = page.recurring.iter().map(|row| row.test.as_str()).collect();
+    assert_eq!((page.cards[0].name.as_str(), listed), ("fixed", vec!["flaky", "open"]));
+}
+
+#[test]
 fn a_list_that_is_too_long_shows_less_and_says_where_it_goes_on() {
     let loops = (0..50).map(|_| listed(&"ж".repeat(140))).collect();
     let filter = Filter { agent: Some("a b".to_owned()), part: Some(Part::Author), ..Filter::default() };

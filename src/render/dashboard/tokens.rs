@@ -1,4 +1,4 @@
-//! The tokens of whoever signed in.
+//! The tokens of the person who signed in.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub struct TokensPage {
     pub schema: &'static str,
     /// Where a program shows its token.
     pub address: String,
-    /// The token that was just made: nobody is told of it again.
+    /// The token that was just made; it is not shown again.
     pub made: Option<String>,
     /// The newest first.
     pub tokens: Vec<TokenRow>,
@@ -35,7 +35,7 @@ impl Page for TokensPage {
 impl Notice {
     /// A person has as many tokens as one may have.
     pub fn too_many_tokens(most: u32) -> Self {
-        let error = format!("You have {most} tokens already. Revoke one that is not used any more.");
+        let error = format!("You have {most} tokens already. Revoke one that is no longer used.");
         Self { schema: "loopgate.notice/v1", title: "Not done", error }
     }
 }

@@ -41,7 +41,7 @@ pub(super) enum Format {
 /// Who reads, as the listener found out and left it with the request; nobody where it left nothing.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Reader {
-    /// The doctor found so many faults, where there is one.
+    /// The doctor found so many faults; `None` without a doctor.
     Operator { faults: Option<usize> },
     Visitor {
         id: UserId,

@@ -118,7 +118,7 @@ async fn the_first_page_of_ten_thousand_loops_is_quick_and_small() {
         quickest = quickest.min(begun.elapsed().as_millis());
         largest = largest.max(body.len());
         assert_eq!(status, StatusCode::OK);
-        assert!(body.contains("10000 open loops") && body.contains("&lt;many&gt;") && !body.contains("<many>"));
+        assert!(body.contains("10000 open pull requests") && body.contains("&lt;many&gt;") && !body.contains("<many>"));
     }
     let (_, _, one_part) = pages.get("/?part=approver&from=50").await;
     println!("the first page: {quickest} ms, {largest} bytes; one part: {} bytes", one_part.len());
