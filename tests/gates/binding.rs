@@ -51,7 +51,7 @@ fn a_push_not_touching_the_gate() {
 fn a_rebase_and_a_merge_of_the_base() {
     let mut talk = Talk::opened();
     talk.says("alice", "security approved");
-    let moved = "@@ -41,1 +57,2 @@ impl Login\n fn login() {\n+let a = 1;";
+    let moved = "@@ -41,1 +57,2 @@\n fn login() {\n+let a = 1;";
     talk.pushes_files(2, vec![file("src/auth/login.rs", moved)]);
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }

@@ -56,8 +56,8 @@ use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     gate::{AuthorityQuestions, questions},
     observed::{
-        AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Hint, Lifecycle, Listing,
-        ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Contents, Hint, Lifecycle,
+        Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
     policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
@@ -494,6 +494,7 @@ impl Observer {
             app: us,
             pull_request: pull.pull_request,
             files,
+            contents: Contents::default(),
             base_folders,
             assignments,
             commits,

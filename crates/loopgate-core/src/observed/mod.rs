@@ -4,6 +4,7 @@
 
 mod assignment;
 mod code_type;
+mod contents;
 mod hint;
 mod own_check;
 mod snapshot;
@@ -13,6 +14,7 @@ pub(crate) use self::snapshot::hunk_start;
 pub use self::{
     assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
+    contents::{Content, Contents, FileAt},
     hint::{Actor, Hint},
     own_check::{CheckScope, OwnCheck},
     snapshot::{

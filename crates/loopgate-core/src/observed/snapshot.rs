@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, CodeType, Hint, Stack},
+    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -24,6 +24,8 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
+    /// Files that a decision reads whole, at the base, the head or an approved head.
+    pub contents: Contents,
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
     /// folder whose changed files are all new counts as new.
     pub base_folders: Option<BTreeSet<String>>,
@@ -88,6 +90,7 @@ impl Snapshot {
             app,
             pull_request,
             files,
+            contents: Contents::default(),
             base_folders: None,
             assignments: Assignments::NotAnAgents,
             commits: Listing::complete(Vec::new()),
