@@ -10,9 +10,10 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
-    "source_files",
+    "letters",
     "evidence",
     "observed",
+    "source_files",
     "policy",
     "failure",
     "memory",

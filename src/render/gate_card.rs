@@ -12,7 +12,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login, PatternName,
-    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Unusable},
+    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, RuleEvidence, TriggerMatch, Unusable},
     observed::Lifecycle,
     policy::{ApproveBy, Policy},
 };
@@ -151,9 +151,7 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::Path { name: None, glob: None } => "has a word in its path that the gate looks for".to_owned(),
         MatchReason::AddedLine { name, excerpt } => format!("adds {}{}", code(excerpt), pattern(name.as_ref())),
         MatchReason::RemovedLine { name, excerpt } => format!("removes {}{}", code(excerpt), pattern(name.as_ref())),
-        MatchReason::ContextLine { name, excerpt } => {
-            format!("changes code beside {}{}", code(excerpt), pattern(name.as_ref()))
-        }
+        MatchReason::Rule { id, says, evidence, .. } => ruled(id, says, evidence),
         MatchReason::Unreadable => "GitHub shows no readable diff of it, so it counts as matching".to_owned(),
         MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
         MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),
@@ -172,12 +170,37 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::TooLarge => "the whole pull request: it is too large to read".to_owned(),
         MatchReason::Mode => "the whole pull request: in supervised mode every gate holds".to_owned(),
     };
-    let is_gone = matches!(found.reason, MatchReason::RemovedLine { .. });
+    let is_gone = matches!(
+        found.reason,
+        MatchReason::RemovedLine { .. } | MatchReason::Rule { evidence: RuleEvidence::RemovedLine(_), .. }
+    );
     Markdown::ours(match &found.file {
         Some(file) if is_gone => format!("{} {what}", links.removed_in_diff(file, found.line)),
         Some(file) => format!("{} {what}", links.in_diff(file, found.line)),
         None => what,
     })
+}
+
+/// What a rule says of a place, and where the rule is explained: "a check of rights is removed: `@login_required`
+/// (docs/rules.md#auth-check-removed)".
+fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
+    let shown = match evidence {
+        RuleEvidence::Path => String::new(),
+        RuleEvidence::AddedLine(text) | RuleEvidence::Named(text) | RuleEvidence::NewFolder(text) => {
+            format!(": {}", code(text))
+        }
+        RuleEvidence::RemovedLine(text) => format!(": {} is removed", code(text)),
+    };
+    format!("{says}{shown} ({})", code(&format!("docs/rules.md#{id}")))
+}
+
+/// Gates that do not apply, each with the suspect that alone does not open it.
+pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
+    let named = |report: &&GateReport| match report.suspects.first() {
+        Some(suspect) => format!("{} (one suspect: {})", report.name, reason(suspect, links)),
+        None => report.name.to_string(),
+    };
+    Markdown::ours(words::few(&gates.iter().map(named).collect::<Vec<_>>(), 20))
 }
 
 /// The name of the pattern that a line matches, behind the line. One without a name goes unsaid: an expression tells
