@@ -7,6 +7,7 @@ mod code_type;
 mod contents;
 mod hint;
 mod own_check;
+mod patch;
 mod snapshot;
 mod stack;
 
@@ -17,6 +18,7 @@ pub use self::{
     contents::{Content, Contents, FileAt},
     hint::{Actor, Hint},
     own_check::{CheckScope, OwnCheck},
+    patch::{DiffHunk, DiffLine, LineChange, Patch},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,
