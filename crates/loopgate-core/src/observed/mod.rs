@@ -6,6 +6,7 @@ mod assignment;
 mod code_type;
 mod contents;
 mod hint;
+mod merge;
 mod own_check;
 mod snapshot;
 mod stack;
@@ -14,8 +15,9 @@ pub(crate) use self::snapshot::hunk_start;
 pub use self::{
     assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
-    contents::{Content, Contents, FileAt},
+    contents::{Content, Contents, FileAt, FileEntry, FilesToRead},
     hint::{Actor, Hint},
+    merge::{merge_lines, merge_whole},
     own_check::{CheckScope, OwnCheck},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
