@@ -24,6 +24,9 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
+    /// The newest common ancestor of the head and the tip of what it is compared with: the old side of `files`. `None` if
+    /// GitHub does not compare them.
+    pub merge_base: Option<Sha>,
     /// Files that a decision reads whole, at the base, the head or an approved head.
     pub contents: Contents,
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
@@ -90,6 +93,7 @@ impl Snapshot {
             app,
             pull_request,
             files,
+            merge_base: None,
             contents: Contents::default(),
             base_folders: None,
             assignments: Assignments::NotAnAgents,
