@@ -230,7 +230,8 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
     let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
-    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
+    let links = &Links::of(subject.snapshot);
+    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha, links };
     refusal::lines(&view.unmatched, &gate)
 }
 

@@ -6,6 +6,7 @@ mod assignment;
 mod code_type;
 mod contents;
 mod hint;
+mod makers;
 mod merge;
 mod own_check;
 mod patch;
@@ -17,7 +18,8 @@ pub use self::{
     assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
     contents::{Content, Contents, FileAt, FileEntry, FilesToRead},
-    hint::{Actor, Hint},
+    hint::{Actor, AnnouncedPush, Hint},
+    makers::{Makers, Push, PushContent},
     merge::{merge_lines, merge_whole},
     own_check::{CheckScope, OwnCheck},
     patch::{DiffHunk, DiffLine, LineChange, Patch},

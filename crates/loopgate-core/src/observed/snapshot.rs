@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Stack},
+    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Makers, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub assignments: Assignments,
     /// The commits of the pull request, oldest first.
     pub commits: Listing<Commit>,
+    /// Who made them, beside what they say.
+    pub makers: Makers,
     /// Issue comments, oldest first, ours included.
     pub comments: Listing<Comment>,
     pub reviews: Listing<Review>,
@@ -98,6 +100,7 @@ impl Snapshot {
             base_folders: None,
             assignments: Assignments::NotAnAgents,
             commits: Listing::complete(Vec::new()),
+            makers: Makers::default(),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),
             dismissed_by: BTreeMap::new(),

@@ -64,6 +64,7 @@ impl World {
             fork_of: None,
             default_branch: "main".into(),
             refs: BTreeMap::new(),
+            activities: Vec::new(),
             labels,
             issues: BTreeMap::new(),
             comments: BTreeMap::new(),
