@@ -22,7 +22,7 @@ use self::{
     patch::{Line, Patch},
 };
 use crate::{
-    observed::{ChangedFile, ChangedFiles, FileStatus},
+    observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
     source_files::{is_named_test, is_test},
     verdict::test_syntax::{TestSyntax, is_loose},
 };
@@ -176,6 +176,11 @@ impl Tampering {
         let Self::TestsRemoved { tests, .. } = self else { return Vec::new() };
         tests.iter().filter(|name| !name.is_empty()).take(3).map(String::as_str).collect()
     }
+}
+
+/// Files whose text the rules need beside the patches, at [`Snapshot::merge_base`] and at the head.
+pub(crate) fn files_to_read(_snapshot: &Snapshot) -> BTreeSet<FileAt> {
+    BTreeSet::new()
 }
 
 /// Everything in a change that weakens what checks it, in the order of the files.

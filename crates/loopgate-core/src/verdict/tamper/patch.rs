@@ -1,8 +1,8 @@
 //! What a file's patch takes and brings, line by line.
 
 use crate::{
-    observed::{ChangedFile, hunk_start},
-    source_files::Comments,
+    observed::{ChangedFile, LineChange},
+    source_files::Syntax,
 };
 
 /// Lines that are looked at above another: a hostile change must not make each ask all.
@@ -28,31 +28,20 @@ pub(super) struct Patch<'a> {
 impl<'a> Patch<'a> {
     pub(super) fn of(file: &'a ChangedFile) -> Self {
         let mut patch = Self { file, removed: Vec::new(), added: Vec::new(), new: Vec::new() };
-        let comments = Comments::of(&file.path);
-        // Whether a block comment is open, before the change and after it.
-        let (mut in_old, mut in_new) = (false, false);
-        let mut number = 0;
-        for text in file.patch.as_deref().unwrap_or_default().lines() {
-            match text.as_bytes() {
-                [b'-', ..] => {
-                    let is_code = comments.has_code(&text[1..], &mut in_old);
-                    patch.removed.push(Line { number, text: &text[1..], is_code });
+        let syntax = Syntax::of(&file.path);
+        for hunk in file.read_patch().unwrap_or_default().hunks {
+            // Whether a block comment is open, before the change and after it.
+            let (mut in_old, mut in_new) = (false, false);
+            for shown in hunk.lines {
+                let inside = if shown.is_new() { &mut in_new } else { &mut in_old };
+                let line = Line { number: shown.new, text: shown.text, is_code: syntax.has_code(shown.text, inside) };
+                match shown.change {
+                    LineChange::Removed => patch.removed.push(line),
+                    LineChange::Added => patch.added.push(line),
+                    LineChange::Unchanged => in_old = in_new,
                 }
-                [b'@', b'@', b' ', ..] => {
-                    number = hunk_start(&text[3..]).unwrap_or(1);
-                    (in_old, in_new) = (false, false);
-                }
-                [b'\\', ..] => {}
-                first => {
-                    let text = text.get(1..).unwrap_or_default();
-                    let line = Line { number, text, is_code: comments.has_code(text, &mut in_new) };
+                if shown.is_new() {
                     patch.new.push(line);
-                    if first.first() == Some(&b'+') {
-                        patch.added.push(line);
-                    } else {
-                        in_old = in_new;
-                    }
-                    number += 1;
                 }
             }
         }
