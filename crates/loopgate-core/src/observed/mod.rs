@@ -26,7 +26,7 @@ pub use self::{
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,
-        Head, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
+        Head, JobOutput, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
         ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
         WorkflowRun,
     },
