@@ -19,6 +19,7 @@ mod base;
 mod before_merge;
 mod checks;
 mod config;
+mod contents;
 mod conversation;
 mod edits;
 mod events;
@@ -54,6 +55,7 @@ use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache}
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
+    deciding::files_to_read,
     gate::{AuthorityQuestions, questions},
     observed::{
         AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Contents, Hint, Lifecycle,
@@ -93,6 +95,7 @@ pub struct PullRequestFacts {
     files: ChangedFiles,
     commits: Listing<Commit>,
     merges: Vec<MergeCommit>,
+    merge_base: Option<Sha>,
     checks: Checks,
     runs: Vec<HeadRun>,
     layers: Option<Layers>,
@@ -223,6 +226,7 @@ impl Observer {
             files: head.changes.files,
             commits: head.changes.commits,
             merges: head.changes.merges,
+            merge_base: head.changes.merge_base,
             checks: head.checks,
             runs: head.runs,
             layers: base.layers,
@@ -371,6 +375,7 @@ impl Observer {
             files,
             mut commits,
             merges,
+            merge_base,
             mut checks,
             runs,
             layers,
@@ -494,6 +499,7 @@ impl Observer {
             app: us,
             pull_request: pull.pull_request,
             files,
+            merge_base,
             contents: Contents::default(),
             base_folders,
             assignments,
@@ -521,6 +527,7 @@ impl Observer {
         Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
+        contents::read(client, &mut snapshot, |seen| files_to_read(seen, &policy)).await?;
         let is_head_shared = others.iter().any(|other| other.number != target.number);
         Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared })
     }

@@ -2,23 +2,21 @@
 //! edits on its pages, conflicts included, so who committed proves nothing; what the merge holds does.
 
 use serde::{Deserialize, Serialize};
-use similar::TextMerge;
 
 use super::pull::{MergeCommit, Pull};
 use crate::github::{Client, Error, path};
 use loopgate_core::{
     RepoName, Sha,
-    observed::{Commit, Completeness, Listing},
+    observed::{Commit, Completeness, Listing, merge_lines, merge_whole},
     policy::{Exclusion, Policy},
 };
 
 /// Merges that are looked into, and folders of each.
 const MOST_MERGES: usize = 5;
 const MOST_FOLDERS: usize = 60;
-/// Files of a merge that both sides changed and whose lines are merged again, bytes of each, and lines.
+/// Files of a merge that both sides changed and whose lines are merged again, and bytes of each.
 const MOST_TEXTS: usize = 20;
 const LARGEST_TEXT: usize = 512 << 10;
-const MOST_LINES: usize = 20_000;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. What cannot be told is not marked.
 pub(super) async fn mark(
@@ -78,14 +76,7 @@ async fn is_mechanical(
         names.dedup();
         for name in names {
             let [merged, ours, theirs, base] = all.map(|side| side.iter().find(|entry| entry.path == name));
-            let expected = if ours == theirs || theirs == base {
-                Some(ours)
-            } else if ours == base {
-                Some(theirs)
-            } else {
-                None
-            };
-            match expected {
+            match merge_whole(base, ours, theirs) {
                 Some(expected) if merged == expected => {}
                 Some(_) => return Ok(false),
                 None if let [Some(merged), Some(ours), Some(theirs), Some(base)] = [merged, ours, theirs, base]
@@ -117,8 +108,7 @@ async fn merges_by_line(
     repository: &RepoName,
     [merged, ours, theirs, base]: [&Entry; 4],
 ) -> Result<bool, Error> {
-    let mode = if ours.mode == base.mode { &theirs.mode } else { &ours.mode };
-    if merged.mode != *mode {
+    if merge_whole(&base.mode, &ours.mode, &theirs.mode) != Some(&merged.mode) {
         return Ok(false);
     }
     let repository = path::repo(repository);
@@ -131,24 +121,20 @@ async fn merges_by_line(
     else {
         return Ok(false);
     };
-    if [&ours, &theirs, &base].iter().any(|text| text.lines().count() > MOST_LINES) {
-        return Ok(false);
-    }
-    let again = TextMerge::from_lines(&*base, &*ours, &*theirs);
-    Ok(!again.is_conflicted() && again.to_string() == merged)
+    Ok(merge_lines(&base, &ours, &theirs).is_some_and(|again| again == merged))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
-    path: String,
-    mode: String,
+pub(super) struct Entry {
+    pub path: String,
+    pub mode: String,
     #[serde(rename = "type")]
     kind: String,
-    sha: Sha,
+    pub sha: Sha,
 }
 
 /// The entries of a tree, or of a commit's; none where they are not all told.
-async fn tree(client: &Client, repository: &RepoName, of: Option<Sha>) -> Result<Option<Vec<Entry>>, Error> {
+pub(super) async fn tree(client: &Client, repository: &RepoName, of: Option<Sha>) -> Result<Option<Vec<Entry>>, Error> {
     #[derive(Deserialize)]
     struct Tree {
         tree: Vec<Entry>,

@@ -9,7 +9,7 @@ mod questions;
 mod reactions;
 mod report;
 mod reviewers;
-mod trigger;
+pub(crate) mod trigger;
 pub mod waiting;
 
 pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of};

@@ -6,7 +6,9 @@ mod assignment;
 mod code_type;
 mod contents;
 mod hint;
+mod merge;
 mod own_check;
+mod patch;
 mod snapshot;
 mod stack;
 
@@ -14,9 +16,11 @@ pub(crate) use self::snapshot::hunk_start;
 pub use self::{
     assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
-    contents::{Content, Contents, FileAt},
+    contents::{Content, Contents, FileAt, FileEntry, FilesToRead},
     hint::{Actor, Hint},
+    merge::{merge_lines, merge_whole},
     own_check::{CheckScope, OwnCheck},
+    patch::{DiffHunk, DiffLine, LineChange, Patch},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,

@@ -24,6 +24,9 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
+    /// The newest common ancestor of the head and the tip of what it is compared with: the old side of `files`. `None` if
+    /// GitHub does not compare them.
+    pub merge_base: Option<Sha>,
     /// Files that a decision reads whole, at the base, the head or an approved head.
     pub contents: Contents,
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
@@ -90,6 +93,7 @@ impl Snapshot {
             app,
             pull_request,
             files,
+            merge_base: None,
             contents: Contents::default(),
             base_folders: None,
             assignments: Assignments::NotAnAgents,
@@ -278,26 +282,6 @@ impl ChangedFile {
     /// Both names of a rename, else the one name.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.path.as_str()).chain(self.previous_path.as_deref())
-    }
-
-    /// Added lines as (line number at the head, text), from the patch; none when there is no patch to read.
-    pub fn added_lines(&self) -> Option<Vec<(u32, &str)>> {
-        let patch = self.patch.as_deref()?;
-        let mut added = Vec::with_capacity(self.additions.min(10_000) as usize);
-        let mut line = 0;
-        for text in patch.split('\n') {
-            match text.as_bytes() {
-                [b'+', ..] => {
-                    let content = &text[1..];
-                    added.push((line, content.strip_suffix('\r').unwrap_or(content)));
-                    line += 1;
-                }
-                [b'@', b'@', b' ', ..] => line = hunk_start(&text[3..])?,
-                [b'-' | b'\\', ..] => {}
-                _ => line += 1,
-            }
-        }
-        Some(added)
     }
 }
 
@@ -592,33 +576,4 @@ pub struct ObservationProblem {
     /// What was asked for: "team acme/security", "permission of bob".
     pub what: String,
     pub reason: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(patch: &str) -> ChangedFile {
-        ChangedFile {
-            path: "a.rs".into(),
-            previous_path: None,
-            status: FileStatus::Modified,
-            additions: 0,
-            deletions: 0,
-            blob: None,
-            patch: Some(patch.into()),
-        }
-    }
-
-    #[test]
-    fn added_lines_carry_their_line_at_the_head() {
-        let patch =
-            "@@ -1,2 +1,3 @@ fn a() {\n one\n-two\n+2\n+3\r\n\\ No newline at end of file\n@@ -9 +10 @@\n-x\n+y";
-        assert_eq!(file(patch).added_lines().unwrap(), [(2, "2"), (3, "3"), (10, "y")]);
-    }
-
-    #[test]
-    fn an_unreadable_hunk_header_yields_nothing_rather_than_wrong_lines() {
-        assert_eq!(file("@@ nonsense @@\n+x").added_lines(), None);
-    }
 }
