@@ -144,6 +144,8 @@ words! {
         TimedOut = "timed_out",
         /// A test check whose report holds no test, without `allow_empty`.
         NoTestsExecuted = "no_tests_executed",
+        /// A test check that passed without results by test, although it had them on the base or in an earlier attempt.
+        ResultsLost = "results_lost",
         /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
         Skipped = "skipped",
         /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
@@ -154,7 +156,7 @@ words! {
 impl Outcome {
     /// Whether the check ran to an end that speaks against the code.
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted)
+        matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted | Self::ResultsLost)
     }
 }
 

@@ -31,7 +31,8 @@ const fn badness(outcome: Outcome) -> u8 {
         Outcome::Passed => 1,
         Outcome::Cancelled => 2,
         Outcome::NoTestsExecuted => 3,
-        Outcome::TimedOut => 4,
-        Outcome::Failed => 5,
+        Outcome::ResultsLost => 4,
+        Outcome::TimedOut => 5,
+        Outcome::Failed => 6,
     }
 }
