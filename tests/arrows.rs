@@ -11,6 +11,7 @@ const CORE: &[&str] = &[
     "ids",
     "stage",
     "letters",
+    "untrusted",
     "evidence",
     "observed",
     "source_files",

@@ -94,6 +94,11 @@ impl Scope {
         }
     }
 
+    /// Both names of each file in it.
+    pub(super) fn paths(&self, all: &[ChangedFile]) -> Vec<String> {
+        self.files(all).into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
+    }
+
     /// The files in it.
     pub(super) fn files<'a>(&self, all: &'a [ChangedFile]) -> Vec<&'a ChangedFile> {
         match self {
@@ -169,9 +174,9 @@ fn reads_lines(trigger: &GateTrigger) -> bool {
     }
 }
 
-/// The files whose whole texts the gates need, at the base and at the head, before they can be assessed: where a patch is
+/// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be assessed: where a patch is
 /// missing, or does not tell which lines are code. At most 20 files of a pull request.
-pub fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
+pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
     let is_needed = policy.gates.values().any(|gate| reads_lines(&gate.trigger));
     if is_needed { reading::files_to_read(snapshot) } else { BTreeSet::new() }
 }

@@ -70,8 +70,10 @@ pub(super) fn files_to_read(snapshot: &Snapshot) -> BTreeSet<FileAt> {
 /// The file at the base and at the head, where it is there.
 fn sides(file: &ChangedFile, snapshot: &Snapshot) -> [Option<FileAt>; 2] {
     let pull = &snapshot.pull_request;
+    // Where GitHub compares nothing, a text that the patch does not fit is noticed.
+    let base = snapshot.merge_base.unwrap_or(pull.base.sha);
     let old = file.previous_path.as_ref().unwrap_or(&file.path);
-    let at_base = (file.status != FileStatus::Added).then(|| (pull.base.sha, old.clone()));
+    let at_base = (file.status != FileStatus::Added).then(|| (base, old.clone()));
     let at_head = (file.status != FileStatus::Removed).then(|| (pull.head.sha, file.path.clone()));
     [at_base, at_head]
 }

@@ -54,7 +54,8 @@ fn world_of(files: Vec<ChangedFile>) -> World {
 /// A file whose texts were read, and whose patch GitHub does not give.
 fn compared(path: &str, old: &str, new: &str) -> World {
     let mut world = world_of(vec![ChangedFile { patch: None, ..file(path, "") }]);
-    let (base, head) = (world.snapshot.pull_request.base.sha, world.snapshot.pull_request.head.sha);
+    let (base, head) = (sha(200), world.snapshot.pull_request.head.sha);
+    world.snapshot.merge_base = Some(base);
     world.snapshot.contents.insert((base, path.to_owned()), Content::Text(old.into()));
     world.snapshot.contents.insert((head, path.to_owned()), Content::Text(new.into()));
     world
@@ -189,7 +190,7 @@ fn files_without_a_patch_are_compared_and_else_open() {
 fn a_rename_to_another_kind_counts_all_lines() {
     let renamed = |from: &str, to: &str| {
         let mut world = compared(to, "", "check\n");
-        let base = world.snapshot.pull_request.base.sha;
+        let base = sha(200);
         world.snapshot.contents.insert((base, from.to_owned()), Content::Text("check\n".into()));
         let renamed = ChangedFile {
             previous_path: Some(from.into()),
