@@ -146,7 +146,7 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
     shown
 }
 
-fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
+pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     let what = match &found.reason {
         MatchReason::Always => "the whole pull request: every one needs this gate".to_owned(),
         MatchReason::Path { name: Some(name), .. } => format!("matches “{}”", name.as_str().replace('_', " ")),
@@ -177,14 +177,18 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         found.reason,
         MatchReason::RemovedLine { .. } | MatchReason::Rule { evidence: RuleEvidence::RemovedLine(_), .. }
     );
-    Markdown::ours(match &found.file {
-        Some(file) if is_gone => format!("{} {what}", links.removed_in_diff(file, found.line)),
-        Some(file) => format!("{} {what}", links.in_diff(file, found.line)),
+    let place = found.file.as_ref().map(|file| match is_gone {
+        true => links.removed_in_diff(file, found.line),
+        false => links.in_diff(file, found.line),
+    });
+    let blank = if matches!(found.reason, MatchReason::Rule { .. }) { "" } else { " " };
+    Markdown::ours(match place {
+        Some(place) => format!("{place}{blank}{what}"),
         None => what,
     })
 }
 
-/// What a rule says of a place, and where the rule is explained: "a check of rights is removed: `@login_required`
+/// What a rule says of a place, behind the place, and where the rule is explained: ": a check of rights is removed: `@login_required`
 /// (docs/rules.md#auth-check-removed)".
 fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
     let shown = match evidence {
@@ -194,7 +198,7 @@ fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
         }
         RuleEvidence::RemovedLine(text) => format!(": {} is removed", code(text)),
     };
-    format!("{says}{shown} ({})", code(&format!("docs/rules.md#{id}")))
+    format!(": {says}{shown} ({})", code(&format!("docs/rules.md#{id}")))
 }
 
 /// Gates that do not apply, each with the suspect that alone does not open it.
