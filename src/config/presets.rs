@@ -24,7 +24,12 @@ const FILE: &str = "config/presets/gates.yml";
 
 /// The presets, written like any configuration, each with its own key `preset` beside, with the names of partners in
 /// their places.
-static TEXT: LazyLock<String> = LazyLock::new(|| partners::named_in(include_str!("../../config/presets/gates.yml")));
+static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let agents = include_str!("../../config/presets/agents.yml").lines().skip_while(|line| *line != "gates:").skip(1);
+    let mut text = partners::named_in(include_str!("../../config/presets/gates.yml"));
+    agents.for_each(|line| text.extend([line, "\n"]));
+    text
+});
 
 /// What lies below every configuration.
 #[derive(Debug)]
@@ -48,9 +53,16 @@ pub(super) struct PresetSection {
     boxes: usize,
     hybrid: HybridHold,
     role: Option<GateRole>,
+    /// It is none of the gates that every repository starts with: a configuration names it.
+    #[serde(default)]
+    only_where_written: bool,
 }
 
 impl PresetSection {
+    pub const fn only_where_written(&self) -> bool {
+        self.only_where_written
+    }
+
     pub fn lower(&self) -> GatePreset {
         GatePreset { template: self.template.clone(), boxes: self.boxes, hybrid: self.hybrid, role: self.role }
     }

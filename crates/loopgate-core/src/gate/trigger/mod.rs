@@ -17,7 +17,10 @@ use self::{
     own_names::{OwnNames, without_owner},
     recorded::FromRecord,
 };
-use super::report::{MatchReason, TriggerMatch};
+use super::{
+    agents::agent_in,
+    report::{MatchReason, TriggerMatch},
+};
 use crate::{
     evidence::{Finding, FindingSeverity},
     ids::{PatternName, Sha},
@@ -225,6 +228,10 @@ impl Look<'_> {
                 let login = &pull_request.author.login;
                 Match::whole(logins.contains(login), || MatchReason::Author { login: login.clone() })
             }
+            GateTrigger::Agent(agents) => match agent_in(self.scene.snapshot, agents) {
+                Some(name) => Match::Yes(Triggered::whole(MatchReason::Agent { name })),
+                None => Match::No,
+            },
             GateTrigger::Size { lines, files } => self.size(*lines, *files),
             GateTrigger::Draft => Match::whole(pull_request.readiness == Readiness::Draft, || MatchReason::Draft),
             GateTrigger::Findings(severity) => self.found(*severity),
