@@ -25,6 +25,7 @@ mod conversation;
 mod edits;
 mod events;
 mod evidence;
+mod job_logs;
 mod organisation;
 mod past;
 mod pull;
@@ -115,6 +116,8 @@ pub struct Observation {
     pub surface: ObservedSurface,
     /// Whether another open pull request was seen with the same head.
     pub is_head_shared: bool,
+    /// Whether the log of a failed job is not there yet.
+    pub awaits_logs: bool,
 }
 
 /// Reviewers asked about beside those whom gates ask about.
@@ -418,11 +421,13 @@ impl Observer {
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
-            base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
+            let awaits_logs = checks.read_logs(client, repository, &policy.verify, pull.is_private).await?;
+            let base = base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await?;
+            Ok((base, awaits_logs))
         };
         let (
             required_approvals,
-            base_evidence,
+            (base_evidence, awaits_logs),
             evidence,
             codeowners,
             base_folders,
@@ -541,7 +546,7 @@ impl Observer {
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
         contents::read(client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, client.now())).await?;
         let is_head_shared = others.iter().any(|other| other.number != target.number);
-        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared })
+        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared, awaits_logs })
     }
 }
 

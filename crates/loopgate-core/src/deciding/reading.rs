@@ -14,7 +14,7 @@ use crate::{
 pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy, now: Timestamp) -> FilesToRead {
     let mut wanted = FilesToRead::default();
     wanted.texts.extend(gate::trigger::files_to_read(snapshot, policy));
-    wanted.texts.extend(tamper::files_to_read(snapshot));
+    wanted.texts.extend(tamper::files_to_read(&snapshot.files, snapshot.merge_base, snapshot.pull_request.head.sha));
     if let Some(state) = state {
         let findings = gather::findings(snapshot);
         wanted.extend(gate::files_of_approvals(snapshot, state, policy, &findings, now));

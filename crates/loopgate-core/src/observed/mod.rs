@@ -9,6 +9,7 @@ mod hint;
 mod makers;
 mod merge;
 mod own_check;
+mod patch;
 mod snapshot;
 mod stack;
 
@@ -21,10 +22,11 @@ pub use self::{
     makers::{Makers, Push, PushContent},
     merge::{merge_lines, merge_whole},
     own_check::{CheckScope, OwnCheck},
+    patch::{DiffHunk, DiffLine, LineChange, Patch},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,
-        Head, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
+        Head, JobOutput, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
         ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
         WorkflowRun,
     },

@@ -167,6 +167,9 @@ pub struct LoopState {
     /// Weakened checks that a person took responsibility for, and how many of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_tampering: BTreeMap<String, u32>,
+    /// Checks of tests whose results by test a person let go.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub accepted_results: BTreeSet<CheckName>,
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,

@@ -77,6 +77,7 @@ impl World {
             statuses: Vec::new(),
             workflow_runs: BTreeMap::new(),
             artifacts: BTreeMap::new(),
+            job_logs: BTreeMap::new(),
             created_at: now,
             updated_at: now,
             pushed_at: now,

@@ -7,7 +7,7 @@ use super::{
     account::Role,
     checks::{CheckRun, CheckSuite, CommitStatus},
     issue::{Comment, Issue, Reaction},
-    runs::{Artifact, WorkflowRun},
+    runs::{Artifact, JobLog, WorkflowRun},
 };
 use loopgate_core::{AppId, CheckRunId, CommentId, PrNumber, Sha, Timestamp, UserId, WorkflowRunId};
 
@@ -44,6 +44,8 @@ pub struct Repo {
     pub statuses: Vec<CommitStatus>,
     pub workflow_runs: BTreeMap<WorkflowRunId, WorkflowRun>,
     pub artifacts: BTreeMap<ArtifactId, Artifact>,
+    /// What jobs printed, by their check runs; of others the log is empty.
+    pub job_logs: BTreeMap<CheckRunId, JobLog>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub pushed_at: Timestamp,
