@@ -115,15 +115,15 @@ pub fn gate(root: &Path) -> Result<String, CliError> {
 /// The inputs of the first step of a workflow that uses the Action.
 fn inputs(workflow: &str, root: &Path) -> Option<Inputs> {
     let workflow: Value = serde_yaml::from_str(workflow).ok()?;
-    let steps = workflow["jobs"].as_mapping()?.values().filter_map(|job| job["steps"].as_sequence()).flatten();
+    let mut steps = workflow["jobs"].as_mapping()?.values().filter_map(|job| job["steps"].as_sequence()).flatten();
     let uses = |step: &&Value| {
         let action = step["uses"].as_str().and_then(|uses| uses.split('@').next());
         action.is_some_and(|action| action.ends_with("/agent-approval-check"))
     };
-    let step = steps.clone().find(uses)?["with"].clone();
+    let step = steps.find(uses)?["with"].clone();
     let named = step["config_file"].as_str().filter(|path| !path.starts_with('/') && !path.contains(".."));
     let file = named.and_then(|path| std::fs::read_to_string(root.join(path)).ok());
-    let file = file.and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default();
+    let file = file.and_then(|text| serde_yaml::from_str::<Value>(&text).ok()).unwrap_or_default();
     Some(Inputs { step, file })
 }
 
