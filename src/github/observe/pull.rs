@@ -1,6 +1,6 @@
 //! The pull request itself, its files and its commits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -220,6 +220,8 @@ pub(super) struct Changes {
     pub head_tree: Sha,
     /// The commit that the files are compared with, where GitHub compares.
     pub merge_base: Option<Sha>,
+    /// The ids of the commits in GraphQL.
+    pub nodes: BTreeMap<Sha, String>,
 }
 
 /// A commit with more than one parent.
@@ -396,6 +398,7 @@ fn changed_file(file: WireFile) -> ChangedFile {
 #[derive(Debug, Serialize, Deserialize)]
 struct WireCommit {
     sha: Sha,
+    node_id: Option<String>,
     #[serde(default)]
     parents: Vec<Tree>,
     commit: Details,
@@ -470,12 +473,13 @@ struct ListedCommits {
     commits: Listing<Commit>,
     merges: Vec<MergeCommit>,
     head_tree: Sha,
+    nodes: BTreeMap<Sha, String>,
 }
 
 impl ListedCommits {
     fn with(self, files: ChangedFiles, merge_base: Option<Sha>) -> Changes {
-        let Self { commits, merges, head_tree } = self;
-        Changes { files, commits, merges, head_tree, merge_base }
+        let Self { commits, merges, head_tree, nodes } = self;
+        Changes { files, commits, merges, head_tree, merge_base, nodes }
     }
 }
 
@@ -496,8 +500,9 @@ async fn with_tree(
         parents: commit.parents.iter().map(|parent| parent.sha).collect(),
     });
     let merges = merges.collect();
+    let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
     let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
-    Ok(ListedCommits { commits, merges, head_tree: tree })
+    Ok(ListedCommits { commits, merges, head_tree: tree, nodes })
 }
 
 async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pull::{MergeCommit, Pull};
+use super::pull::MergeCommit;
 use crate::github::{Client, Error, path};
 use loopgate_core::{
     RepoName, Sha,
@@ -22,7 +22,6 @@ const LARGEST_TEXT: usize = 512 << 10;
 pub(super) async fn mark(
     client: &Client,
     repository: &RepoName,
-    pull: &Pull,
     commits: &mut Listing<Commit>,
     merges: &[MergeCommit],
     policy: &Policy,
@@ -37,7 +36,9 @@ pub(super) async fn mark(
         // What is not among the commits of the pull request is on its base.
         let on_the_base = |parent: &Sha| !commits.items.iter().any(|commit| commit.sha == *parent);
         let [_, merged] = merge.parents[..] else { continue };
-        if on_the_base(&merged) && is_mechanical(client, repository, merge, pull).await? {
+        let [ours, _] = merge.parents[..] else { continue };
+        let Some(base) = merge_base(client, repository, ours, merged).await? else { continue };
+        if on_the_base(&merged) && is_mechanical(client, repository, [merge.sha, ours, merged, base]).await? {
             for commit in commits.items.iter_mut().filter(|commit| commit.sha == merge.sha) {
                 commit.update_merge = true;
             }
@@ -46,22 +47,33 @@ pub(super) async fn mark(
     Ok(())
 }
 
-/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without a
-/// conflict. Where they conflict, somebody has decided.
-async fn is_mechanical(
+/// Whether a push brought nothing of its pusher's: each file of the head after it is what the three-way merge of the
+/// head before it with the base gives. So it is of a merge of the base and of a rebase. `tip` is the base's.
+pub(super) async fn is_only_merged(
     client: &Client,
     repository: &RepoName,
-    merge: &MergeCommit,
-    pull: &Pull,
+    (before, after): (Sha, Sha),
+    tip: Sha,
 ) -> Result<bool, Error> {
-    let [ours, theirs] = merge.parents[..] else { return Ok(false) };
-    let Some(base) = merge_base(client, repository, ours, theirs).await? else { return Ok(false) };
-    let mut folders = vec![[merge.sha, ours, theirs, base].map(Some)];
+    let bases =
+        futures::try_join!(merge_base(client, repository, tip, before), merge_base(client, repository, tip, after))?;
+    match bases {
+        (Some(base), Some(theirs)) => is_mechanical(client, repository, [after, before, theirs, base]).await,
+        _ => Ok(false),
+    }
+}
+
+/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without a
+/// conflict. Where they conflict, somebody has decided.
+///
+/// `commits` are the merge, our side, theirs, and their base.
+async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]) -> Result<bool, Error> {
+    let mut folders = vec![commits.map(Some)];
     let (mut read, mut texts) = (0, 0);
     while let Some(sides) = folders.pop() {
         read += 1;
         if read > MOST_FOLDERS {
-            tracing::debug!(number = %pull.pull_request.number, merge = %merge.sha, "a merge too large to be told");
+            tracing::debug!(%repository, merge = %commits[0], "a merge too large to be told");
             return Ok(false);
         }
         let trees = sides.map(|side| tree(client, repository, side));

@@ -40,6 +40,7 @@ impl LoopState {
             base_sha: pull_request.base.sha,
             policy_sha: policy.origin.commit(),
             first_seen_heads: Vec::new(),
+            pushes: Vec::new(),
             edited_words: BTreeSet::new(),
             edited_by_others: BTreeSet::new(),
             closed_periods: Vec::new(),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    evidence::{Analysis, TestId, TestOutcomes},
+    evidence::{Analysis, LogExcerpt, TestId, TestOutcomes},
     ids::{CheckName, CheckRunId, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
 };
 
@@ -221,6 +221,9 @@ pub struct CheckEvidence {
     /// Where people can read the full log (the check run's page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// What the output of each failed job says of the failure: at most [`MOST_EXCERPTS`](super::MOST_EXCERPTS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpts: Vec<LogExcerpt>,
 }
 
 impl CheckEvidence {
@@ -249,6 +252,7 @@ impl CheckEvidence {
             findings: Vec::new(),
             tests: None,
             url: None,
+            excerpts: Vec::new(),
         }
     }
 

@@ -94,6 +94,11 @@ impl Scope {
         }
     }
 
+    /// Both names of each file in it.
+    pub(super) fn paths(&self, all: &[ChangedFile]) -> Vec<String> {
+        self.files(all).into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
+    }
+
     /// The files in it.
     pub(super) fn files<'a>(&self, all: &'a [ChangedFile]) -> Vec<&'a ChangedFile> {
         match self {
