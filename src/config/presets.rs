@@ -33,7 +33,7 @@ macro_rules! files {
 }
 
 /// The files, each by the name of its gate.
-const FILES: [(&str, &str, &str); 5] = files!["architecture", "security", "database", "external", "deploy"];
+const FILES: [(&str, &str, &str); 6] = files!["architecture", "security", "database", "external", "deploy", "agents"];
 
 /// The rules that `api: true` asks, each of which opens there.
 const API: [&str; 4] = ["public-contract", "route-file", "route", "controller"];
@@ -61,9 +61,16 @@ pub(super) struct PresetSection {
     boxes: usize,
     hybrid: HybridHold,
     role: Option<GateRole>,
+    /// It is none of the gates that every repository starts with: a configuration names it.
+    #[serde(default)]
+    only_where_written: bool,
 }
 
 impl PresetSection {
+    pub const fn only_where_written(&self) -> bool {
+        self.only_where_written
+    }
+
     pub fn lower(&self) -> GatePreset {
         GatePreset { template: self.template.clone(), boxes: self.boxes, hybrid: self.hybrid, role: self.role }
     }

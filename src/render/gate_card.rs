@@ -165,6 +165,7 @@ pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::NotExcluded => "nothing here is on the list of what it leaves out".to_owned(),
         MatchReason::BaseBranch { branch } => format!("the base branch is {}", code(branch)),
         MatchReason::Author { login } => format!("{} wrote it", words::person(login)),
+        MatchReason::Agent { name } => format!("the coding agent {} had a hand in it", code(name)),
         MatchReason::Size { lines, files } => {
             format!("it changes {} in {}", words::count(*lines, "line"), words::count(*files, "file"))
         }
@@ -252,7 +253,10 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
         };
         format!("GitHub does not know who wrote {}. {counts}", words::few(&commits, 3))
     });
-    let fell_out = eligible.fell_out.iter().filter_map(|(login, refusal)| {
+    // Who wrote here is answered.
+    let is_answered = |login: &Login| report.considered.iter().any(|word| word.by == *login);
+    let fell_out = eligible.fell_out.iter().filter(|(login, _)| !is_answered(login));
+    let fell_out = fell_out.filter_map(|(login, refusal)| {
         let (did, switch) = match refusal {
             Refusal::IsAuthor { .. } => ("wrote this pull request", "allow_author"),
             Refusal::IsContributor => ("wrote or committed a part of it", "allow_contributors"),

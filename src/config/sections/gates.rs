@@ -140,6 +140,10 @@ pub(in crate::config) fn lower(
     let mut labels = HashMap::new();
     for (name, gate) in written {
         let ShortOr::Long(gate) = gate else { continue };
+        let preset = known.presets.get(&name);
+        if preset.is_some_and(PresetSection::only_where_written) && !known.configured.contains(&name) {
+            continue;
+        }
         let label_place = gate.value.label.as_ref().map(|label| label.place);
         let Some(gate) = gate.lower(&name, known, cx) else { continue };
         refuse_shared_label(&name, &gate.label, label_place, &mut labels, cx);
@@ -166,7 +170,8 @@ impl Located<GateSection> {
     fn lower(self, name: &GateName, known: KnownGates<'_>, cx: &mut Lowering) -> Option<GatePolicy> {
         let Self { value: gate, place } = self;
         let Some(when) = gate.when else {
-            let hint = match suggest::nearest(name.as_str(), known.presets.keys().map(GateName::as_str)).first() {
+            let usual = known.presets.iter().filter(|(_, preset)| !preset.only_where_written());
+            let hint = match suggest::nearest(name.as_str(), usual.map(|(name, _)| name.as_str())).first() {
                 Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
                 None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
             };

@@ -1,5 +1,7 @@
 //! `gates.<name>.when`, what opens a gate.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,6 +53,8 @@ pub(in crate::config) enum When {
     BaseBranch(NonEmpty<Located<String>>),
     /// One of these people opened it.
     Author(NonEmpty<Login>),
+    /// A coding agent wrote, committed, co-authored, pushed, opened or was assigned a part of it.
+    Agent(Yes),
     /// It is larger than this.
     Size(Located<SizeSection>),
     /// It is a draft.
@@ -123,6 +127,8 @@ impl When {
             Self::Labels(labels) => GateTrigger::Labels(labels.0),
             Self::BaseBranch(globs) => GateTrigger::BaseBranch(branches(&globs.0, cx)),
             Self::Author(logins) => GateTrigger::Author(logins.0),
+            // The accounts are entered where the whole file is known.
+            Self::Agent(Yes) => GateTrigger::Agent(BTreeSet::new()),
             Self::Size(size) => {
                 if size.value.lines.is_none() && size.value.files.is_none() {
                     cx.refuse(Problem::wrong(size.place, "this names no limit").hint("add `lines` or `files`"));

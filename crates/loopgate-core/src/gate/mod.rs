@@ -1,5 +1,6 @@
 //! Gates: what opens them, who may approve them, what an approval is bound to, and when it stops counting.
 
+mod agents;
 mod assess;
 mod authority;
 pub mod gate_transitions;

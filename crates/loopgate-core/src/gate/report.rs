@@ -188,6 +188,10 @@ pub enum MatchReason {
     Author {
         login: Login,
     },
+    /// A coding agent had a hand in it: its account, address or name.
+    Agent {
+        name: String,
+    },
     Size {
         lines: u64,
         files: u64,

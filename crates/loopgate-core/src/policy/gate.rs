@@ -81,6 +81,8 @@ pub enum GateTrigger {
     Labels(Vec<String>),
     BaseBranch(Vec<NameGlob>),
     Author(Vec<Login>),
+    /// A coding agent had a hand in it: one of these accounts, or what `data/coding_agents.txt` says of agents' commits.
+    Agent(BTreeSet<Login>),
     /// More than so many changed lines or files.
     Size {
         lines: Option<u64>,
@@ -89,6 +91,30 @@ pub enum GateTrigger {
     Draft,
     /// A finding of at least this severity in the head's evidence.
     Findings(FindingSeverity),
+}
+
+impl GateTrigger {
+    /// Enters the accounts of coding agents wherever it asks for one.
+    pub fn name_agents(&mut self, agents: &BTreeSet<Login>) {
+        match self {
+            Self::Any(parts) | Self::All(parts) => {
+                parts.iter_mut().for_each(|part| part.name_agents(agents));
+            }
+            Self::Not(part) => part.name_agents(agents),
+            Self::Agent(known) => known.clone_from(agents),
+            _ => {}
+        }
+    }
+
+    /// Whether it asks for a coding agent.
+    pub fn asks_for_agents(&self) -> bool {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().any(Self::asks_for_agents),
+            Self::Not(part) => part.asks_for_agents(),
+            Self::Agent(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Which touched files open a gate: those that one glob names, and none excludes.

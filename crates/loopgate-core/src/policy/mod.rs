@@ -45,7 +45,7 @@ pub use self::{
     trigger::{EscalationAction, Trigger},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
-        ReadLogs, Verbosity, VerifyPolicy,
+        ReadLogs, Verbosity, VerifyPolicy, WhenSkipped,
     },
 };
 use super::ids::{GateName, Login, Sha};

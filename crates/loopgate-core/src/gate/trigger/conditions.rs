@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     evidence::FindingSeverity,
-    gate::report::{MatchReason, TriggerMatch},
+    gate::{
+        agents::agent_in,
+        report::{MatchReason, TriggerMatch},
+    },
     observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
     policy::{ChosenRules, GateTrigger, LineCondition, PathCondition},
 };
@@ -72,6 +75,10 @@ impl Evaluator<'_> {
                 let login = &pull_request.author.login;
                 Match::whole(logins.contains(login), || MatchReason::Author { login: login.clone() })
             }
+            GateTrigger::Agent(agents) => match agent_in(self.scene.snapshot, agents) {
+                Some(name) => Match::Yes(Triggered::whole(MatchReason::Agent { name })),
+                None => Match::No,
+            },
             GateTrigger::Size { lines, files } => self.size(*lines, *files),
             GateTrigger::Draft => Match::whole(pull_request.readiness == Readiness::Draft, || MatchReason::Draft),
             GateTrigger::Findings(severity) => self.found(*severity),
