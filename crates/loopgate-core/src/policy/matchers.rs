@@ -96,6 +96,21 @@ impl PathGlobs {
     }
 
     pub fn matches(&self, path: &str) -> bool {
+        match self.any() {
+            Some(any) => any.is_match(path),
+            None => self.as_slice().iter().any(|glob| glob.matches(path)),
+        }
+    }
+
+    /// The indices of all globs that match.
+    pub fn all(&self, path: &str) -> Vec<usize> {
+        match self.any() {
+            Some(any) => any.matches(path),
+            None => (0..self.as_slice().len()).filter(|&index| self.as_slice()[index].matches(path)).collect(),
+        }
+    }
+
+    fn any(&self) -> Option<&GlobSet> {
         let compile = || {
             let mut any = GlobSetBuilder::new();
             for glob in self.as_slice() {
@@ -103,10 +118,7 @@ impl PathGlobs {
             }
             any.build().ok()
         };
-        match self.0.any.get_or_init(compile) {
-            Some(any) => any.is_match(path),
-            None => self.as_slice().iter().any(|glob| glob.matches(path)),
-        }
+        self.0.any.get_or_init(compile).as_ref()
     }
 
     /// The first glob, in the order of the list, that matches.

@@ -92,6 +92,9 @@ pub struct RuleBook {
     rules: Vec<GateRule>,
     /// By the first word.
     words: HashMap<String, Vec<RulePhrase>>,
+    /// The globs of all rules, and whose each of them is.
+    globs: PathGlobs,
+    owners: Vec<usize>,
     /// Indices of the rules that ask an expression.
     patterns: Vec<usize>,
 }
@@ -121,7 +124,14 @@ impl RuleBook {
         }
         let asks = |rule: &GateRule| matches!(rule.condition, RuleCondition::Line { pattern: Some(_), .. });
         let patterns = (0..rules.len()).filter(|&index| asks(&rules[index])).collect();
-        Self { rules, words, patterns }
+        let (mut globs, mut owners) = (Vec::new(), Vec::new());
+        for (index, rule) in rules.iter().enumerate() {
+            if let RuleCondition::Path { globs: own, .. } = &rule.condition {
+                globs.extend(own.as_slice().iter().cloned());
+                owners.resize(globs.len(), index);
+            }
+        }
+        Self { rules, words, globs: PathGlobs::new(globs), owners, patterns }
     }
 
     pub fn rules(&self) -> &[GateRule] {
@@ -131,6 +141,11 @@ impl RuleBook {
     /// The rules, by their index, that ask an expression of each line.
     pub(crate) fn with_pattern(&self) -> impl Iterator<Item = usize> {
         self.patterns.iter().copied()
+    }
+
+    /// The rules, by their index, of which a glob matches.
+    pub(crate) fn with_glob_for(&self, path: &str) -> impl Iterator<Item = usize> {
+        self.globs.all(path).into_iter().filter_map(|glob| self.owners.get(glob).copied())
     }
 
     /// The rules, by their index, of which a word stands here.

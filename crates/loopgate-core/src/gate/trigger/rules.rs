@@ -226,9 +226,7 @@ fn paths_named(book: &RuleBook, reading: &FileReading<'_>) -> BTreeSet<usize> {
         for part in path.split('/') {
             named.extend(book.with_word_in(&LineWords::of(part)));
         }
-        let globs =
-            |rule: &GateRule| matches!(&rule.condition, RuleCondition::Path { globs, .. } if globs.matches(path));
-        named.extend(book.rules().iter().enumerate().filter(|(_, rule)| globs(rule)).map(|(index, _)| index));
+        named.extend(book.with_glob_for(path));
     }
     named.retain(|&rule| matches!(book.rules()[rule].condition, RuleCondition::Path { .. }));
     named
