@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use loopgate_core::{CheckRunId, CommentId, PrNumber, ReviewId, UserId, observed::Actor};
+use loopgate_core::{
+    CheckRunId, CommentId, PrNumber, ReviewId, UserId,
+    observed::{Actor, AnnouncedPush},
+};
 
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
@@ -113,7 +116,13 @@ fn pull_request_events() {
     let mut ahead = body("synchronize");
     ahead["pull_request"]["updated_at"] = json!("2026-11-20T10:15:04Z");
     let later = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:04Z".parse().unwrap() };
-    assert_eq!(routed("pull_request", ahead), work(pull(12), vec![later]));
+    assert_eq!(routed("pull_request", ahead.clone()), work(pull(12), vec![later.clone()]));
+    // Whoever sends it has pushed.
+    (ahead["before"], ahead["after"], ahead["sender"]) =
+        (json!(BASE), json!(SHA), json!({ "id": 7, "login": "alice" }));
+    let (before, after) = (BASE.parse().unwrap(), SHA.parse().unwrap());
+    let pushed = Hint::Pushed(AnnouncedPush { before, after, by: alice() });
+    assert_eq!(routed("pull_request", ahead), work(pull(12), vec![later, pushed]));
     // Optional fields may be absent.
     let bare = json!({ "action": "opened", "pull_request": { "number": 12 } });
     assert_eq!(routed("pull_request", bare), work(pull(12), vec![]));
@@ -285,7 +294,11 @@ fn installations_repositories_and_teams() {
     let body = json!({ "action": "removed", "member": person, "team": { "deleted": true }, "repository": null });
     assert_eq!(routed("membership", body), work(Target::Installation, vec![member.clone()]));
     let body = json!({ "action": "member_removed", "membership": { "user": person }, "repository": null });
-    assert_eq!(routed("organization", body), work(Target::Installation, vec![member]));
+    assert_eq!(routed("organization", body), work(Target::Installation, vec![member.clone()]));
+    for action in ["added", "edited", "removed"] {
+        let body = json!({ "action": action, "member": person });
+        assert_eq!(routed("member", body), work(repo(), vec![member.clone()]), "{action}");
+    }
 }
 
 #[test]
