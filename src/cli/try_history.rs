@@ -24,7 +24,7 @@ use crate::{
 use loopgate_core::{RepoName, observed::ExternalCheck, policy::Policy};
 
 /// Changes with what is kept, so that nothing of another version is read.
-const FORM: &str = "2";
+const FORM: &str = "3";
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\

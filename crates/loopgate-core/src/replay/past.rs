@@ -8,7 +8,7 @@ use crate::{
     evidence::CheckKind,
     ids::{CheckName, Sha, Timestamp},
     observed::{CheckProgress, ExternalCheck, Lifecycle, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, ExternalSource, NameGlob, Policy},
+    policy::{CheckPolicy, CheckPresence, CheckSource, ExternalSource, NameGlob, Policy, WhenSkipped},
     state::LoopState,
 };
 
@@ -126,7 +126,11 @@ impl Policy {
         for check in checks {
             let Some(name) = check_name(&check.name) else { continue };
             let Ok(glob) = NameGlob::parse(&globset::escape(&check.name)) else { continue };
-            let source = CheckSource::External(ExternalSource { name: glob, app: check.app.clone() });
+            let source = CheckSource::External(ExternalSource {
+                name: glob,
+                app: check.app.clone(),
+                when_skipped: WhenSkipped::Auto,
+            });
             let policy = CheckPolicy { kind: kind(&check.name), source, presence: CheckPresence::Detected };
             self.verify.checks.insert(name, policy);
         }

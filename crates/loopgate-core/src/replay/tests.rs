@@ -32,11 +32,7 @@ impl Numbers {
 }
 
 fn lines(pattern: &str) -> LineCondition {
-    LineCondition {
-        patterns: LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]),
-        code_only: true,
-        ..LineCondition::default()
-    }
+    LineCondition { patterns: LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]), ..LineCondition::default() }
 }
 
 /// What governed the recorded runs: two checks and a scan, three gates.

@@ -16,7 +16,7 @@ use crate::{
     gate::{
         authority::{Authority, Contributors, Grant, not_all_read},
         report::{AnswerExtent, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
-        trigger::Triggered,
+        trigger::{self, Triggered},
     },
     ids::{GateName, Sha, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
@@ -39,6 +39,8 @@ pub(super) struct Own<'a> {
     pub(super) policy: &'a GatePolicy,
     pub(super) mode: Mode,
     pub(super) triggered: Option<&'a Triggered>,
+    /// What the pull request changes.
+    pub(super) changes: &'a trigger::Scene<'a>,
     pub(super) fingerprint: &'a str,
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
@@ -69,6 +71,8 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         holding: holding(own.policy, own.mode, &scene.snapshot.repository, &scene.snapshot.authority),
         matches,
         matches_not_kept,
+        suspects: if own.triggered.is_none() { own.changes.suspects(own.policy) } else { Vec::new() },
+        looked_at: own.changes.extent(),
         fingerprint: own.fingerprint.to_owned(),
         eligible: authority.eligible(),
         needed: own.policy.approvers.count.max(1),

@@ -67,7 +67,7 @@ fn a_comment_is_inspected_as_json() {
         {
           "text": "/loop resmue",
           "reason": "there is no command `/loop resmue`",
-          "hint": "write `/loop resume [--accept tampering]` on a line of its own",
+          "hint": "write `/loop resume [--accept tampering | results_lost | skipped]` on a line of its own",
           "line": 10
         },
         {

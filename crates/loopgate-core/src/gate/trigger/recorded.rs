@@ -4,14 +4,19 @@
 //! patterns, and one that nobody asked then has no answer now.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, OnceCell},
     collections::{BTreeMap, BTreeSet},
 };
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Look, Match, OwnNames, Scene, Triggered, governing};
+use super::{
+    Scene, Triggered,
+    conditions::{Evaluator, Match},
+    governing,
+    reading::FileReading,
+};
 use crate::{
     evidence::Finding,
     gate::report::MatchReason,
@@ -49,25 +54,6 @@ pub struct RecordedFile {
     pub status: FileStatus,
     pub additions: u32,
     pub deletions: u32,
-    /// Whether more than comments, blanks and places of lines changes.
-    #[serde(default, skip_serializing_if = "Substance::is_code")]
-    pub code: Substance,
-}
-
-/// Whether a change counts where `code_only` is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Substance {
-    #[default]
-    Code,
-    CommentsOnly,
-}
-
-impl Substance {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
-    fn is_code(&self) -> bool {
-        *self == Self::Code
-    }
 }
 
 /// What a condition said.
@@ -109,33 +95,25 @@ impl FromRecord<'_> {
             }
         }
     }
-
-    pub(super) fn is_comments_only(&self, index: usize) -> bool {
-        self.diff.files.get(index).is_some_and(|file| file.code == Substance::CommentsOnly)
-    }
 }
 
 impl RecordedDiff {
     /// The diff of a pull request, as the gates of this policy see it.
     pub fn of(snapshot: &Snapshot, policy: &Policy) -> Self {
         let scene = Scene::new(snapshot, &[]);
-        let file = |(index, file): (usize, &ChangedFile)| RecordedFile {
+        let file = |file: &ChangedFile| RecordedFile {
             path: file.path.clone(),
             previous_path: file.previous_path.clone(),
             status: file.status,
             additions: file.additions,
             deletions: file.deletions,
-            code: match scene.lines.get(index).and_then(Option::as_ref) {
-                Some(lines) if !lines.change_code() => Substance::CommentsOnly,
-                _ => Substance::Code,
-            },
         };
         let nothing = BTreeSet::new();
-        let look = Look { scene: &scene, remembered: &nothing, only: None };
+        let look = Evaluator { scene: &scene, remembered: &nothing };
         let mut asked = BTreeMap::new();
         for condition in policy.gates.values().flat_map(|gate| contents(&gate.trigger)) {
             let Some(key) = key(condition) else { continue };
-            asked.entry(key).or_insert_with(|| match look.at(condition) {
+            asked.entry(key).or_insert_with(|| match look.evaluate(condition) {
                 Match::Yes(_) => Said::Yes,
                 Match::No => Said::No,
                 Match::CannotTell(_) => Said::CannotTell,
@@ -145,7 +123,7 @@ impl RecordedDiff {
             ChangedFiles::Complete(_) => None,
             ChangedFiles::TooLarge { reason, .. } => Some(reason.clone()),
         };
-        Self { files: snapshot.files.known().iter().enumerate().map(file).collect(), not_kept: 0, too_large, asked }
+        Self { files: snapshot.files.known().iter().map(file).collect(), not_kept: 0, too_large, asked }
     }
 
     /// The same with fewer files.
@@ -176,16 +154,16 @@ impl RecordedDiff {
     /// Which gates of another policy this diff opens. `snapshot` has the files of [`changed_files`](Self::changed_files).
     pub fn openings(&self, snapshot: &Snapshot, findings: &[Finding], policy: &Policy) -> BTreeMap<GateName, Opening> {
         let record = FromRecord { diff: self, missed: Cell::new(false) };
-        let own = OwnNames::of(&snapshot.repository);
-        let scene = Scene { snapshot, findings, lines: Vec::new(), own, record: Some(record) };
+        let files = snapshot.files.known().iter().map(|file| FileReading::of(file, snapshot)).collect();
+        let scene = Scene { snapshot, findings, files, hits: OnceCell::new(), record: Some(record) };
         let nothing = BTreeSet::new();
-        let look = Look { scene: &scene, remembered: &nothing, only: None };
+        let look = Evaluator { scene: &scene, remembered: &nothing };
         let missed = || scene.record.as_ref().is_some_and(|record| record.missed.replace(self.not_kept > 0));
         missed();
         let opening = |(name, gate): (&GateName, &crate::policy::GatePolicy)| {
             let governs = || governing(snapshot, &policy.verify.workflows).is_some();
             let certain = policy.mode == Mode::Supervised || gate.has_role(GateRole::Security) && governs();
-            let said = look.at(&gate.trigger);
+            let said = look.evaluate(&gate.trigger);
             let missed = missed();
             let opening = match said {
                 _ if certain => Opening::Opens,
@@ -211,8 +189,8 @@ fn contents(trigger: &GateTrigger) -> Vec<&GateTrigger> {
 
 /// The digest by which a condition on content is known; none for other conditions.
 pub(super) fn key(trigger: &GateTrigger) -> Option<String> {
-    use GateTrigger::{AddedLines, DependenciesAdded, NewTopLevelFolder, RemovedLines, SameFile};
-    if !matches!(trigger, AddedLines(_) | RemovedLines(_) | DependenciesAdded | NewTopLevelFolder | SameFile(_)) {
+    use GateTrigger::{AddedLines, DependenciesAdded, NewTopLevelFolder, RemovedLines, Rules};
+    if !matches!(trigger, AddedLines(_) | RemovedLines(_) | DependenciesAdded | NewTopLevelFolder | Rules(_)) {
         return None;
     }
     let mut digest = Sha256::new();
@@ -227,40 +205,18 @@ pub(super) fn key(trigger: &GateTrigger) -> Option<String> {
 fn describe(trigger: &GateTrigger, say: &mut impl FnMut(&str)) {
     let lines = |kind: &str, lines: &LineCondition, say: &mut dyn FnMut(&str)| {
         say(kind);
-        for patterns in [&lines.patterns, &lines.unless] {
-            say(&patterns.as_slice().len().to_string());
-            patterns.as_slice().iter().for_each(|pattern| say(pattern.as_str()));
-        }
+        lines.patterns.as_slice().iter().for_each(|pattern| say(pattern.as_str()));
+        say("except");
         lines.except.as_slice().iter().for_each(|glob| say(glob.as_str()));
-        say(&format!("{} {} {}", lines.code_only, lines.split_words, lines.skip_own_name));
-        if let Some(context) = lines.with_context {
-            say(&format!("{context:?}"));
-        }
     };
     match trigger {
         GateTrigger::AddedLines(added) => lines("added", added, say),
         GateTrigger::RemovedLines(removed) => lines("removed", removed, say),
-        GateTrigger::Paths(paths) => {
-            for globs in [&paths.globs, &paths.except] {
-                say(&globs.as_slice().len().to_string());
-                globs.as_slice().iter().for_each(|glob| say(glob.as_str()));
-            }
-            paths.words.as_slice().iter().for_each(|pattern| say(pattern.as_str()));
-            say(&format!("paths {} {}", paths.code_only, paths.skip_own_name));
-        }
-        GateTrigger::SameFile(parts) | GateTrigger::Any(parts) | GateTrigger::All(parts) => {
-            let kind = match trigger {
-                GateTrigger::SameFile(_) => "same file",
-                GateTrigger::Any(_) => "any",
-                _ => "all",
-            };
-            say(&format!("{kind} {}", parts.len()));
-            parts.iter().for_each(|part| describe(part, &mut *say));
-        }
-        GateTrigger::Not(part) => {
-            say("not");
-            describe(part, say);
-        }
+        GateTrigger::Rules(rules) => rules.iter().for_each(|(_, rule, tier)| {
+            say(rule.id.as_str());
+            say(&rule.says);
+            say(tier.as_str());
+        }),
         other => say(&format!("{other:?}")),
     }
 }
