@@ -26,9 +26,8 @@ mod who_acts;
 pub use self::{
     decide::decide,
     decision::{
-        AttemptRecord, CheckBasis, CheckEnd, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord,
-        LabelMeaning, LabelWish, MergedBranch, NextAction, Post, Provenance, ReplayBasis, StatusCommentWish, Surface,
-        View, Warning,
+        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
+        MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
     },
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     who_acts::{Part, WhoActs, who_acts},

@@ -28,4 +28,4 @@ pub use report::{
     WordOutcome,
 };
 pub use reviewers::{Reviewer, reviewers};
-pub use trigger::{MATCHES_KEPT, Opening, RecordedDiff, RecordedFile, Said, Substance, matches};
+pub use trigger::{MATCHES_KEPT, matches};

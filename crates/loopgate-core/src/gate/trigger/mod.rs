@@ -7,7 +7,6 @@ mod dependencies;
 mod fingerprint;
 mod lines;
 mod own_names;
-mod recorded;
 
 use std::collections::BTreeSet;
 
@@ -15,7 +14,6 @@ use self::{
     dependencies::Added,
     lines::{FileLines, Hit, Side, split_words},
     own_names::{OwnNames, without_owner},
-    recorded::FromRecord,
 };
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
@@ -26,7 +24,6 @@ use crate::{
 };
 
 pub(super) use self::fingerprint::fingerprint;
-pub use self::recorded::{Opening, RecordedDiff, RecordedFile, Said, Substance};
 
 /// Matches kept of one gate; the rest are counted.
 pub const MATCHES_KEPT: usize = 50;
@@ -110,14 +107,12 @@ pub(super) struct Scene<'a> {
     /// In the order of the changed files; none for one whose patch is missing or cannot be read.
     lines: Vec<Option<FileLines<'a>>>,
     own: OwnNames,
-    /// Where the lines are gone.
-    record: Option<FromRecord<'a>>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
         let own = OwnNames::of(&snapshot.repository);
-        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()), own, record: None }
+        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()), own }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
@@ -179,12 +174,6 @@ struct Look<'a> {
 impl Look<'_> {
     fn at(&self, trigger: &GateTrigger) -> Match {
         let pull_request = &self.scene.snapshot.pull_request;
-        // The digest of a long condition costs more than its answer, so only a record is asked for it.
-        if let Some(record) = &self.scene.record
-            && let Some(key) = recorded::key(trigger)
-        {
-            return record.answer(&key);
-        }
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
@@ -300,10 +289,7 @@ impl Look<'_> {
 
     /// Whether nothing but comments, blanks and places of lines changes in a file.
     fn says_nothing(&self, index: usize) -> bool {
-        match &self.scene.record {
-            Some(record) => record.is_comments_only(index),
-            None => self.lines(index).is_some_and(|lines| !lines.change_code()),
-        }
+        self.lines(index).is_some_and(|lines| !lines.change_code())
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
