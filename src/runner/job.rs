@@ -21,6 +21,7 @@ use super::{
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome, RetryClass},
+    failure::{Changes, analyse_all},
     policy::{REPORTS_VARIABLE, Verbosity, Waits},
 };
 
@@ -49,10 +50,14 @@ pub async fn execute(
     (evidence, coverage)
 }
 
-/// Whether a check failed through a service, the network or the machine. What it printed says so, so nothing but
-/// another run is granted for it.
-fn is_outside(evidence: &CheckEvidence) -> bool {
-    evidence.outcome == Outcome::Failed && evidence.retry_class == Some(RetryClass::External)
+/// Whether a check failed through a service, the network or the machine, as its output shows. A program that is not
+/// installed is not there at the next run either.
+fn may_pass_later(evidence: &CheckEvidence) -> bool {
+    const MISSING: [&str; 2] = ["command_not_found", "python_missing_tool"];
+    let is_missing = analyse_all(&evidence.failures, &Changes::default())
+        .iter()
+        .any(|analysis| analysis.rules_matched.iter().any(|rule| MISSING.contains(&rule.as_str())));
+    evidence.outcome == Outcome::Failed && evidence.retry_class == Some(RetryClass::External) && !is_missing
 }
 
 /// One check, to be run once or more.
@@ -76,7 +81,7 @@ impl Job<'_> {
         for tries in 0..repeats.times {
             let wait = repeats.after(tries).to_std().unwrap_or_default();
             let in_time = began.elapsed() + wait < self.timeout();
-            if !is_outside(&ran.0) || !in_time || interrupt.is_interrupted() {
+            if !may_pass_later(&ran.0) || !in_time || interrupt.is_interrupted() {
                 break;
             }
             observer.repeating(self.name, tries + 1, wait);
@@ -114,7 +119,7 @@ impl Job<'_> {
         let finished = command::run(
             line,
             interrupt,
-            move |output| loopgate_reports::read(&shown, output, &options),
+            move |output| loopgate_reports::joblog::read_output(&shown, output, &options),
             move |bytes| match verbosity {
                 Verbosity::Verbose => observer.output(&watched, bytes),
                 Verbosity::Quiet => {}

@@ -245,6 +245,9 @@ mod tests {
         assert_eq!(got, expected(&[("net", "failed"), ("code", "failed")]));
         let repeated: Vec<&String> = diary.iter().filter(|line| line.starts_with(char::is_numeric)).collect();
         assert_eq!(repeated, ["1 net 0", "2 net 0"], "as often as is said, and nothing else is");
+        let missing = plan(&[("gone", check("no-such-program-9", &[]))], &Selection::All).unwrap();
+        let (_, diary) = outcomes(&missing.repeating(waits(0, 2))).await;
+        assert_eq!(diary, ["+gone", "-gone"], "a program that is missing stays missing");
         let (_, diary) = outcomes(&down().repeating(waits(120, 1))).await;
         assert_eq!(diary.len(), 4, "what would not fit into the timeout is not begun: {diary:?}");
     }

@@ -277,8 +277,9 @@ fn files(
     let mut files = vec![NewFile { path: CONFIGURATION, text }];
     let mut followed: Vec<&str> = ci.followed.iter().map(|job| job.title.as_str()).collect();
     followed.dedup();
-    // Without an Action the configuration alone still says what `verify` runs.
-    let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || arguments.action().is_some());
+    // The configuration alone still says what `verify` runs. Beside a CI that is there a second one is asked for.
+    let is_first = ci.left.is_empty() && arguments.action().is_some();
+    let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || is_first);
     if wants_workflow || ci.followed.is_empty() && arguments.action_only {
         followed.push("Loopgate verify");
         files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?.0) });

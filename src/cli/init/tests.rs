@@ -252,6 +252,8 @@ fn a_second_ci_is_never_added_unasked() {
     assert_eq!(paths(&files), [CONFIGURATION], "it is followed, though nothing says that it tests");
     let linted = workflow("linting", "composer tests");
     assert_eq!(paths(&[files[0], files[1], (".github/workflows/ci.yml", &linted)]), [CONFIGURATION]);
+    let filtered = "on: { pull_request: { paths: [src/**] } }\njobs:\n  test:\n    steps:\n      - run: make test\n";
+    assert_eq!(paths(&[files[0], (".github/workflows/ci.yml", filtered)]), [CONFIGURATION]);
     assert_eq!(paths(&files[..1]), [CONFIGURATION, VERIFY]);
 }
 

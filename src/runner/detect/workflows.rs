@@ -87,7 +87,7 @@ fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
         title: title.to_owned(),
         id: id.clone(),
         check: check_run(id, job),
-        kind: kind(id, job),
+        kind: kind(title, id, job),
         filter,
         tests: tests(job),
     });
@@ -177,22 +177,25 @@ fn tests(job: &Value) -> Vec<String> {
     lines.filter(|line| is_test.is_match(line) && !line.contains("install")).map(str::to_owned).collect()
 }
 
-fn kind(id: &str, job: &Value) -> CheckKind {
-    // The name that people read comes before the id that they do not.
-    let by_name = [job.get("name").and_then(Value::as_str), Some(id)].into_iter().flatten().find_map(|name| {
+fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
+    let named = |name: &str| {
         let name = name.to_lowercase();
         let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-        WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word)))
-    });
+        WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word))).map(|(kind, _)| *kind)
+    };
+    // The name that people read comes before the id that they do not.
+    let by_name = [job.get("name").and_then(Value::as_str), Some(id)].into_iter().flatten().find_map(named);
     let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
     let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
     let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
     let runs = |(_, pattern): &&(CheckKind, &str)| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&commands));
     let by_command = COMMANDS.iter().find(runs).map(|(kind, _)| *kind);
-    match by_name.map(|(kind, _)| *kind) {
+    match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,
-        named => named.or(by_command).unwrap_or(Custom),
+        // GitHub's templates call every job `build`.
+        Some(Build) | None if matches!(by_command, Some(Build) | None) && named(title) == Some(Test) => Test,
+        by_name => by_name.or(by_command).unwrap_or(Custom),
     }
 }
 
@@ -242,7 +245,9 @@ mod tests {
             ("ci", "./do", Custom),
         ];
         for (id, command, expected) in cases {
-            assert_eq!(kind(id, &runs(command)), expected, "{id}: {command}");
+            assert_eq!(kind("CI", id, &runs(command)), expected, "{id}: {command}");
         }
+        assert_eq!(kind("Tests", "build", &runs("make ci")), Test, "GitHub's templates call every job `build`");
+        assert_eq!(kind("Tests", "lint", &runs("make ci")), Lint);
     }
 }

@@ -136,8 +136,15 @@ fn without_reports(command: &str) -> String {
         "xunit",
         "--reporter-option",
     ];
-    let kept = |word: &&str| !word.contains(REPORTS_VARIABLE) && !ONLY_FOR_REPORTS.contains(word);
-    let words: Vec<&str> = command.split_whitespace().filter(kept).collect();
+    let mut words: Vec<&str> = Vec::new();
+    for word in command.split_whitespace() {
+        if word.contains(REPORTS_VARIABLE) {
+            // The option or the redirection that a bare file belongs to.
+            words.pop_if(|before| !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>')));
+        } else if !ONLY_FOR_REPORTS.contains(&word) {
+            words.push(word);
+        }
+    }
     words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
 }
 
@@ -153,6 +160,19 @@ mod tests {
             ..Failure::default()
         };
         running(command, |check| reproduce(&failure, Some(check)))
+    }
+
+    #[test]
+    fn what_only_writes_a_report_goes_with_its_option() {
+        let cases = [
+            ("phpunit --log-junit \"$LOOPGATE_REPORTS/phpunit.xml\"", "phpunit"),
+            ("phpstan analyse --error-format=x > \"$LOOPGATE_REPORTS/x.xml\"", "phpstan analyse --error-format=x"),
+            ("pytest -q --junitxml=$LOOPGATE_REPORTS/x.xml tests", "pytest -q tests"),
+            ("npm test -- --reporter=junit --outputFile $LOOPGATE_REPORTS/x.xml", "npm test"),
+        ];
+        for (command, typed) in cases {
+            assert_eq!(without_reports(command), typed);
+        }
     }
 
     #[test]
