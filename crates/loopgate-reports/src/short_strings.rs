@@ -23,8 +23,8 @@ enum Place {
     Structure,
     /// In a string of which so many bytes were passed on.
     Text(usize),
-    /// Behind a backslash in a string of which so many bytes were passed on.
-    Escape(usize),
+    /// In an escape in such a string, of which so many bytes follow.
+    Escape(usize, usize),
     /// In a string that was cut.
     Dropped,
     /// Behind a backslash there.
@@ -53,7 +53,7 @@ impl<'w, 'r> ShortStrings<'w, 'r> {
                 }
                 (Place::Text(_) | Place::Dropped, b'"') => (Place::Structure, true),
                 // Two escapes may be one character, so that a string is not cut at them unless it is nothing else.
-                (Place::Text(count), b'\\') if count <= 2 * MAX_PIECE => (Place::Escape(count + 1), true),
+                (Place::Text(count), b'\\') if count <= 2 * MAX_PIECE => (Place::Escape(count + 1, 1), true),
                 (Place::Text(count), _) if count <= MAX_PIECE || !is_start_of_character(byte) => {
                     (Place::Text(count + 1), true)
                 }
@@ -61,7 +61,9 @@ impl<'w, 'r> ShortStrings<'w, 'r> {
                     cut += 1;
                     (if byte == b'\\' { Place::DroppedEscape } else { Place::Dropped }, false)
                 }
-                (Place::Escape(count), _) => (Place::Text(count + 1), true),
+                (Place::Escape(count, 1), b'u') => (Place::Escape(count + 1, 4), true),
+                (Place::Escape(count, 1), _) => (Place::Text(count + 1), true),
+                (Place::Escape(count, left), _) => (Place::Escape(count + 1, left - 1), true),
                 (Place::Dropped, b'\\') => (Place::DroppedEscape, false),
                 (Place::Dropped | Place::DroppedEscape, _) => (Place::Dropped, false),
             };
