@@ -10,10 +10,11 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
+    "letters",
     "untrusted",
-    "source_files",
     "evidence",
     "observed",
+    "source_files",
     "policy",
     "failure",
     "memory",

@@ -32,6 +32,7 @@ mod fixtures;
 mod gate_card;
 mod gate_reminder;
 mod gate_request;
+mod gate_rules;
 mod handoff;
 #[cfg(test)]
 mod hostile_tests;
@@ -93,6 +94,7 @@ pub use export::executable_feedback;
 pub use feedback::feedback;
 pub use fit::LIMIT;
 pub use fix_request::Dispatch;
+pub use gate_rules::GateRules;
 pub use iteration::{IterationAnswer, iteration_answer};
 pub use job_summary::job_summary;
 pub use labels::label_description;
@@ -185,6 +187,12 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Str
 /// The same as a document for programs.
 pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
     explain::document(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// What the rules of one gate found; `None` if there is no such gate.
+pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &loopgate_core::GateName) -> Option<GateRules> {
+    let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
+    Some(GateRules::new(report, &links::Links::of(snapshot)))
 }
 
 /// How it stands in lists of open loops.

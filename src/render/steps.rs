@@ -152,6 +152,22 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(step) = start_step(subject, missing) {
         return step;
     }
+    let skipped = missing.iter().filter_map(standing).find_map(|standing| match standing {
+        CheckStanding::AwaitsRelease { job, cause, .. } => Some((job, cause)),
+        _ => None,
+    });
+    if let Some((job, cause)) = skipped {
+        let words = short_text(&words::skipped_job(job, cause), 300);
+        return vec![
+            format!("{words}. Let it run; it is waited for without limit."),
+            format!(
+                "If it need not run on this head, somebody with write access who did not contribute writes {}. {} in the \
+                 configuration says what a skipped job of this check means.",
+                code("/loop resume --accept skipped"),
+                code("when_skipped"),
+            ),
+        ];
+    }
     if missing.iter().filter_map(standing).any(|standing| matches!(standing, CheckStanding::Lost { .. })) {
         return vec![format!("No attempt is counted. {} runs what failed again.", code("/loop retry"))];
     }

@@ -39,7 +39,7 @@ pub use capture::Captured;
 pub use changes::{Changes, NoBase};
 pub use checkout::{Checkout, CheckoutError, Cleanliness};
 pub use command::{CommandLine, Ending, Finished, run_quietly as run_command};
-pub use detect::{CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules};
+pub use detect::{CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts};
 pub use environment::environment;
 pub use fixer::{FixerCall, FixerDispute, FixerEnd, FixerOutcome, FixerReport, call as call_fixer};
 pub use interrupt::{Interrupt, Interrupter, asked_to_stop};

@@ -20,7 +20,7 @@ use loopgate_core::{
     evidence::CheckKind,
     policy::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, ReadLogs,
-        Verbosity, VerifyPolicy,
+        Verbosity, VerifyPolicy, WhenSkipped,
     },
 };
 
@@ -64,6 +64,8 @@ struct CheckSection {
     /// A regular expression that finds failures in its output; the groups `test`, `file`, `line` and `message` are
     /// used. Default: none.
     report_pattern: Option<Located<String>>,
+    /// What it means where the job of a `from` check was skipped; of kind build and test. Default: auto.
+    when_skipped: Option<Located<WhenSkipped>>,
     /// Checks that must pass before it runs. Default: none.
     needs: Option<OneOrMany<Located<CheckName>>>,
     /// Pass although no test was executed. Default: false.
@@ -141,6 +143,10 @@ impl Located<CheckSection> {
                 return None;
             }
             (Some(_), None) => {
+                if let Some(when) = &check.when_skipped {
+                    let problem = Problem::wrong(when.place, "`when_skipped` belongs to checks that exist already");
+                    cx.refuse(problem.hint("remove it: a command is never skipped by a condition of a workflow"));
+                }
                 let needs = check.needs.as_ref().map_or_else(Vec::new, |needs| needs.0.clone());
                 (CheckSource::Command(check.command(longest, cx)), needs)
             }
@@ -188,7 +194,8 @@ impl CheckSection {
         }
         let from = self.from?.value;
         let app = from.app.map(|app| cx.some_text(app, "the App's slug"));
-        Some(ExternalSource { name: cx.name_glob(&from.check)?, app })
+        let when_skipped = self.when_skipped.map(|when| when.value).unwrap_or_default();
+        Some(ExternalSource { name: cx.name_glob(&from.check)?, app, when_skipped })
     }
 }
 

@@ -10,7 +10,7 @@ use loopgate_core::{
     observed::{
         AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence, Snapshot,
     },
-    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest},
+    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest, RuleCondition},
     state::LoopState,
     verdict::coverage,
 };
@@ -69,9 +69,8 @@ pub(super) async fn folders(
 fn asks_for_folders(trigger: &GateTrigger) -> bool {
     match trigger {
         GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Any(inner) | GateTrigger::All(inner) | GateTrigger::SameFile(inner) => {
-            inner.iter().any(asks_for_folders)
-        }
+        GateTrigger::Rules(rules) => rules.iter().any(|(_, rule, _)| rule.condition == RuleCondition::NewFolder),
+        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
         GateTrigger::Not(inner) => asks_for_folders(inner),
         _ => false,
     }

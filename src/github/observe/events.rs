@@ -16,6 +16,7 @@ use loopgate_core::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
     },
+    policy::Policy,
     state::{LoopState, WordSource},
     verdict::coverage::{stricter, type_of_label},
 };
@@ -132,6 +133,21 @@ pub(super) async fn assignments(
         Some(Assignment { whom, by, at: event.created_at? })
     });
     Ok(Assignments::Read(assigned.collect()))
+}
+
+/// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
+pub(super) async fn assigned_agents(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+    policy: &Policy,
+) -> Result<Vec<Account>, Error> {
+    if !policy.gates.values().any(|gate| gate.trigger.asks_for_agents()) {
+        return Ok(Vec::new());
+    }
+    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    let assigned = told.filter(|event| event.event == "assigned").map(|event| account(event.assignee));
+    Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
 }
 
 /// Who forced which head onto the branch, as far as the events say

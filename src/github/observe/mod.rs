@@ -62,7 +62,7 @@ use loopgate_core::{
     gate::{AuthorityQuestions, may_approve, questions},
     observed::{
         AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Contents, Hint, Lifecycle,
-        Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        Listing, Makers, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
     policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
@@ -441,6 +441,7 @@ impl Observer {
             assignments,
             unheard,
             makers,
+            assigned,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -457,6 +458,7 @@ impl Observer {
             events::assignments(client, repository, &pull.pull_request, &policy.coding_agents),
             edits::unheard(client, &comments, &hints, &us, previous),
             authors::read(client, repository, &commits.items, &nodes),
+            events::assigned_agents(client, repository, pull.pull_request.number, &policy),
         )?;
         let mut hints = hints;
         hints.extend(unheard);
@@ -516,7 +518,7 @@ impl Observer {
             base_folders,
             assignments,
             commits,
-            makers,
+            makers: Makers { assigned, ..makers },
             comments: comments.listing,
             reviews,
             dismissed_by,

@@ -57,6 +57,8 @@ pub fn check(view: &CheckView) -> Check {
         CheckStanding::AwaitsApproval { .. } => ("awaits_approval", None),
         CheckStanding::Done(evidence) => (evidence.outcome.as_str(), Some(evidence)),
         CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
+        CheckStanding::AwaitsRelease { .. } => ("awaits_release", None),
+        CheckStanding::NotApplicable { .. } => ("not_applicable", None),
         CheckStanding::Skipped { .. } => ("skipped", None),
         CheckStanding::Refused { .. } => ("refused", None),
         CheckStanding::NotStarted { .. } => ("not_started", None),

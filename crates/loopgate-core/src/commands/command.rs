@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::{
     ids::{CheckName, FailureId, GateName},
-    policy::Trigger,
     state::{DisputeKind, Settlement},
 };
 
@@ -53,18 +52,15 @@ pub enum Command {
     LintConfig,
 }
 
-/// A cause that `/loop resume --accept …` can release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Acceptable {
-    Tampering,
-}
-
-impl Acceptable {
-    pub const fn trigger(self) -> Trigger {
-        match self {
-            Self::Tampering => Trigger::Tampering,
-        }
+words! {
+    /// What `/loop resume --accept …` can release.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Acceptable {
+        Tampering = "tampering",
+        /// A test check that has no results by test any more.
+        ResultsLost = "results_lost",
+        /// Jobs that were skipped on this head.
+        Skipped = "skipped",
     }
 }
 
@@ -134,7 +130,7 @@ verbs! {
     Next       "next"        "/loop next"                          Write          |rest| alone(rest, Command::Next);
     Run        "run"         "/loop run"                           Write          |rest| alone(rest, Command::Run);
     Retry      "retry"       "/loop retry"                         AuthorOrWrite  |rest| alone(rest, Command::Retry);
-    Resume     "resume"      "/loop resume [--accept tampering]"   Write          resume;
+    Resume     "resume"      "/loop resume [--accept tampering | results_lost | skipped]" Write          resume;
     Stop       "stop"        "/loop stop [reason]"                 Write          stop;
     History    "history"     "/loop history"                       Anyone         |rest| alone(rest, Command::History);
     Explain    "explain"     "/loop explain"                       Anyone         |rest| alone(rest, Command::Explain);
@@ -174,7 +170,7 @@ impl Command {
     /// What was given with the verb.
     pub fn arguments(&self) -> Vec<String> {
         match self {
-            Self::Resume { accept: Some(Acceptable::Tampering) } => vec!["--accept".to_owned(), "tampering".to_owned()],
+            Self::Resume { accept: Some(what) } => vec!["--accept".to_owned(), what.as_str().to_owned()],
             Self::Stop { reason: Some(text) } | Self::Memory { words: text } => vec![text.clone()],
             Self::Skip { check, reason } => vec![check.to_string(), reason.clone()],
             Self::Dispute { failure, kind, reason } => {
@@ -234,7 +230,8 @@ fn resume(rest: &str) -> Option<Command> {
         return Some(Command::Resume { accept: None });
     }
     let what = option(rest, "accept")?;
-    what.eq_ignore_ascii_case("tampering").then_some(Command::Resume { accept: Some(Acceptable::Tampering) })
+    let what = what.to_ascii_lowercase().replace('-', "_");
+    Acceptable::of_word(&what).map(|accept| Command::Resume { accept: Some(accept) })
 }
 
 fn skip(rest: &str) -> Option<Command> {

@@ -101,7 +101,7 @@ impl LoopState {
             resumes: Vec::new(),
             accepted: BTreeSet::new(),
             accepted_tampering: BTreeMap::new(),
-            accepted_results: BTreeSet::new(),
+            releases: Vec::new(),
             reruns: Vec::new(),
             outage: None,
             answered: Vec::new(),

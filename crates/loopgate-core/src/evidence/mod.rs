@@ -16,7 +16,7 @@ pub use self::{
     analysis::Analysis,
     category::{Confidence, RootCauseCategory},
     comparison::{Against, Compare, Comparison},
-    contradiction::{Contradiction, consistent},
+    contradiction::{Contradiction, check_consistent, consistent},
     document::{
         BaseTestRun, ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType,
         Evidence, EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd,

@@ -1,5 +1,6 @@
 //! Gates: what opens them, who may approve them, what an approval is bound to, and when it stops counting.
 
+mod agents;
 mod assess;
 mod authority;
 pub mod gate_transitions;
@@ -25,8 +26,8 @@ pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
-    MatchReason, OnlyHope, PhraseProblem, Refusal, Speaker, TriggerMatch, Unusable, UnusableApprover, Word,
-    WordOutcome,
+    MatchReason, OnlyHope, PhraseProblem, Refusal, RuleEvidence, Speaker, TriggerMatch, Unusable, UnusableApprover,
+    Word, WordOutcome,
 };
 pub use reviewers::{Reviewer, reviewers};
 pub use trigger::{MATCHES_KEPT, matches};

@@ -8,7 +8,7 @@ use super::{
     authority::{Owner, Rules, is_unset},
     grammar::Intent,
     report::MatchReason,
-    trigger::Triggered,
+    trigger::{Scene, Triggered},
 };
 use crate::{
     commands::Right,
@@ -44,7 +44,7 @@ pub fn questions(
     findings: &[Finding],
 ) -> AuthorityQuestions {
     let names = policy.gates.keys().cloned().collect();
-    let triggers = triggers(snapshot, state, policy, findings);
+    let triggers = triggers(&Scene::new(snapshot, findings), snapshot, state, policy);
     let mut asked = AuthorityQuestions::default();
     let said = utterances(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{CommentId, GateName, Login, PatternName, Sha, TeamSlug, Timestamp, UserId},
     observed::{FilesToRead, Permission},
+    policy::RuleTier,
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -23,6 +24,10 @@ pub struct GateReport {
     pub matches: Vec<TriggerMatch>,
     /// Matches beyond those kept.
     pub matches_not_kept: usize,
+    /// What is suspicious and does not open it: one suspect alone.
+    pub suspects: Vec<TriggerMatch>,
+    /// Files and changed lines that its conditions looked at.
+    pub looked_at: (usize, usize),
     /// Digest of the diff that triggers it; empty when it does not apply.
     pub fingerprint: String,
     /// Who can approve, as far as GitHub says.
@@ -150,10 +155,15 @@ pub enum MatchReason {
         name: Option<PatternName>,
         excerpt: String,
     },
-    /// As [`MatchReason::AddedLine`], of an unchanged line in whose block code changes.
-    ContextLine {
-        name: Option<PatternName>,
-        excerpt: String,
+    /// A rule of a preset finds something.
+    Rule {
+        id: PatternName,
+        /// The preset that the rule belongs to: with the id, its place in `docs/rules.md`.
+        preset: GateName,
+        /// Its sentence, without the end.
+        says: String,
+        tier: RuleTier,
+        evidence: RuleEvidence,
     },
     /// The patch is missing or unreadable, so it counts as matching.
     Unreadable,
@@ -178,6 +188,10 @@ pub enum MatchReason {
     Author {
         login: Login,
     },
+    /// A coding agent had a hand in it: its account, address or name.
+    Agent {
+        name: String,
+    },
     Size {
         lines: u64,
         files: u64,
@@ -190,6 +204,18 @@ pub enum MatchReason {
     TooLarge,
     /// The gate holds at its stage whatever changed (`supervised`).
     Mode,
+}
+
+/// What a rule finds, shortened to 160 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuleEvidence {
+    /// The path itself.
+    Path,
+    AddedLine(String),
+    RemovedLine(String),
+    /// A new dependency, a source of packages, a command that runs at install.
+    Named(String),
+    NewFolder(String),
 }
 
 /// Who can approve a gate here and now.

@@ -12,6 +12,8 @@ pub struct Makers {
     pub pushes: Vec<Push>,
     /// Part of what the head holds was pushed by somebody whom no source names.
     pub has_unknown_pusher: bool,
+    /// Coding agents that were assigned, where a gate asks for agents.
+    pub assigned: Vec<Account>,
     /// Addresses of co-authors in lower case, and the accounts that they belong to.
     pub addresses: BTreeMap<String, Account>,
     /// Commits that GitHub made of suggestions, and the files that each changes.

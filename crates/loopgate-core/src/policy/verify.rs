@@ -130,6 +130,22 @@ pub struct ExternalSource {
     pub name: NameGlob,
     /// Slug of the App that must own it; any App when absent.
     pub app: Option<String>,
+    /// What a skipped job means; of checks of kind build and test only.
+    pub when_skipped: WhenSkipped,
+}
+
+words! {
+    /// What the skipped job of a followed check means (`when_skipped`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum WhenSkipped {
+        /// It waits where a job that it needs failed, or where nothing of its kind ran although it usually does.
+        #[default]
+        Auto = "auto",
+        /// It waits for a person.
+        Wait = "wait",
+        /// Nothing is expected of it.
+        Pass = "pass",
+    }
 }
 
 impl ExternalSource {

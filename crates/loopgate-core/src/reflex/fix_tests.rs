@@ -44,6 +44,15 @@ fn edits_are_taken_refused_or_none() {
     let weakened = judged(vec![file("tests/test_a.py", "-def test_a():")], &[]);
     let EditVerdict::Refuse(why) = &weakened else { panic!("{weakened:?}") };
     assert!(matches!(&why[0], EditRefusal::Weakens(one) if matches!(one.deed, Deed::TestRemoved { .. })), "{why:?}");
+    let emptied = [
+        file("package.json", "-    \"test\": \"node --test\",\n+    \"test\": \"true\","),
+        file("Makefile", "-\tpytest -q\n+\t-pytest -q"),
+        file("src/a.py", "-x = 1\n+x = 1  # noqa: F401"),
+    ];
+    for file in emptied {
+        let path = file.path.clone();
+        assert!(matches!(judged(vec![file], &[]), EditVerdict::Refuse(_)), "{path}");
+    }
     let unread = ChangedFiles::TooLarge { known: Vec::new(), reason: "the diff has 99 bytes".into() };
     assert!(matches!(judge(&unread, &BTreeSet::new()), EditVerdict::Refuse(_)));
 }

@@ -10,7 +10,7 @@ use crate::{
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent},
     ids::{CheckName, Sha, Timestamp},
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy},
+    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, WhenSkipped},
     state::LoopState,
     verdict::coverage,
 };
@@ -187,7 +187,11 @@ impl Policy {
         for check in checks {
             let Some(name) = check_name(&check.name) else { continue };
             let Ok(glob) = NameGlob::parse(&globset::escape(&check.name)) else { continue };
-            let source = CheckSource::External(ExternalSource { name: glob, app: check.app.clone() });
+            let source = CheckSource::External(ExternalSource {
+                name: glob,
+                app: check.app.clone(),
+                when_skipped: WhenSkipped::Auto,
+            });
             let policy = CheckPolicy { kind: kind(&check.name), source, presence: CheckPresence::Detected };
             self.verify.checks.insert(name, policy);
         }

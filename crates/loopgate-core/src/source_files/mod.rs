@@ -98,13 +98,13 @@ impl SourceLanguage {
 pub fn kind(path: &str) -> FileKind {
     let (table, lower) = (Table::get(), path.to_lowercase());
     let language = table.language(path);
-    let runs = language.is_some_and(Language::runs);
+    let runs = runs(path);
     let named_test = is_named_test(path);
     let by_name = table.kinds.iter().find(|row| row.names(&lower)).map(|row| row.kind);
     let by_folder = table.kinds.iter().find(|row| row.keeps(&lower)).map(|row| row.kind);
     let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
     match (by_folder, by_name.or(by_folder)) {
-        (Some(FileKind::Vendored), _) => FileKind::Vendored,
+        (Some(kind @ (FileKind::Vendored | FileKind::Manifest)), _) => kind,
         // A tool reads these wherever they lie, folders of tests and documents included.
         (_, Some(kind @ (FileKind::Ci | FileKind::Manifest))) => kind,
         _ if by_name == Some(FileKind::Generated) => FileKind::Generated,
@@ -117,6 +117,11 @@ pub fn kind(path: &str) -> FileKind {
         (_, Some(kind)) => kind,
         (_, None) => language.map_or(FileKind::Code, Language::kind),
     }
+}
+
+/// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
+pub fn runs(path: &str) -> bool {
+    Table::get().language(path).is_some_and(Language::runs)
 }
 
 /// Whether a path is source code for which a test can be asked.

@@ -35,7 +35,7 @@ pub use self::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
     },
     lost::{LostRecord, Trace},
-    people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
+    people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Release, Resume, Skip},
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
         StageRecord,
@@ -165,9 +165,9 @@ pub struct LoopState {
     /// Weakened checks that a person took responsibility for, and how many of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_tampering: BTreeMap<String, u32>,
-    /// Checks of tests whose results by test a person let go.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub accepted_results: BTreeSet<CheckName>,
+    /// Checks that a person let go although nothing shows that they ran, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<Release>,
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,

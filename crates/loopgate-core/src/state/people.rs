@@ -12,6 +12,17 @@ use crate::{
     state::{GateStatus, Objection, Revocation, Settlement, Ticks, WordSource},
 };
 
+/// Checks for which a person took responsibility, although nothing shows that they ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Release {
+    /// `results_lost`: for the run. `skipped`: on this head.
+    pub what: String,
+    pub checks: BTreeSet<CheckName>,
+    pub head: Sha,
+    pub by: Login,
+    pub at: Timestamp,
+}
+
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

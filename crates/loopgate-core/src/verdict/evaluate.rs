@@ -277,6 +277,8 @@ fn end_of(check: &GatheredCheck) -> CheckFailure {
         | CheckStanding::Missing
         | CheckStanding::Running { .. }
         | CheckStanding::AwaitsApproval { .. }
+        | CheckStanding::AwaitsRelease { .. }
+        | CheckStanding::NotApplicable { .. }
         | CheckStanding::Skipped { .. } => CheckFailure::NoEvidence,
     }
 }

@@ -8,7 +8,7 @@ use crate::{
         WorkflowRun,
     },
     policy::ExternalSource,
-    verdict::CheckStanding,
+    verdict::{CheckStanding, skipped_jobs},
 };
 
 /// Where GitHub looks for workflows.
@@ -28,7 +28,7 @@ pub fn standing(
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
     for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
-        match ended(check) {
+        match ended(check, kind) {
             None => return CheckStanding::Running { url: check.url.clone() },
             Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
             Some(Ended::With(outcome, class)) => {
@@ -94,11 +94,12 @@ enum Ended {
 }
 
 /// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-const fn ended(check: &ExternalCheck) -> Option<Ended> {
+const fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
     let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
     Some(match conclusion {
-        Conclusion::Success | Conclusion::Neutral => Ended::With(Outcome::Passed, None),
-        Conclusion::Skipped => Ended::With(Outcome::Skipped, None),
+        Conclusion::Success => Ended::With(Outcome::Passed, None),
+        Conclusion::Neutral if !skipped_jobs::has_to_run(kind) => Ended::With(Outcome::Passed, None),
+        Conclusion::Skipped | Conclusion::Neutral => Ended::With(Outcome::Skipped, None),
         Conclusion::Failure => Ended::With(Outcome::Failed, None),
         Conclusion::TimedOut => Ended::With(Outcome::TimedOut, Some(RetryClass::Logic)),
         Conclusion::Cancelled => Ended::With(Outcome::Cancelled, Some(RetryClass::External)),

@@ -12,6 +12,7 @@ pub mod legs;
 pub mod lost_results;
 pub mod rejection;
 pub mod review;
+mod skipped_jobs;
 mod standing;
 pub mod tamper;
 
@@ -19,5 +20,5 @@ pub use self::{
     evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
     legs::{LegEnd, LegName, LostLeg},
-    standing::{CheckStanding, FailureView},
+    standing::{CheckStanding, FailureView, SkipCause},
 };

@@ -201,14 +201,20 @@ async fn a_reaction_is_given_unless_it_is_ours_already() {
     let to = Reacted::Comment(CommentId::new(5));
     let bench = Bench::new().await;
     let at = "issues/comments/5/reactions";
-    bench.answer("GET", at, ok(200, json!([{ "user": { "id": 1, "login": "bob" } }, { "user": null }]))).await;
+    bench
+        .answer(
+            "GET",
+            at,
+            ok(200, json!([{ "id": 8, "user": { "id": 1, "login": "bob" } }, { "id": 9, "user": null }])),
+        )
+        .await;
     bench.answer("POST", at, ok(201, json!({}))).await;
     let react = |presence| Effect::React { to, kind: ReactionKind::Done, presence };
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 1, "it was only bob's");
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0, "now it is known to be ours");
 
     let bench = Bench::new().await;
-    bench.answer("GET", at, ok(200, json!([{ "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
+    bench.answer("GET", at, ok(200, json!([{ "id": 7, "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0);
     assert_eq!(bench.requests().await.len(), 1);
 
@@ -222,6 +228,24 @@ async fn a_reaction_is_given_unless_it_is_ours_already() {
     bench.answer("GET", at, ok(200, json!([]))).await;
     bench.answer("POST", at, ok(201, json!({}))).await;
     assert_eq!(bench.execute(&[inline]).await.unwrap().done, 1);
+}
+
+#[tokio::test]
+async fn only_our_own_reaction_is_taken_back() {
+    let take_back = Effect::TakeBackReaction { to: Reacted::Comment(CommentId::new(5)), kind: ReactionKind::Done };
+    let at = "issues/comments/5/reactions";
+    let bobs = json!({ "id": 8, "user": { "id": 1, "login": "bob" } });
+    let bench = Bench::new().await;
+    bench.answer("GET", at, ok(200, json!([bobs, { "id": 7, "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
+    bench.answer("DELETE", &format!("{at}/7"), ResponseTemplate::new(204)).await;
+    assert_eq!(bench.execute(&[take_back.clone()]).await.unwrap().done, 1);
+
+    let bench = Bench::new().await;
+    bench.answer("GET", at, ok(200, json!([bobs]))).await;
+    for _ in 0..2 {
+        assert_eq!(bench.execute(&[take_back.clone()]).await.unwrap().done, 0);
+    }
+    assert_eq!(bench.requests().await.len(), 1, "whose it is is remembered");
 }
 
 #[tokio::test]

@@ -83,7 +83,8 @@ pub fn assess(
 ) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
     let said = utterances(snapshot, Some(state), &names);
-    let triggers = triggers(snapshot, Some(state), policy, findings);
+    let changes = trigger::Scene::new(snapshot, findings);
+    let triggers = triggers(&changes, snapshot, Some(state), policy);
     let fingerprints: BTreeMap<GateName, String> =
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
     let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
@@ -100,6 +101,7 @@ pub fn assess(
             policy: gate_policy,
             mode: policy.mode,
             triggered: triggers.get(name),
+            changes: &changes,
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
             paths: triggers.get(name).map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
         };
@@ -142,17 +144,16 @@ pub(crate) fn files_of_approvals(
 
 /// The gates that apply, and why.
 pub(super) fn triggers(
+    changes: &trigger::Scene<'_>,
     snapshot: &Snapshot,
     state: Option<&LoopState>,
     policy: &Policy,
-    findings: &[Finding],
 ) -> BTreeMap<GateName, Triggered> {
     let nothing = BTreeSet::new();
     let mut applying = BTreeMap::new();
-    let scene = trigger::Scene::new(snapshot, findings);
     for (name, gate) in &policy.gates {
         let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
-        let mut found = scene.triggered(gate, remembered);
+        let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(snapshot, &policy.verify.workflows);
             found = match (found, governing) {

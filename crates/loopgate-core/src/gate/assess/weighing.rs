@@ -16,7 +16,7 @@ use crate::{
     gate::{
         authority::{Authority, Contributors, Grant, not_all_read},
         report::{AnswerExtent, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
-        trigger::Triggered,
+        trigger::{self, Triggered},
     },
     ids::{GateName, Sha, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
@@ -39,6 +39,8 @@ pub(super) struct Own<'a> {
     pub(super) policy: &'a GatePolicy,
     pub(super) mode: Mode,
     pub(super) triggered: Option<&'a Triggered>,
+    /// What the pull request changes.
+    pub(super) changes: &'a trigger::Scene<'a>,
     pub(super) fingerprint: &'a str,
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
@@ -69,6 +71,8 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         holding: holding(own.policy, own.mode, &scene.snapshot.repository, &scene.snapshot.authority),
         matches,
         matches_not_kept,
+        suspects: if own.triggered.is_none() { own.changes.suspects(own.policy) } else { Vec::new() },
+        looked_at: own.changes.extent(),
         fingerprint: own.fingerprint.to_owned(),
         eligible: authority.eligible(),
         needed: own.policy.approvers.count.max(1),
@@ -177,20 +181,20 @@ impl<'a> Weighing<'a> {
         self.objections = self.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
     }
 
-    /// Whoever has said it since in a way that counts needs no answer to what did not count, and whoever has said it
-    /// properly since needs none to a near miss.
+    /// Whoever has said it since in a way that counts needs no answer to what did not count, and whoever has
+    /// approved since what was there then needs none to a near miss.
     fn forget_mended(&mut self) {
-        let (mut mended, mut spoke) = (BTreeSet::new(), BTreeSet::new());
+        let (mut mended, mut void) = (BTreeSet::new(), BTreeSet::new());
         for (word, outcome) in self.said.iter().zip(&mut self.outcomes).rev() {
             let is_miss = matches!(word.what, What::NearMiss(_));
-            let is_answered = mended.contains(&word.by.id) || is_miss && spoke.contains(&word.by.id);
+            let is_answered = mended.contains(&word.by.id) || is_miss && void.contains(&word.by.id);
             match outcome {
                 WordOutcome::Counted => drop(mended.insert(word.by.id)),
                 WordOutcome::Refused(_) if is_answered => *outcome = WordOutcome::Superseded,
+                WordOutcome::Refused(Refusal::DiffChanged { .. } | Refusal::DiffUnread { .. }) => {
+                    void.insert(word.by.id);
+                }
                 WordOutcome::Refused(_) | WordOutcome::Superseded => {}
-            }
-            if !is_miss {
-                spoke.insert(word.by.id);
             }
         }
     }
@@ -384,7 +388,10 @@ impl<'a> Weighing<'a> {
             return GateStanding::Rejected { by, by_id, at, words, url };
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
-        let enough = people.len() >= self.own.policy.approvers.count.max(1) as usize;
+        let needed = self.own.policy.approvers.count.max(1) as usize;
+        // Where whoever asked an agent for it may approve, somebody else approves, too.
+        let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
+        let enough = people.len() >= needed && (needed == 1 || asked < people.len());
         let closed = self.scene.snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
             GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }

@@ -156,7 +156,7 @@ pub fn co_authors(message: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `123+login@users.noreply.github.com`, and the older form without an id.
-fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
+pub(in crate::gate) fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
     let (local, domain) = email.split_once('@')?;
     domain.strip_prefix("users.noreply.").filter(|host| !host.is_empty())?;
     match local.split_once('+') {

@@ -17,6 +17,7 @@ use crate::{
 pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub use self::contributors::co_authors;
+pub(super) use self::contributors::noreply;
 pub(super) use self::{
     codeowners::Rules,
     contributors::{Contributors, not_all_read},
@@ -213,6 +214,11 @@ impl<'a> Authority<'a> {
         // The author wrote the commits too: allowing the author allows that.
         let is_author = account.id == self.snapshot.pull_request.author.id;
         if is_author { None } else { self.contributors.refusal(account, exclusions) }
+    }
+
+    /// Whether somebody is known to have asked a coding agent for the pull request.
+    pub(super) fn asked(&self, person: UserId) -> bool {
+        self.snapshot.assignments.asked(person, self.snapshot.pull_request.created_at) == Ok(true)
     }
 
     /// Whether it is a bot whose word does not count.

@@ -3,7 +3,6 @@
 
 mod html;
 mod inspection;
-mod letters;
 mod near_miss;
 mod phrase;
 mod reply;
@@ -17,7 +16,6 @@ use regex::Regex;
 pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss, IntentKind, inspect};
 
 use self::{
-    letters::skeleton,
     near_miss::Missed,
     phrase::{PhraseVerdict, Vocabulary},
     visible::{Inside, LONGEST_BODY, Line},
@@ -26,6 +24,7 @@ use super::report::{PhraseProblem, Word};
 use crate::{
     commands::Command,
     ids::{GateName, Login, Sha},
+    letters::skeleton,
 };
 
 /// Near misses told of one comment; more are the same slip again.

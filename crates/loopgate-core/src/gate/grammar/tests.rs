@@ -67,7 +67,7 @@ fn a_comment_is_inspected_as_json() {
         {
           "text": "/loop resmue",
           "reason": "there is no command `/loop resmue`",
-          "hint": "write `/loop resume [--accept tampering]` on a line of its own",
+          "hint": "write `/loop resume [--accept tampering | results_lost | skipped]` on a line of its own",
           "line": 10
         },
         {
@@ -207,7 +207,7 @@ fn talk_is_left_alone() {
 fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
     use Word::*;
     type Misses<'a> = &'a [(Option<&'a str>, Word)];
-    let cases: [(&str, Misses<'_>); 9] = [
+    let cases: [(&str, Misses<'_>); 11] = [
         ("security approved, database approved", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security approved, database rejected", &[(Some("security"), Approve), (Some("database"), Reject)]),
         ("/approve secrity database", &[(Some("security"), Approve), (Some("database"), Approve)]),
@@ -215,6 +215,8 @@ fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
         ("`/approve security database`", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security approved. Approved security, really", &[(Some("security"), Approve)]),
         ("LGTM", &[(None, Approve)]),
+        ("+1", &[(None, Approve)]),
+        ("looks good, approving", &[(None, Approve)]),
         ("security ok, database ok", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security changes requested!!", &[(Some("security"), Reject)]),
     ];

@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    evidence::{BaseTestRun, CheckKind, Evidence, ProofEnd, TestOutcomes},
+    evidence::{BaseTestRun, CheckEvidence, CheckKind, Evidence, ProofEnd, TestOutcomes},
     ids::Sha,
     observed::{ChangedFiles, Contents, FileAt, ReceivedEvidence, Snapshot},
     state::LoopState,
@@ -265,8 +265,8 @@ pub struct Change<'a> {
     pub failed: BTreeSet<&'a str>,
     /// Places that failing findings named, as `file:line`.
     pub named: BTreeSet<&'a str>,
-    /// The tests that ran before, each a list of its own: on the base, in the attempt before.
-    pub ran_before: Vec<&'a TestOutcomes>,
+    /// The tests that ran before, each a list of its own: on the commit of the old side, in the attempt before.
+    pub ran_before: Vec<TestOutcomes>,
     pub ran_now: Option<TestOutcomes>,
     /// A check of tests has no results by test.
     pub has_unread_tests: bool,
@@ -318,6 +318,9 @@ impl<'a> Change<'a> {
         let documents: Vec<&Evidence> = accepted(snapshot, head).collect();
         let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
         let checks = || documents.iter().flat_map(|document| &document.checks).filter(|check| is_test(check.kind));
+        // A base that is newer than the old side has tests that the head never had.
+        let is_old_side = base.is_some_and(|base| snapshot.merge_base.is_none_or(|merge_base| merge_base == base.sha));
+        let of_old_side = if is_old_side { joined(on_base) } else { None };
         Self {
             files: &snapshot.files,
             contents: &snapshot.contents,
@@ -325,14 +328,8 @@ impl<'a> Change<'a> {
             head,
             failed: failed.chain(failed_on_base).collect(),
             named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            ran_before: on_base
-                .filter_map(|check| check.tests.as_ref())
-                .chain(earlier().last().and_then(|attempt| attempt.tests.as_ref()))
-                .collect(),
-            ran_now: checks().filter_map(|check| check.tests.clone()).reduce(|mut all, more| {
-                all.join(more);
-                all
-            }),
+            ran_before: of_old_side.into_iter().chain(earlier().last().and_then(|last| last.tests.clone())).collect(),
+            ran_now: joined(checks()),
             has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
             maker: Maker::Anybody,
@@ -348,6 +345,14 @@ impl<'a> Change<'a> {
     fn ground(&self, is_of_failed: bool) -> Weight {
         if is_of_failed || self.maker == Maker::Fixer { Weight::Alone } else { Weight::Ground }
     }
+}
+
+/// The tests that these checks ran.
+fn joined<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> Option<TestOutcomes> {
+    checks.filter_map(|check| check.tests.clone()).reduce(|mut all, more| {
+        all.join(more);
+        all
+    })
 }
 
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or

@@ -8,7 +8,7 @@ use crate::evidence::{OutcomesExtent, TestId, TestOutcomes, TestState};
 pub(super) fn compare(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let now = change.ran_now.as_ref()?;
     let before = change.ran_before.iter().max_by_key(|before| before.len())?;
-    let is_whole = [*before, now].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
+    let is_whole = [before, now].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
     let runs = |tests: &TestOutcomes, id: TestId| tests.state(id).is_some_and(|state| state != TestState::Skipped);
     let ran = |tests: &TestOutcomes| tests.iter().filter(|test| test.state() != TestState::Skipped).count();
     let (were, are) = (ran(before), ran(now));

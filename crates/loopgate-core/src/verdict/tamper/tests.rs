@@ -1234,7 +1234,7 @@ fn tests_that_no_longer_run() {
     for (files, now, expected) in table {
         let (files, contents) = changed(files);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
-        (change.maker, change.ran_before, change.ran_now) = (Maker::Anybody, vec![&before], Some(ran(now)));
+        (change.maker, change.ran_before, change.ran_now) = (Maker::Anybody, vec![before.clone()], Some(ran(now)));
         let found = findings(&change);
         let of_run = found.iter().find(|one| one.deed.comparison() == Comparison::Ran).map(|one| one.weight);
         assert_eq!(of_run, expected, "{found:?}");

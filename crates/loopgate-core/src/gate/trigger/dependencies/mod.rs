@@ -8,7 +8,7 @@ mod extract;
 
 use std::collections::BTreeSet;
 
-use super::adds_nothing;
+use super::reading::has_no_change;
 use crate::observed::{ChangedFile, FileStatus, LineChange, Patch};
 
 /// How a file names dependencies.
@@ -66,7 +66,7 @@ pub(super) fn added(file: &ChangedFile) -> Added {
     if file.status == FileStatus::Renamed && !was_manifest {
         return Added::Unreadable;
     }
-    if adds_nothing(file) {
+    if file.status == FileStatus::Removed || has_no_change(file) {
         return Added::Names(Vec::new());
     }
     let Some(patch) = file.read_patch() else { return Added::Unreadable };

@@ -1,4 +1,4 @@
-//! Letters that look like others: what a line reads as to the eye.
+//! What a line reads as to the eye, and the words in it.
 //!
 //! Only ASCII letters make a phrase; a line that merely *looks* like one is answered as a near miss. So this needs no
 //! certainty: the table holds the look-alikes of ASCII letters that people and attackers really meet, and Unicode's
@@ -9,11 +9,69 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// What a line reads as: look-alikes replaced, invisible characters and accents dropped. Case is kept.
-pub(super) fn skeleton(text: &str) -> Cow<'_, str> {
+pub(crate) fn skeleton(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
     text.nfkd().filter(|&c| !is_combining_mark(c) && !is_invisible(c)).map(look_alike).collect()
+}
+
+/// The words of a line, in lower case: `requireRole(user)` is `require`, `role`, `user`.
+pub(crate) struct LineWords {
+    text: String,
+    words: Vec<Word>,
+}
+
+struct Word {
+    start: usize,
+    end: usize,
+    /// It stands directly behind the word before it: nothing between them, or only what joins words.
+    follows: bool,
+}
+
+impl LineWords {
+    /// A word ends where letters become digits, where a capital begins another word, and where no letter stands.
+    /// Look-alikes of ASCII letters read as those.
+    pub(crate) fn of(line: &str) -> Self {
+        let line = skeleton(line);
+        let mut all = Self { text: String::with_capacity(line.len()), words: Vec::new() };
+        let (mut before, mut follows) = (None::<char>, true);
+        let mut letters = line.chars().peekable();
+        while let Some(letter) = letters.next() {
+            if !letter.is_alphanumeric() {
+                follows &= letter.is_whitespace() || "_-.:>/*".contains(letter);
+                before = None;
+                continue;
+            }
+            let lower_next = letters.peek().is_some_and(|next| next.is_lowercase());
+            let begins = before.is_none_or(|before| {
+                before.is_numeric() != letter.is_numeric()
+                    || letter.is_uppercase() && (before.is_lowercase() || lower_next)
+            });
+            if begins {
+                let start = all.text.len();
+                all.words.push(Word { start, end: start, follows });
+                follows = true;
+            }
+            all.text.extend(letter.to_lowercase());
+            if let Some(word) = all.words.last_mut() {
+                word.end = all.text.len();
+            }
+            before = Some(letter);
+        }
+        all
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| &self.text[word.start..word.end])
+    }
+
+    /// Whether these words stand directly behind the word of this index.
+    pub(crate) fn continues(&self, index: usize, words: &[String]) -> bool {
+        let next = self.words.get(index + 1..).unwrap_or_default();
+        next.len() >= words.len()
+            && next.iter().zip(words).all(|(is, wanted)| is.follows && self.text[is.start..is.end] == **wanted)
+    }
 }
 
 /// Characters that take no room or change the direction of text. Variation selectors belong to emoji.
@@ -105,5 +163,24 @@ mod tests {
     #[test]
     fn plain_text_stays() {
         assert_eq!(skeleton("Architecture approved! 🎉"), "Architecture approved! 🎉");
+    }
+
+    #[test]
+    fn identifiers_are_their_words() {
+        for (line, words) in [
+            ("requireRole(user)", "require role user"),
+            ("HTTPClient.getURL2", "http client get url 2"),
+            ("_has_perm-check", "has perm check"),
+            ("sha256 OAuth2", "sha 256 o auth 2"),
+            ("a\u{443}th \u{ff54}oken", "ayth token"),
+            ("Ünïcode é", "unicode e"),
+        ] {
+            assert_eq!(LineWords::of(line).iter().collect::<Vec<_>>().join(" "), words, "{line}");
+        }
+        let follows = |line: &str| LineWords::of(line).continues(0, &["table".to_owned()]);
+        assert!(
+            follows("DROP   TABLE a") && follows("drop_table") && follows("drop.table") && follows("DROP/**/TABLE")
+        );
+        assert!(!follows("drop(table)") && !follows("drop, table") && !follows("drop a table") && !follows("drop"));
     }
 }
