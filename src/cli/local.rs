@@ -77,6 +77,13 @@ pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<S
     Ok((Some(named.to_owned()), Some(changes)))
 }
 
+/// The repository on GitHub that the remote `origin` names; `else_do` is what to do where it names none.
+pub(super) fn repository_of_origin(else_do: &str) -> Result<RepoName, CliError> {
+    let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
+    let named = checkout.repository;
+    named.ok_or_else(|| CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}")))
+}
+
 /// `owner/name` of the remote, else one made of the folder's name.
 pub(super) fn repository_name(checkout: &Checkout) -> RepoName {
     let folder = checkout.root.file_name().and_then(|name| name.to_str()).unwrap_or("repository");

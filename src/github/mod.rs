@@ -60,7 +60,7 @@ pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment,
+    Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PastState,
     PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;

@@ -36,6 +36,7 @@ mod gate_rules;
 mod handoff;
 #[cfg(test)]
 mod hostile_tests;
+mod iteration;
 mod job_summary;
 mod labels;
 mod links;
@@ -94,6 +95,7 @@ pub use feedback::feedback;
 pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use gate_rules::GateRules;
+pub use iteration::{IterationAnswer, iteration_answer};
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};

@@ -50,7 +50,7 @@ use self::{
 };
 pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
 pub use self::{
-    past::ListedPast,
+    past::{ListedPast, PastState},
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
 };

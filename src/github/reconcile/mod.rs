@@ -22,6 +22,7 @@ use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
     look_again::LookAgain,
     problems::ProblemMemory,
+    proposed::Proposals,
     turn_doubts::TurnDoubts,
 };
 use super::{
@@ -57,6 +58,7 @@ pub struct Reconcile {
     pub(super) memory: EvidenceMemory,
     debug_memory: DebugMemory,
     problems: ProblemMemory,
+    proposals: Proposals,
     saves: SaveMemory,
     seal: Option<Seal>,
     artifact: Option<Arc<StateArtifact>>,
@@ -193,6 +195,7 @@ impl Reconcile {
             memory: EvidenceMemory::default(),
             debug_memory: DebugMemory::default(),
             problems: ProblemMemory::default(),
+            proposals: Proposals::default(),
             look_again: LookAgain::default(),
             heads: Arc::default(),
             lifetime: Lifetime::OneTurn,
@@ -336,7 +339,9 @@ impl Reconcile {
         let left_above = loaded.intact().and_then(|state| state.above);
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
-        let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        let Some(Decided { mut decision, mut texts, saved, refused, outrun, compared_at }) = decided else {
+            return Ok(None);
+        };
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decision);
         }
@@ -383,6 +388,7 @@ impl Reconcile {
             .chain(post_at)
             .chain(executed.paced_until)
             .chain(memory_at)
+            .chain(compared_at)
             .min();
         let above = decision.next.above.or(left_above);
         // A layer may look as before and pass on what changed beneath it all the same.
@@ -536,7 +542,8 @@ impl Reconcile {
             let (state, mut decision) = decide(observation, &loaded, now);
             let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
             Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
-            Box::pin(proposed::try_out(client, observation, &mut decision, now)).await;
+            let hub = (&self.github, client);
+            let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 leave_out_what_nobody_hears(&mut decision.surface, &mut texts);
@@ -577,7 +584,7 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
+            return Ok(Some(Decided { decision, texts, saved, refused, outrun, compared_at }));
         }
         Err(Failed {
             reason: "the state was saved by others again and again meanwhile".into(),
@@ -646,6 +653,8 @@ struct Decided {
     refused: Option<Problem>,
     /// Somebody else saved while this was decided.
     outrun: Option<ConcurrentWriter>,
+    /// When to ask for the comparison of the proposed configuration.
+    compared_at: Option<Timestamp>,
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
