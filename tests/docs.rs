@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Documents that a comment may cite.
-const CITABLE: [&str; 4] = ["README.md", "architecture.md", "commands.md", "server.md"];
+const CITABLE: [&str; 5] = ["README.md", "architecture.md", "commands.md", "rules.md", "server.md"];
 
 /// What the documents write for a crate's folder.
 const SHORTHANDS: [(&str, &str); 3] = [

@@ -441,13 +441,17 @@ fn the_document_says_what_the_rules_are() {
 const MEASURED: &str = "<!-- measured -->";
 const END: &str = "<!-- end of measured -->";
 
+/// What a rule looks at, with its first words; the file of the gate has all.
 fn looks_at(condition: &RuleCondition) -> String {
-    let words = |words: &[String]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let words = |words: &[String]| {
+        let first = words.iter().take(8).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let more = words.len().saturating_sub(8);
+        if more > 0 { format!("{first} and {more} more") } else { first }
+    };
     match condition {
         RuleCondition::Path { globs, words: named } => {
-            let globs: Vec<String> = globs.as_slice().iter().map(|glob| glob.as_str().to_owned()).collect();
-            let both: Vec<String> = named.iter().cloned().chain(globs).collect();
-            format!("Looks at paths: {}.", words(&both))
+            let globs = globs.as_slice().iter().map(|glob| glob.as_str().to_owned());
+            format!("Looks at paths: {}.", words(&named.iter().cloned().chain(globs).collect::<Vec<_>>()))
         }
         RuleCondition::Line { side, words: named, pattern } => {
             let side = match side {
@@ -455,7 +459,7 @@ fn looks_at(condition: &RuleCondition) -> String {
                 RuleSide::Removed => "removed",
                 RuleSide::Changed => "added and removed",
             };
-            let what = pattern.as_ref().map_or_else(|| words(named), |pattern| format!("`{}`", pattern.as_str()));
+            let what = if pattern.is_some() { "by an expression".to_owned() } else { words(named) };
             format!("Looks at {side} lines: {what}.")
         }
         RuleCondition::Manifest(ManifestChange::Dependency) => "Looks at the dependencies of manifests.".to_owned(),

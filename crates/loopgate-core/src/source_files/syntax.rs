@@ -173,11 +173,9 @@ impl Syntax {
         kept
     }
 
-    /// Which of the lines that a run adds are comments of several lines that begin and end in it. `before` are the lines
-    /// of the hunk above them.
-    pub fn comments_within<'l>(&self, added: &[&'l str], before: impl Iterator<Item = &'l str>) -> Vec<bool> {
-        let mut comments = vec![false; added.len()];
-        // In a string the marks of a comment are text.
+    /// Which lines of one side of a run are comments of several lines that begin and end in it. `in_string` is carried
+    /// from run to run of a hunk: in a string the marks of a comment are text.
+    pub fn comments_within(&self, lines: &[&str], in_string: &mut bool) -> Vec<bool> {
         let odd_marks = |line: &str| {
             let odd = |(open, close): &(String, String)| {
                 let closes = if open == close { 0 } else { line.matches(close.as_str()).count() };
@@ -185,18 +183,20 @@ impl Syntax {
             };
             self.strings.iter().any(odd) || self.heredocs.iter().any(|mark| line.contains(mark.as_str()))
         };
-        let mut in_string = before.fold(false, |inside, line| inside ^ odd_marks(line));
-        let mut index = 0;
-        while index < added.len() {
-            let line = if self.at_start { added[index] } else { added[index].trim_start() };
-            let opener = self.block.iter().find(|(open, _)| line.starts_with(open.as_str()));
-            let length = opener.and_then(|(open, close)| block_length(open, close, &added[index..])).unwrap_or(0);
-            let block = &added[index..index + length];
-            if !in_string && !block.is_empty() && !block.iter().any(|line| self.may_run(line)) {
-                comments[index..index + length].fill(true);
-                index += length;
+        let mut comments = vec![false; lines.len()];
+        let (mut index, mut gave_up) = (0, false);
+        while index < lines.len() {
+            let line = if self.at_start { lines[index] } else { lines[index].trim_start() };
+            let opener = self.block.iter().find(|(open, _)| !gave_up && line.starts_with(open.as_str()));
+            let length = opener.map(|(open, close)| block_length(open, close, &lines[index..]));
+            // A mark whose end is not sure would be looked for again and again.
+            gave_up |= length == Some(None);
+            let block = &lines[index..index + length.flatten().unwrap_or(0)];
+            if !*in_string && !block.is_empty() && !block.iter().any(|line| self.may_run(line)) {
+                comments[index..index + block.len()].fill(true);
+                index += block.len();
             } else {
-                in_string ^= odd_marks(line);
+                *in_string ^= odd_marks(line);
                 index += 1;
             }
         }
@@ -259,18 +259,22 @@ struct Lexer<'s> {
     conditions: Vec<String>,
     /// Marks that end what was not open.
     strays: Vec<String>,
+    /// Quotes that nothing ends in this line.
+    unclosed: Vec<char>,
     is_certain: bool,
     /// The code of the line that is read.
     kept: String,
 }
 
 impl<'s> Lexer<'s> {
-    const fn new(syntax: &'s Syntax) -> Self {
-        Self { syntax, open: None, conditions: Vec::new(), strays: Vec::new(), is_certain: true, kept: String::new() }
+    fn new(syntax: &'s Syntax) -> Self {
+        let (conditions, strays, unclosed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { syntax, open: None, conditions, strays, unclosed, is_certain: true, kept: String::new() }
     }
 
     /// A digest of the conditions that a line of code stands under; `None` if it holds no code.
     fn line(&mut self, line: &str) -> Option<u64> {
+        self.unclosed.clear();
         if self.open.is_none() && self.is_condition(line.trim()) {
             self.kept.push_str(line.trim());
             return Some(digest(&self.conditions));
@@ -374,7 +378,7 @@ impl<'s> Lexer<'s> {
         let begins_regex = self.syntax.regex
             && first == '/'
             && last.is_none_or(|last| last.is_whitespace() || "(,=:[!&|?{};+-*%~^<>".contains(last));
-        if !is_quote && !begins_regex {
+        if !is_quote && !begins_regex || self.unclosed.contains(&first) {
             return one;
         }
         let mut escaped = false;
@@ -386,6 +390,7 @@ impl<'s> Lexer<'s> {
         let Some((end, _)) = end else {
             // A string of several lines, an apostrophe, a division.
             self.is_certain &= begins_regex;
+            self.unclosed.push(first);
             return one;
         };
         if begins_regex && rest[..end].contains(['`', '"', '\'', '*']) {

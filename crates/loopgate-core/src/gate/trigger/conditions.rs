@@ -56,7 +56,7 @@ impl Evaluator<'_> {
             GateTrigger::Paths(paths) => self.in_files(|reading| touched(reading.file, paths)),
             GateTrigger::AddedLines(wanted) => self.in_files(|reading| changed(reading, wanted, true)),
             GateTrigger::RemovedLines(wanted) => self.in_files(|reading| changed(reading, wanted, false)),
-            GateTrigger::DependenciesAdded => self.in_files(|reading| new_dependencies(reading.file)),
+            GateTrigger::DependenciesAdded => self.in_files(|reading| new_dependencies(reading)),
             GateTrigger::NewTopLevelFolder => self.new_folder(),
             GateTrigger::Labels(labels) => self.labelled(labels),
             GateTrigger::BaseBranch(globs) => {
@@ -173,7 +173,9 @@ impl Evaluator<'_> {
         if !certain {
             found = Triggered::nothing();
         }
-        let looked_at = |reading: &&FileReading<'_>| reading.is_unreadable && rules.reads_lines_of(&reading.kinds);
+        let looked_at = |reading: &&FileReading<'_>| {
+            reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
+        };
         for (index, reading) in self.scene.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
             found.add(Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)]));
         }
@@ -287,8 +289,9 @@ fn has_no_side(file: &ChangedFile, is_added: bool) -> bool {
     file.status == if is_added { FileStatus::Removed } else { FileStatus::Added }
 }
 
-fn new_dependencies(file: &ChangedFile) -> InFile {
-    match dependencies::added(file) {
+fn new_dependencies(reading: &FileReading<'_>) -> InFile {
+    let file = reading.file;
+    match dependencies::added(file, reading.patch.as_ref()) {
         Added::NotAManifest => InFile::Nothing,
         Added::Unreadable => InFile::Unreadable,
         Added::Names(names) if names.is_empty() => InFile::Nothing,

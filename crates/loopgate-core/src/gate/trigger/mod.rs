@@ -21,6 +21,7 @@ use crate::{
     evidence::Finding,
     observed::{ChangedFile, FileAt, Snapshot},
     policy::{ChosenRules, GatePolicy, GateTrigger, Policy, RuleBook},
+    source_files::FileKind,
 };
 
 pub(super) use self::fingerprint::fingerprint;
@@ -159,12 +160,13 @@ fn rules_of(trigger: &GateTrigger) -> Vec<&ChosenRules> {
     }
 }
 
-/// Whether a trigger looks at lines.
-fn reads_lines(trigger: &GateTrigger) -> bool {
+/// Whether a trigger looks at the lines of a file of these kinds.
+fn reads_lines(trigger: &GateTrigger, file: &ChangedFile, kinds: &[FileKind; 2]) -> bool {
     match trigger {
-        GateTrigger::Rules(_) | GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
-        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().any(reads_lines),
-        GateTrigger::Not(part) => reads_lines(part),
+        GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
+        GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
+        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().any(|part| reads_lines(part, file, kinds)),
+        GateTrigger::Not(part) => reads_lines(part, file, kinds),
         _ => false,
     }
 }
@@ -172,8 +174,9 @@ fn reads_lines(trigger: &GateTrigger) -> bool {
 /// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be assessed: where a patch is
 /// missing, or does not tell which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
-    let is_needed = policy.gates.values().any(|gate| reads_lines(&gate.trigger));
-    if is_needed { reading::files_to_read(snapshot) } else { BTreeSet::new() }
+    reading::files_to_read(snapshot, |file, kinds| {
+        policy.gates.values().any(|gate| reads_lines(&gate.trigger, file, kinds))
+    })
 }
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.

@@ -3,7 +3,7 @@
 //! Nothing is excused: a line that moved is one removed and one added, and so is a line that another takes out of the
 //! program, wherever it stands. What cannot be read is said.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 use crate::{
     ids::Sha,
@@ -20,6 +20,8 @@ pub(super) struct FileReading<'a> {
     /// Its kind at the head, and at the base where it had another name there.
     pub kinds: [FileKind; 2],
     pub lines: Vec<ChangedLine<'a>>,
+    /// GitHub's patch, else what both texts come to.
+    pub patch: Option<Patch<'a>>,
     /// Lines may change that are not among `lines`.
     pub is_unreadable: bool,
 }
@@ -61,9 +63,14 @@ enum Need {
     Both,
 }
 
-/// The texts that the rules and conditions on lines need beside the patches: at the base and at the head.
-pub(super) fn files_to_read(snapshot: &Snapshot) -> BTreeSet<FileAt> {
-    let files = snapshot.files.known().iter().filter(|file| need(file) != Need::Nothing).take(MOST_FILES_READ);
+/// The texts that the rules and conditions on lines need beside the patches: at the base and at the head. `looks_at` says
+/// whether any of them looks at a file of these kinds.
+pub(super) fn files_to_read(
+    snapshot: &Snapshot,
+    looks_at: impl Fn(&ChangedFile, &[FileKind; 2]) -> bool,
+) -> BTreeSet<FileAt> {
+    let files = snapshot.files.known().iter().filter(|file| looks_at(file, &kinds(file)));
+    let files = files.filter(|file| need(file) != Need::Nothing).take(MOST_FILES_READ);
     files.flat_map(|file| sides(file, snapshot).into_iter().flatten()).collect()
 }
 
@@ -123,7 +130,7 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 impl<'a> FileReading<'a> {
     pub(super) fn of(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
-        let mut reading = Self { file, kinds, lines: Vec::new(), is_unreadable: false };
+        let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
         let needed = need(file);
         if needed == Need::Nothing && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
@@ -131,23 +138,20 @@ impl<'a> FileReading<'a> {
         let both = (needed == Need::Both).then(|| texts(file, snapshot)).flatten();
         reading.is_unreadable = needed == Need::Both && both.is_none();
         let syntax = [Syntax::of(&file.path), Syntax::of(file.previous_path.as_deref().unwrap_or(&file.path))];
-        match (both, file.read_patch()) {
-            (Some([old, new]), _) if kinds[0] != kinds[1] => {
+        let compared = || both.map(|[old, new]| Patch::between(old, new));
+        let Some(patch) = file.read_patch().or_else(compared) else { return reading };
+        match both {
+            Some([old, new]) if kinds[0] != kinds[1] => {
                 reading.add(&Patch::between(old, ""), syntax);
                 reading.add(&Patch::between("", new), syntax);
             }
-            (Some(texts), Some(patch)) => {
+            Some(texts) => {
                 reading.add(&patch, syntax);
                 reading.add_reached(&patch, texts, syntax);
             }
-            (Some(texts), None) => {
-                let patch = Patch::between(texts[0], texts[1]);
-                reading.add(&patch, syntax);
-                reading.add_reached(&patch, texts, syntax);
-            }
-            (None, Some(patch)) => reading.add(&patch, syntax),
-            (None, None) => {}
+            None => reading.add(&patch, syntax),
         }
+        reading.patch = Some(patch);
         reading
     }
 
@@ -196,7 +200,7 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
     let index = |number: u32| (number as usize).saturating_sub(1);
     let (mut pairs, mut at_old, mut at_new) = (Vec::new(), 0, 0);
     for hunk in &patch.hunks {
-        let above: Range<usize> = 0..index(hunk.old_start).saturating_sub(at_old).min(old_length);
+        let above = 0..index(hunk.old_start).min(old_length).saturating_sub(at_old);
         pairs.extend(above.map(|offset| (at_old + offset, at_new + offset)));
         let staying = hunk.lines.iter().filter(|line| !line.is_changed());
         pairs.extend(staying.map(|line| (index(line.old), index(line.new))));
@@ -211,29 +215,33 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
 /// How much each line of a hunk counts.
 fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weight> {
     let shows_mark = hunk.lines.iter().any(|line| line.text.contains("/*") || line.text.contains("*/"));
+    let (mut in_new_string, mut in_old_string) = (false, false);
+    // Whether the line above ends in a backslash, at the head and at the base.
+    let (mut joins_new, mut joins_old) = (false, false);
     let mut weights = Vec::with_capacity(hunk.lines.len());
     for run in hunk.runs() {
-        let start = weights.len();
-        let side = |change| run.iter().filter(move |line| line.change == change).map(|line| line.text);
-        let added: Vec<&str> = side(LineChange::Added).collect();
-        let before = hunk.lines[..start].iter().filter(|line| line.is_new()).map(|line| line.text);
-        let mut comments = syntax.comments_within(&added, before).into_iter();
-        let words = |change| side(change).map(str::trim).filter(|line| !line.is_empty());
-        let is_space = !syntax.minds_space() && words(LineChange::Added).eq(words(LineChange::Removed));
-        for (offset, line) in run.iter().enumerate() {
-            let syntax = if line.is_new() { syntax } else { old_syntax };
-            let in_block = line.change == LineChange::Added && comments.next() == Some(true);
-            let above = hunk.lines[..start + offset].iter().rev();
-            let above =
-                if line.is_new() { above.clone().find(|it| it.is_new()) } else { above.clone().find(|it| it.is_old()) };
-            let is_joined = above.is_some_and(|above| above.text.trim_end().ends_with('\\'));
-            let is_starred = line.is_new() && syntax.stars_comments() && line.text.trim_start().starts_with('*');
+        let new: Vec<&str> = run.iter().filter(|line| line.is_new()).map(|line| line.text).collect();
+        let old: Vec<&str> = run.iter().filter(|line| line.is_old()).map(|line| line.text).collect();
+        let mut new_comments = syntax.comments_within(&new, &mut in_new_string).into_iter();
+        let mut old_comments = old_syntax.comments_within(&old, &mut in_old_string).into_iter();
+        let words = |lines: &[&str]| -> Vec<String> {
+            lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+        };
+        let is_space = !syntax.minds_space() && words(&new) == words(&old);
+        for line in run {
+            let (is_new, is_old) = (line.is_new(), line.is_old());
+            let syntax = if is_new { syntax } else { old_syntax };
+            let in_block = if is_new { new_comments.next() } else { old_comments.next() } == Some(true);
+            let is_joined = if is_new { joins_new } else { joins_old };
+            let is_starred = is_new && syntax.stars_comments() && line.text.trim_start().starts_with('*');
             weights.push(match () {
                 () if in_block || is_space => Weight::Nothing,
                 () if syntax.is_comment(line.text) && !is_joined => Weight::Nothing,
                 () if is_starred && !shows_mark => Weight::Doubtful,
                 () => Weight::Full,
             });
+            let joins = line.text.trim_end().ends_with('\\');
+            (joins_new, joins_old) = (if is_new { joins } else { joins_new }, if is_old { joins } else { joins_old });
         }
     }
     weights

@@ -47,10 +47,12 @@ impl RuleHit {
 }
 
 impl ChosenRules {
-    /// Whether one of the rules looks at lines of files of these kinds.
-    pub(super) fn reads_lines_of(&self, kinds: &[FileKind; 2]) -> bool {
-        let reads = |rule: &GateRule| {
-            matches!(rule.condition, RuleCondition::Line { .. }) && kinds.iter().any(|kind| rule.kinds.contains(kind))
+    /// Whether one of the rules looks at lines of a file of these kinds.
+    pub(super) fn reads_lines_of(&self, path: &str, kinds: &[FileKind; 2]) -> bool {
+        let reads = |rule: &GateRule| match rule.condition {
+            RuleCondition::Line { .. } => kinds.iter().any(|kind| rule.kinds.contains(kind)),
+            RuleCondition::Manifest(_) => kinds.contains(&FileKind::Manifest) || sources::is_lock_file(path),
+            RuleCondition::Path { .. } | RuleCondition::NewFolder => false,
         };
         self.iter().any(|(_, rule, _)| reads(rule))
     }
@@ -162,7 +164,7 @@ impl Found {
     ) {
         let named = match change {
             ManifestChange::Dependency => {
-                match dependencies::added(reading.file) {
+                match dependencies::added(reading.file, reading.patch.as_ref()) {
                     Added::NotAManifest => {}
                     Added::Unreadable => self.add(rule, None, RuleEvidence::Path, false),
                     Added::Names(names) => {

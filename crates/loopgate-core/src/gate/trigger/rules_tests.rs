@@ -104,6 +104,7 @@ fn no_line_is_excused() {
         ("a.ts", &["@@ -1 +1,4 @@\n+/**\n+ * Don't check(a) here.\n+ */"], (false, false)),
         ("a.ml", &["@@ -1 +1,3 @@\n+(* one\n+   check(a) *)"], (false, false)),
         ("a.erl", &["@@ -1 +1,2 @@\n+% check(a)"], (false, false)),
+        ("a.ts", &["@@ -1,3 +0,0 @@\n-/**\n- * check(a)\n- */"], (false, false)),
         // Look-alikes, and words across what joins them.
         ("a.rs", &["@@ -1 +1 @@\n-\u{441}heck(a)\n+\u{ff43}heck(b)"], (true, true)),
     ] {
@@ -323,10 +324,34 @@ fn sources_hooks_and_actions_of_packages() {
 }
 
 #[test]
+fn a_lock_file_that_cannot_be_read_opens() {
+    let lock = ChangedFile { patch: None, ..file("Cargo.lock", "") };
+    let source = || vec![rule("source", RuleTier::Opens, RuleCondition::Manifest(ManifestChange::Source))];
+    assert!(found(source(), &world_of(vec![lock])).is_some());
+    assert!(found(source(), &compared("Cargo.lock", "a\n", "a\nb\n")).is_none());
+    assert!(found(source(), &compared("Cargo.lock", "a\n", "source = \"git+https://evil.test/a#1\"\n")).is_some());
+}
+
+/// What somebody writes costs in proportion to its length: more would be seen as a test that does not end.
+#[test]
+fn hostile_lines_are_read_to_their_end() {
+    let patches = [
+        format!("@@ -0,0 +1,50000 @@\n{}", "+/* a\n".repeat(50_000)),
+        format!("@@ -1,50000 +1,50000 @@\n{}", "+a\n b\n".repeat(50_000)),
+        format!("@@ -0,0 +1 @@\n+{}", "\\\"".repeat(200_000)),
+        format!("@@ -0,0 +1 @@\n+{}", "/a".repeat(200_000)),
+        format!("@@ -0,0 +1 @@\n+{}", "Check".repeat(100_000)),
+    ];
+    for patch in patches {
+        finds(&world_of(vec![file("a.js", &patch)]));
+    }
+}
+
+#[test]
 fn the_files_to_read_are_those_that_patches_do_not_tell_of() {
     let names = |files: Vec<ChangedFile>| -> Vec<String> {
         let world = world_of(files);
-        reading::files_to_read(&world.snapshot).into_iter().map(|(_, path)| path).collect()
+        reading::files_to_read(&world.snapshot, |_, _| true).into_iter().map(|(_, path)| path).collect()
     };
     assert_eq!(names(vec![file("a.rs", "@@ -1 +1 @@\n+x")]), Vec::<String>::new());
     assert_eq!(names(vec![file("a.rs", "@@ -1,2 +1,3 @@\n+/*\n a")]), ["a.rs", "a.rs"]);

@@ -58,8 +58,8 @@ pub(super) enum Added {
     Unreadable,
 }
 
-/// The dependencies a file adds.
-pub(super) fn added(file: &ChangedFile) -> Added {
+/// The dependencies a file adds. `patch` are its changes, if they could be read.
+pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Added {
     let Some(form) = form(&file.path) else { return Added::NotAManifest };
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
     let was_manifest = file.previous_path.as_deref().is_none_or(|path| self::form(path) == Some(form));
@@ -69,13 +69,13 @@ pub(super) fn added(file: &ChangedFile) -> Added {
     if file.status == FileStatus::Removed || has_no_change(file) {
         return Added::Names(Vec::new());
     }
-    let Some(patch) = file.read_patch() else { return Added::Unreadable };
+    let Some(patch) = patch else { return Added::Unreadable };
     // Requirements that a tool has compiled, with what each came by or its hash, are a lock file.
     let is_compiled = || patch.lines().any(|line| ["# via", "--hash="].iter().any(|mark| line.text.contains(mark)));
     if form == Form::Requirements && is_compiled() {
         return Added::NotAManifest;
     }
-    Added::Names(from_patch(&patch, form))
+    Added::Names(from_patch(patch, form))
 }
 
 fn from_patch(patch: &Patch<'_>, form: Form) -> Vec<(u32, String)> {
