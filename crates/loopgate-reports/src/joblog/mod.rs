@@ -123,9 +123,14 @@ impl StepLines<'_> {
         let text = tool_text(lines);
         let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
         let read = failure::read_failure(end, &failure::Changes::default());
-        let names_cause = read.source.is_some() || read.test_name.is_some() || read.error_type != ErrorType::Other;
-        let message = shown.best.clone().filter(|_| !names_cause).unwrap_or(read.error_message);
-        (!message.trim().is_empty()).then_some(Failure { error_message: message, ..read })
+        let says_why = read.test_name.is_some()
+            || read.error_type != ErrorType::Other
+            || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
+        match shown.best.clone() {
+            // No field of one line comes from another.
+            Some(best) if !says_why => Some(Failure { error_message: best, ..Failure::default() }),
+            _ => Some(read).filter(|read| !read.error_message.trim().is_empty()),
+        }
     }
 }
 

@@ -45,10 +45,12 @@ pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, (job, attempt): (&Chec
     let step = json!({ "name": "Run loopgate", "number": 2, "status": "in_progress", "conclusion": null });
     let mut steps: Vec<_> = run.cut_off.contains(&job.id).then_some(step).into_iter().collect();
     if let (Some(log), Progress::Completed { at, .. }) = (repo.job_logs.get(&job.id), job.progress) {
-        steps.extend((0..).zip(&log.steps).map(|(number, step)| json!({
-            "name": step.name, "number": number + 1, "status": "completed", "conclusion": step.conclusion.as_str(),
-            "started_at": time(log.start_of(number, at)), "completed_at": time(log.start_of(number + 1, at)),
-        })));
+        steps.extend((0..).zip(&log.steps).map(|(number, step)| {
+            json!({
+                "name": step.name, "number": number + 1, "status": "completed", "conclusion": step.conclusion.as_str(),
+                "started_at": time(log.start_of(number, at)), "completed_at": time(log.start_of(number + 1, at)),
+            })
+        }));
     }
     json!({
         "id": job.id, "run_id": run.id, "workflow_name": run.name, "head_branch": run.branch, "run_url": run_url,

@@ -3,7 +3,10 @@
 use bytes::Bytes;
 use chrono::TimeDelta;
 
-use super::{ArtifactId, RepoId, SuiteId, checks::{Conclusion, Progress}};
+use super::{
+    ArtifactId, RepoId, SuiteId,
+    checks::{Conclusion, Progress},
+};
 use loopgate_core::{CheckRunId, Sha, Timestamp, UserId, WorkflowRunId};
 
 #[derive(Clone, Debug)]
@@ -79,7 +82,11 @@ impl JobLog {
         for (number, step) in self.steps.iter().enumerate() {
             let stamp = self.start_of(number, end).format("%Y-%m-%dT%H:%M:%S.0000000Z");
             let command = &step.command;
-            let header = [format!("##[group]Run {command}"), format!("\u{1b}[36;1m{command}\u{1b}[0m"), "##[endgroup]".to_owned()];
+            let header = [
+                format!("##[group]Run {command}"),
+                format!("\u{1b}[36;1m{command}\u{1b}[0m"),
+                "##[endgroup]".to_owned(),
+            ];
             let failed = step.conclusion == Conclusion::Failure;
             let exit = failed.then(|| "##[error]Process completed with exit code 1.".to_owned());
             for line in header.into_iter().chain(step.text.lines().map(str::to_owned)).chain(exit) {
