@@ -102,6 +102,7 @@ fn what_an_action_reports_is_about_the_workflow() {
     let log = at(3, "##[group]Run actions/setup-node@v4\nwith:\n  node-version: 23.99\n##[endgroup]\n")
         + &at(4, "Attempting to download 23.99...\n##[error]Unable to find Node version '23.99' for platform linux.\n");
     let read = read_whole(&log);
+    assert!(read.report.expect("the runner wrote it").failures.is_empty(), "it is no finding of a linter");
     let failure = read.failure.expect("it failed");
     assert_eq!(failure.error_class.as_deref(), Some(failure::WORKFLOW));
     assert_eq!(failure.error_message, "Unable to find Node version '23.99' for platform linux.");
