@@ -53,6 +53,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
             | Verb::Resume
             | Verb::Stop
             | Verb::Skip
+            | Verb::Forget
             | Verb::Dispute
             | Verb::Settle => return None,
         };

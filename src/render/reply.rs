@@ -45,6 +45,9 @@ fn label(verb: &str) -> &'static str {
 fn carried_out(outcome: &AnswerOutcome) -> String {
     match outcome {
         AnswerOutcome::Shown | AnswerOutcome::Searched { .. } => "answered below.".to_owned(),
+        AnswerOutcome::ExcerptForgotten => {
+            "the lines quoted of the jobs' output are taken back; GitHub keeps who edited a comment, and the log itself.".to_owned()
+        }
         AnswerOutcome::LookedAgain => "looked at everything again; no check is missing or failing.".to_owned(),
         AnswerOutcome::RunAgain { checks } => {
             format!("asked GitHub to run {} again on this commit.", named(checks))

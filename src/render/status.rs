@@ -161,7 +161,7 @@ impl StatusModel {
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, skips(view), skip_line),
             failures: Failures { todos, ..failures },
-            excerpts: excerpts::cards(view),
+            excerpts: excerpts::cards(decision),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),

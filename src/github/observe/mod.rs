@@ -421,8 +421,13 @@ impl Observer {
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
-            let awaits_logs = checks.read_logs(client, repository, &policy.verify, pull.is_private).await?;
-            let base = base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await?;
+            let (commit, is_private) = (pull.compared_base, pull.is_private);
+            let (base, on_base) = base::evidence(client, repository, commit, &us, &checks, &policy, is_private).await?;
+            // What is new in a log is looked for once the head has a verdict: nobody waits for it.
+            let has_verdict =
+                previous.and_then(|state| state.attempts.last()).is_some_and(|last| last.head_sha == head);
+            let green = if has_verdict { on_base.as_slice() } else { &[] };
+            let awaits_logs = checks.read_logs(client, repository, &policy.verify, is_private, green).await?;
             Ok((base, awaits_logs))
         };
         let (

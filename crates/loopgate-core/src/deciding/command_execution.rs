@@ -271,6 +271,7 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
         Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
             AnswerOutcome::Shown
         }
+        Command::ForgetExcerpt => AnswerOutcome::ExcerptForgotten,
         Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
         Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
         Command::Resume { accept } => match accept {

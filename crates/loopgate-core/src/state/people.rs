@@ -168,6 +168,8 @@ pub enum AnswerOutcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         found: Option<Vec<ToldFix>>,
     },
+    /// The lines quoted of jobs' output are shown no more, on the head that the answer is given on.
+    ExcerptForgotten,
     /// Looked at everything again, now: nothing was missing or failing.
     LookedAgain,
     /// GitHub was asked to run what brings these checks again.
