@@ -7,6 +7,8 @@
 //! sent for that installation until it ends: going on could get the App banned. Several processes of one App book what they
 //! take of GitHub's limits in one place ([`SharedBudget`]).
 
+mod job_log;
+
 use std::{
     collections::HashMap,
     sync::{

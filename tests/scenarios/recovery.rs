@@ -297,7 +297,7 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
             drop(world.simulator().user("olga").push_to(repo, "main", commit).unwrap());
         }),
         ("a resync of the repository", |_, _, _| {}),
-        ("time", |world, _, _| world.wait(TimeDelta::seconds(15))),
+        ("time", |world, _, _| world.wait(TimeDelta::seconds(20))),
     ];
     for (name, news) in six {
         let world = World::quick(Some("6")).await;
@@ -322,14 +322,13 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
         assert!(row["had_one"] == true && row["repository"] == "acme/widgets" && row["next"].is_string(), "{row}");
 
         world.simulator().heal();
-        world.wait(TimeDelta::seconds(15));
         news(&world, &repo, &pr);
         if name == "a resync of the repository" {
             assert_eq!(world.asks("/resync", r#"{"repository":"acme/widgets"}"#).await, 202);
         }
+        let is_shown = |look: &Look| look.checks.iter().filter(|it| it.name.starts_with("loopgate")).count() == 2;
+        world.after(TimeDelta::seconds(15), &pr, name, is_shown).await;
         world.settle().await;
-        let checked = world.look(&pr).checks.iter().filter(|check| check.name.starts_with("loopgate")).count();
-        assert_eq!(checked, 2, "{name}: {:?}", world.look(&pr));
         let (_, metrics) = world.reads("/metrics").await;
         assert!(metrics.contains("loopgate_repositories_without_configuration 0\n"), "{name}: {metrics}");
     }

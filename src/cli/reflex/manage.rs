@@ -30,6 +30,7 @@ use crate::{
 use loopgate_core::{
     Sha,
     reflex::{self, Alias, EditVerdict, LoopStanding, Turn},
+    verdict::tamper,
 };
 
 #[derive(Debug, Args)]
@@ -78,8 +79,13 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     let worktree =
         Worktree::at(&std::env::current_dir().map_err(CliError::unavailable)?).map_err(CliError::bad_data)?;
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
-    let files = worktree.changes(tree(before)?, tree(after)?).map_err(CliError::unavailable)?;
-    let EditVerdict::Refuse(refusals) = reflex::judge_edits(&files, &BTreeSet::new(), CONFIGURATION) else {
+    let (before, after) = (tree(before)?, tree(after)?);
+    let files = &worktree.changes(before, after).map_err(CliError::unavailable)?;
+    let wanted = tamper::files_to_read(files, Some(before), after);
+    let contents = &worktree.contents(wanted).map_err(CliError::unavailable)?;
+    let edits = reflex::Edits { files, contents, before, after };
+    let verdict = reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION);
+    let EditVerdict::Refuse(refusals) = verdict else {
         return Ok(exit::OK);
     };
     for refusal in refusals.iter().take(20) {

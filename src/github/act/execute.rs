@@ -24,6 +24,7 @@ use crate::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun,
         budget::Need,
         client::{PostId, ToldGone},
+        error::OrAbsent as _,
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
@@ -32,7 +33,7 @@ use crate::{
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,
+    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, OwnCheck, Snapshot},
@@ -66,8 +67,8 @@ pub struct Executor {
     posted: Mutex<BTreeMap<(RepoName, PrNumber, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind.
     waiting: Mutex<BTreeMap<(RepoName, PrNumber), BTreeMap<&'static str, u64>>>,
-    /// Reactions that are known to be ours.
-    reactions: TtlCache<(Reacted, ReactionKind), ()>,
+    /// Reactions that are known to be ours, or known to be others' alone.
+    reactions: TtlCache<(Reacted, ReactionKind), Whose>,
 }
 
 /// What came of a list of effects.
@@ -289,6 +290,7 @@ impl Executor {
             Effect::WithdrawReviewer(reviewer) => {
                 return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
             }
+            Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
             Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
             Effect::Rerun(ask) => return self.ask_once(place, AskedOf::Rerun(ask.what), &rerun_path(*ask)).await,
             Effect::ApproveRun(run) => {
@@ -401,16 +403,37 @@ impl Executor {
     ) -> Result<Did, Error> {
         let (key, now) = ((to, kind), place.client.now());
         if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now).is_some() || place.is_ours(to, kind).await?)
+            && (self.reactions.get(&key, now) == Some(Whose::Ours) || place.own_reaction(to, kind).await?.is_some())
         {
-            self.reactions.put(key, (), now);
+            self.reactions.put(key, Whose::Ours, now);
             return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
         place.create(&reactions(to), &body, Need::Reaction).await?;
-        self.reactions.put(key, (), now);
+        self.reactions.put(key, Whose::Ours, now);
         Ok(Did::Something)
     }
+
+    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did, Error> {
+        let (key, now) = ((to, kind), place.client.now());
+        if self.reactions.get(&key, now) == Some(Whose::Others) {
+            return Ok(Did::Nothing);
+        }
+        let own = place.own_reaction(to, kind).await?;
+        if let Some(id) = own {
+            let path = place.path(&format!("{}/{id}", reactions(to)));
+            place.client.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
+        }
+        self.reactions.put(key, Whose::Others, now);
+        Ok(if own.is_some() { Did::Something } else { Did::Nothing })
+    }
+}
+
+/// Whose a reaction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    Ours,
+    Others,
 }
 
 /// What GitHub was asked to do with a run.
@@ -528,17 +551,19 @@ impl Place<'_> {
         Ok(())
     }
 
-    async fn is_ours(&self, to: Reacted, kind: ReactionKind) -> Result<bool, Error> {
+    /// The id of our reaction of this kind.
+    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>, Error> {
         #[derive(Deserialize)]
         struct Reaction {
+            id: u64,
             user: Option<User>,
         }
-        let Some(us) = self.surface.us else { return Ok(false) };
+        let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.path(&format!("{}?content={content}", reactions(to)));
         let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
-        let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
-        Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+        let is_ours = |reaction: &&Reaction| reaction.user.as_ref().is_some_and(|user: &User| user.id == us);
+        Ok(given.items.iter().find(is_ours).map(|reaction| reaction.id))
     }
 }
 
@@ -565,6 +590,7 @@ fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
         Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RequestReviewer(_) => Some(Need::Mark),
         Effect::React { .. } => Some(Need::Reaction),
         Effect::UpdateCheckRun { .. }
+        | Effect::TakeBackReaction { .. }
         | Effect::CancelCheckRun(_)
         | Effect::UpdateComment { .. }
         | Effect::DeleteComment(_)
@@ -586,7 +612,7 @@ const fn kind(effect: &Effect) -> &'static str {
         Effect::CreateCheckRun(_) | Effect::UpdateCheckRun { .. } | Effect::CancelCheckRun(_) => KINDS[0],
         Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RemoveLabel(_) => KINDS[2],
         Effect::RequestReviewer(_) | Effect::WithdrawReviewer(_) => KINDS[3],
-        Effect::React { .. } => KINDS[4],
+        Effect::React { .. } | Effect::TakeBackReaction { .. } => KINDS[4],
         _ => KINDS[1],
     }
 }
@@ -661,6 +687,7 @@ fn describe(effect: &Effect) -> String {
             DispatchFixer::Workflow { file } => format!("start the fixer's workflow {file}"),
         },
         Effect::React { .. } => "react to a comment".to_owned(),
+        Effect::TakeBackReaction { .. } => "take a reaction back".to_owned(),
         Effect::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
         Effect::DeleteBranch(merged) => format!("delete the branch {}", merged.name),
         Effect::Rerun(ask) => match ask.what {

@@ -133,7 +133,11 @@ fn analysis(failures: &[Cause<'_>], found: &[Tampering], snapshot: &Snapshot) ->
     if found.is_empty() {
         return Some(root_causes(failures)).filter(|said| !said.as_str().is_empty()).unwrap_or_else(nothing);
     }
-    let told = found.iter().take(10).map(|one| format!("\n- {}", base_tests::weakened(one, snapshot)));
+    let hunk = |one: &Tampering| match one.hunk.as_slice() {
+        [] => String::new(),
+        lines => format!("\n\n{}\n", fence("diff", &lines.join("\n"))),
+    };
+    let told = found.iter().take(10).map(|one| format!("\n- {}{}", base_tests::weakened(one, snapshot), hunk(one)));
     let more = found.len().saturating_sub(10);
     let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
     let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
@@ -324,9 +328,10 @@ fn question(escalation: &EscalationView) -> Markdown {
     Markdown::ours(said)
 }
 
-/// The patch of the file the failures point at, else of the file with most changes.
+/// The patch of the file the failures point at, else of the file with most changes. Lines that weaken a test are shown with
+/// their finding, and nothing else.
 fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
-    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
+    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout | Trigger::Tampering);
     if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
         return Markdown::default();
     }

@@ -101,15 +101,14 @@ impl SqliteFile {
 
     async fn try_connect(&self) -> Result<SqliteConnection, StoreError> {
         let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
-        let check = Query::new("PRAGMA quick_check(1)").fetch_all(On::Sqlite(&mut connection)).await?;
-        if let Some(found) = check.first().map(|row| row.get::<String>(0)).transpose()?
-            && found != "ok"
-        {
-            return Err(StoreError::Damaged(found));
+        match prepare(&mut connection).await {
+            Ok(()) => Ok(connection),
+            Err(error) => {
+                // Before anything else is done with the files.
+                connection.close().await.ok();
+                Err(error)
+            }
         }
-        check_steps(On::Sqlite(&mut connection), MIGRATIONS.len()).await?;
-        migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
-        Ok(connection)
     }
 
     /// Moves a damaged database out of the way, where it can be looked at.
@@ -169,6 +168,18 @@ impl SqliteFile {
         }
         Ok(())
     }
+}
+
+/// Whether the file is sound, and of this version's form.
+async fn prepare(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let check = Query::new("PRAGMA quick_check(1)").fetch_all(On::Sqlite(connection)).await?;
+    if let Some(found) = check.first().map(|row| row.get::<String>(0)).transpose()?
+        && found != "ok"
+    {
+        return Err(StoreError::Damaged(found));
+    }
+    check_steps(On::Sqlite(connection), MIGRATIONS.len()).await?;
+    Ok(migrator(MIGRATIONS).run_direct(None, connection, false).await?)
 }
 
 fn options(directory: &Path) -> SqliteConnectOptions {

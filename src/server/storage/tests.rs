@@ -865,7 +865,8 @@ async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
 async fn a_log_that_was_removed_takes_nothing_with_it() {
     let mut kept = Kept::new().await;
     kept.one(delivery("d-1", 1, Vec::new())).await;
-    let file = |part: &str| kept.directory.path().join(format!("{FILE}{part}"));
+    let directory = kept.directory.path().to_owned();
+    let file = |part: &str| directory.join(format!("{FILE}{part}"));
     fs::remove_file(file("-wal")).unwrap();
     kept.writer.tend().await.unwrap();
     kept.one(delivery("d-2", 2, Vec::new())).await;

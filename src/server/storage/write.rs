@@ -198,7 +198,10 @@ impl Writer {
     async fn put_back(&mut self, file: &SqliteFile) -> Result<(), StoreError> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
             file.restore(connection).await?;
-            self.connection = None;
+            // Closed before another is opened: its end removes the log by its name.
+            if let Some(old) = self.connection.take() {
+                old.close().await.ok();
+            }
             tracing::warn!("the inbox, or its log, was gone from the data directory, and has been put back");
         }
         Ok(())

@@ -1,12 +1,12 @@
 //! The lines that a patch adds, takes away and shows beside, and which of them count as a change of code.
 
-use std::{cell::OnceCell, ops::Range};
+use std::cell::OnceCell;
 
 use crate::{
     ids::PatternName,
-    observed::{ChangedFile, hunk_start},
+    observed::{ChangedFile, LineChange},
     policy::LineCondition,
-    source_files::Comments,
+    source_files::Syntax,
 };
 
 use self::context::{Kind, Shown};
@@ -50,56 +50,38 @@ pub(super) struct Hit<'a> {
 impl<'a> FileLines<'a> {
     /// None when there is no patch, or none that can be read. Beside it all lines in their order, for its context.
     fn read(file: &'a ChangedFile) -> Option<(Self, Vec<Shown<'a>>)> {
-        let patch: Vec<&str> = file.patch.as_deref()?.split('\n').collect();
-        let comments = Comments::of(&file.path);
+        let patch = file.read_patch()?;
+        let syntax = Syntax::of(&file.path);
         let (mut added, mut removed) = (Side::default(), Side::default());
-        let mut shown = Vec::with_capacity(patch.len());
-        let (mut new, mut old) = (0_u32, 0_u32);
-        let (mut in_new, mut in_old) = (false, false);
-        for (index, line) in patch.iter().enumerate() {
-            // A mark of the byte order at the start of a file is no part of its first line.
-            let content = line.get(1..).unwrap_or_default().trim_start_matches('\u{feff}');
-            let content = content.strip_suffix('\r').unwrap_or(content);
-            match line.as_bytes() {
-                [b'@', b'@', b' ', ..] => {
-                    (new, old) = places(line)?;
-                    in_new = comments.opened_before(patch.get(index + 1..).unwrap_or_default());
-                    in_old = in_new;
-                    let function = line[3..].split_once(" @@").map_or("", |(_, function)| function.trim());
-                    shown.push(Shown::new(Kind::Function, new, function));
-                }
-                [b'+', ..] => {
-                    shown.push(Shown::new(Kind::Added(added.lines.len()), new, content));
-                    added.push(new, content, comments.has_code(content, &mut in_new));
-                    new = new.saturating_add(1);
-                }
-                [b'-', ..] => {
-                    shown.push(Shown::new(Kind::Removed(removed.lines.len()), old, content));
-                    removed.push(old, content, comments.has_code(content, &mut in_old));
-                    old = old.saturating_add(1);
-                }
-                [b'\\', ..] => {}
-                _ => {
-                    comments.has_code(content, &mut in_old);
-                    if comments.has_code(content, &mut in_new) {
-                        shown.push(Shown::new(Kind::Unchanged, new, content));
+        let mut shown = Vec::new();
+        for hunk in &patch.hunks {
+            let (mut in_new, mut in_old) = (syntax.opened_before(hunk), syntax.opened_before(hunk));
+            shown.push(Shown::new(Kind::Function, hunk.new_start, hunk.heading));
+            let reaches_out = hunk.runs().any(|run| run[0].is_changed() && syntax.reaches_out(run));
+            for line in &hunk.lines {
+                // A mark of the byte order at the start of a file is no part of its first line.
+                let content = line.text.trim_start_matches('\u{feff}');
+                match line.change {
+                    LineChange::Added => {
+                        shown.push(Shown::new(Kind::Added(added.lines.len()), line.new, content));
+                        added.push(line.new, content, syntax.has_code(content, &mut in_new));
                     }
-                    (new, old) = (new.saturating_add(1), old.saturating_add(1));
+                    LineChange::Removed => {
+                        shown.push(Shown::new(Kind::Removed(removed.lines.len()), line.old, content));
+                        removed.push(line.old, content, syntax.has_code(content, &mut in_old));
+                    }
+                    LineChange::Unchanged => {
+                        syntax.has_code(content, &mut in_old);
+                        if syntax.has_code(content, &mut in_new) {
+                            shown.push(Shown::new(Kind::Unchanged, line.new, content));
+                        }
+                        // It may be code on one side only.
+                        if reaches_out {
+                            added.push(line.new, content, true);
+                            removed.push(line.old, content, true);
+                        }
+                    }
                 }
-            }
-        }
-        for hunk in hunks(&patch).filter(|hunk| swallows(&comments, &patch[hunk.clone()])) {
-            // What stays in it may be code on one side only.
-            let (mut new, mut old) = places(patch[hunk.start - 1])?;
-            for line in &patch[hunk.clone()] {
-                let (is_new, is_old) = (!line.starts_with('-'), !line.starts_with('+'));
-                if is_new && is_old && !line.starts_with('\\') {
-                    let content = line.get(1..).unwrap_or_default();
-                    added.push(new, content, true);
-                    removed.push(old, content, true);
-                }
-                new = new.saturating_add(u32::from(is_new));
-                old = old.saturating_add(u32::from(is_old));
             }
         }
         Some((Self { added, removed, context: Side::default(), change_only_tags: false }, shown))
@@ -123,29 +105,6 @@ impl<'a> FileLines<'a> {
         !self.change_only_tags
             && [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(|line| line.is_code))
     }
-}
-
-/// Where a hunk begins, at the head and at the base.
-fn places(header: &str) -> Option<(u32, u32)> {
-    let header = header.get(3..)?;
-    Some((hunk_start(header)?, header.strip_prefix('-')?.split([',', ' ']).next()?.parse().ok()?))
-}
-
-/// The lines of each hunk, without its header.
-fn hunks(patch: &[&str]) -> impl Iterator<Item = Range<usize>> {
-    let mut starts: Vec<usize> = (0..patch.len()).filter(|index| patch[*index].starts_with("@@ ")).collect();
-    starts.push(patch.len());
-    (1..starts.len()).map(move |index| starts[index - 1] + 1..starts[index])
-}
-
-/// Whether a change in these lines reaches over lines beside it: it begins or ends a comment, a string or a condition that
-/// it does not end or begin.
-fn swallows(comments: &Comments, lines: &[&str]) -> bool {
-    let is_changed = |line: &&str| line.starts_with(['+', '-']);
-    lines.chunk_by(|one, next| is_changed(one) == is_changed(next)).any(|run| {
-        let of = |sign| run.iter().filter_map(move |line| line.strip_prefix(sign));
-        comments.swallow(of('+'), of('-'))
-    })
 }
 
 /// Whether a workflow changes in nothing but the tags of the actions that it uses, each at its place.
