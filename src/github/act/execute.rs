@@ -63,7 +63,8 @@ pub struct Executor {
     /// What was said on channels, and what came of it: once per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
-    /// When each comment was posted in the last hour, by its marker: what people delete comes back, but not for ever.
+    /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
+    /// delete comes back, but not for ever.
     posted: Mutex<BTreeMap<(RepoName, PrNumber, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind.
     waiting: Mutex<BTreeMap<(RepoName, PrNumber), BTreeMap<&'static str, u64>>>,
@@ -142,7 +143,10 @@ impl Executor {
                     *waiting.entry(kind(effect)).or_default() += 1;
                     executed.again_at.get_or_insert(until);
                 }
-                Err(Error::NotFound { .. }) if let Some(post) = changed_post(effect) => {
+                Err(Error::NotFound { .. })
+                    if let Some(post) = changed_post(effect)
+                        && self.may_be_gone(surface, client.now()) =>
+                {
                     let again_at = client.gone(post, ToldGone::ByAnswer);
                     executed.again_at = executed.again_at.into_iter().chain([again_at]).min();
                 }
@@ -182,19 +186,34 @@ impl Executor {
     async fn comment(&self, place: &Place<'_>, body: &str) -> Result<(), Error> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
         let (key, now) = ((place.surface.repository.clone(), place.surface.number, marker), place.client.now());
-        let lately = |at: &Timestamp| now - *at < POSTED_WITHIN;
-        let posts = {
-            let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
-            posted.retain(|_, times| times.iter().any(lately));
-            posted.get(&key).map_or(0, |times| times.iter().filter(|at| lately(at)).count())
-        };
-        if posts > MOST_REMADE {
+        if self.lately(&key, now) > MOST_REMADE {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
             return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
         }
         place.comment(body).await?;
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         Ok(())
+    }
+
+    /// Whether an answer that a post is gone is followed by another look. Not for ever: what GitHub only refuses to change
+    /// would be made anew again and again.
+    fn may_be_gone(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
+        let key = (surface.repository.clone(), surface.number, String::new());
+        // Each is said twice before it is believed.
+        let may = self.lately(&key, now) < 2 * MOST_REMADE;
+        self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
+        may
+    }
+
+    /// How often it was so within the last hour.
+    fn lately(&self, key: &(RepoName, PrNumber, String), now: Timestamp) -> usize {
+        let is_young = |at: &Timestamp| now - *at < POSTED_WITHIN;
+        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        posted.retain(|_, times| {
+            times.retain(is_young);
+            !times.is_empty()
+        });
+        posted.get(key).map_or(0, Vec::len)
     }
 
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
