@@ -84,9 +84,10 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use dashboard::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT,
-    ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue, RecordedLoop,
-    Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
+    LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue,
+    RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
+    work_class,
 };
 pub use disputes::dispute_to_say;
 pub use explain::Explanation;

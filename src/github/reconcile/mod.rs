@@ -16,7 +16,7 @@ mod proposed;
 mod run_line;
 mod turn_doubts;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
@@ -26,7 +26,9 @@ use self::{
     turn_doubts::TurnDoubts,
 };
 use super::{
-    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
+    Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
+    StateArtifact, Target,
+    client::{PostId, ToldGone},
     evidence_memory::EvidenceMemory,
     looked_heads::LookedHeads,
     memory::{DebugMemory, Writers},
@@ -118,6 +120,8 @@ pub enum Settled {
     Dormant,
     /// There is nothing to loop over: the pull request is gone, or it had ended before Loopgate came.
     Nothing,
+    /// The repository is archived: nothing may be written there.
+    ReadOnly,
     /// The run had ended a fortnight ago; its state was moved to the archive.
     Archived,
     Decided(Summary),
@@ -224,6 +228,26 @@ impl Reconcile {
         self.observer.forget();
     }
 
+    /// Repositories whose configuration was not found when it was last asked for.
+    pub fn dormant(&self) -> Vec<DormantRepository> {
+        self.observer.dormant.all(self.github.now())
+    }
+
+    /// Effects that wait for their turn to be created, by kind.
+    pub fn effects_waiting(&self) -> BTreeMap<&'static str, u64> {
+        self.executor.waiting()
+    }
+
+    /// Whether a repository is without configuration, so that nothing that happens to its checks concerns anybody.
+    pub fn is_dormant(&self, repository: &RepoName) -> bool {
+        self.observer.dormant.is_dormant(repository)
+    }
+
+    /// Whether a configuration was found again since this was last asked: what was not looked at meanwhile is then.
+    pub fn has_awakened(&self, repository: &RepoName) -> bool {
+        self.observer.dormant.has_awakened(repository)
+    }
+
     /// The heads that were looked at a moment ago.
     pub const fn heads(&self) -> &Arc<LookedHeads> {
         &self.heads
@@ -299,10 +323,22 @@ impl Reconcile {
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
         let doubts = TurnDoubts::begin(&client, self.lifetime, now);
+        for hint in &job.hints {
+            if let Hint::CommentDeleted { comment, .. } = hint {
+                client.gone(PostId::Comment(*comment), ToldGone::ByEvent);
+            }
+        }
+        if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
+            return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
+        }
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            return Ok(Some(ReconcileOutcome { revisit_at: doubts.confirmed_at(), ..nothing(Settled::Dormant) }));
+            let revisit_at = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
         };
+        if begun.facts.is_archived() {
+            return Ok(Some(nothing(Settled::ReadOnly)));
+        }
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
         let Some(loaded) = archive::find(&client, job, &facts, loaded, &store, now).await? else {
@@ -386,7 +422,7 @@ impl Reconcile {
             .chain(self.look_again.after(job, told, unanswered || observation.awaits_logs, now))
             .chain(doubts.confirmed_at())
             .chain(post_at)
-            .chain(executed.paced_until)
+            .chain(executed.again_at)
             .chain(memory_at)
             .chain(compared_at)
             .min();
@@ -490,11 +526,14 @@ impl Reconcile {
             }
         };
         let load = async { store.load().await.map_err(Failed::from) };
-        if self.observer.is_dormant(&job.repository) {
+        if self.observer.dormant.is_dormant(&job.repository) {
             let Some(facts) = facts.await? else { return Ok(None) };
             return Ok(Some((facts, load.await?)));
         }
         let (facts, loaded) = futures::try_join!(facts, load)?;
+        if loaded.tip.is_some() {
+            self.observer.dormant.note_configured(&job.repository);
+        }
         Ok(facts.map(|facts| (facts, loaded)))
     }
 
@@ -659,7 +698,7 @@ struct Decided {
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
     let seen = match result {
-        Settled::Dormant | Settled::Decided(_) => Seen::Nothing,
+        Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
         Settled::Nothing | Settled::Archived => Seen::Ended,
     };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }

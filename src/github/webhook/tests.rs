@@ -142,6 +142,9 @@ fn comments_pass_the_screen_or_cost_nothing() {
     let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
     assert_eq!(routed("issue_comment", body("deleted", "security approved")), work(pull(12), vec![deleted]));
     assert_eq!(routed("issue_comment", body("deleted", "thanks a lot")), nothing(Irrelevant::Chat));
+    let post = body("deleted", "<!-- loopgate:status -->\nVerified");
+    let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
+    assert_eq!(routed("issue_comment", post), work(pull(12), vec![deleted]), "it is made again");
 
     // Edited: the old text counts as much as the new one.
     let at = "2026-11-20T10:15:00Z".parse().unwrap();
@@ -265,8 +268,17 @@ const PUSH_LIMIT: usize = 2048;
 
 #[test]
 fn installations_repositories_and_teams() {
-    for action in ["created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"] {
+    for action in ["created", "unsuspend", "new_permissions_accepted"] {
         assert_eq!(routed("installation", json!({ "action": action })), work(Target::Installation, vec![]), "{action}");
+    }
+    for (event, action) in [
+        ("installation", "deleted"),
+        ("installation", "suspend"),
+        ("repository", "archived"),
+        ("repository", "deleted"),
+    ] {
+        let routed = routed(event, json!({ "action": action }));
+        assert_eq!(routed, nothing(Irrelevant::NothingToAsk), "{event} {action}");
     }
     let added = json!({ "action": "added", "repositories_added": [{ "id": 1, "full_name": "acme/widgets" }] });
     let repo = || Target::Repository(repository());
@@ -274,7 +286,7 @@ fn installations_repositories_and_teams() {
     let many = vec![json!({ "full_name": "acme/widgets" }); 101];
     let many = json!({ "action": "added", "repositories_added": many });
     assert_eq!(routed("installation_repositories", many), work(Target::Installation, vec![]));
-    for action in ["renamed", "transferred", "deleted"] {
+    for action in ["renamed", "transferred", "unarchived"] {
         assert_eq!(routed("repository", json!({ "action": action })), work(repo(), vec![]), "{action}");
     }
     let edited = |changes: Value| routed("repository", json!({ "action": "edited", "changes": changes }));

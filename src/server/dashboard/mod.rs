@@ -157,15 +157,17 @@ async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Q
 
 #[derive(Deserialize)]
 struct Me {
-    login: Option<Login>,
+    login: Option<String>,
 }
 
 /// What waits for a person.
 async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me>) -> Response {
-    let login = me.login.or_else(|| match &reply.reader {
-        Reader::Visitor { login, .. } => Some(login.clone()),
-        Reader::Operator { .. } | Reader::Stranger => None,
-    });
+    let login = match (me.login.as_deref().map(str::parse::<Login>), &reply.reader) {
+        (Some(Err(_)), _) => return Refused::Absent("account of that name").told(&reply),
+        (Some(Ok(login)), _) => Some(login),
+        (None, Reader::Visitor { login, .. }) => Some(login.clone()),
+        (None, Reader::Operator { .. } | Reader::Stranger) => None,
+    };
     let me = login.map(|login| login.to_string()).unwrap_or_default();
     told(&reply, listed(&admin, &reply.reader, Asked { me, ..Asked::default() }).await)
 }
