@@ -171,6 +171,14 @@ impl Tampering {
         }
     }
 
+    /// The line at the head that weakens, where it is one.
+    pub const fn line(&self) -> Option<u32> {
+        match self {
+            Self::Line { line, .. } | Self::ThresholdLowered { line, .. } => Some(*line),
+            _ => None,
+        }
+    }
+
     /// The first tests that are removed, where they have names.
     pub fn named(&self) -> Vec<&str> {
         let Self::TestsRemoved { tests, .. } = self else { return Vec::new() };
