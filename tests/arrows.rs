@@ -10,6 +10,7 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
+    "untrusted",
     "source_files",
     "evidence",
     "observed",

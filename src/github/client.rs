@@ -7,6 +7,8 @@
 //! sent for that installation until it ends: going on could get the App banned. Two processes of one App share GitHub's
 //! limits without knowing of each other; each meets the limit by itself and waits.
 
+mod job_log;
+
 use std::{
     collections::HashMap,
     sync::{

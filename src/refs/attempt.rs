@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{RefsError, store::document};
 use loopgate_core::{
     deciding::AttemptRecord,
-    evidence::{ChangedCoverage, CheckEvidence, Failure},
+    evidence::{ChangedCoverage, CheckEvidence, Failure, LogExcerpt},
     failure::FeedbackLine,
     reflex::FixRecord,
     state::AttemptDigest,
@@ -162,6 +162,8 @@ fn shortened_check(check: &CheckEvidence, detail: Detail) -> CheckEvidence {
         failures_not_kept: check.failures_not_kept + u64::try_from(check.failures.len() - kept).unwrap_or(u64::MAX),
         findings: check.findings.iter().take(detail.failures).cloned().collect(),
         tests: None,
+        // The code under test wrote the lines: they stand on the pull request alone.
+        excerpts: check.excerpts.iter().map(LogExcerpt::reference).collect(),
         reports: check.reports.iter().take(detail.failures).cloned().collect(),
         ..check.clone()
     }

@@ -196,6 +196,7 @@ pub(super) fn considered(word: &loopgate_core::gate::Considered, gate: &GateRepo
                 report: gate,
                 approve_by: super::gate_card::approve_by(subject.policy, &gate.name),
                 head: subject.snapshot.pull_request.head.sha,
+                links: &Links::of(subject.snapshot),
             };
             refusal::line(word, refused, &context)
         }

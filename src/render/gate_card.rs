@@ -12,7 +12,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login, PatternName,
-    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Unusable},
+    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, Refusal, TriggerMatch, Unusable},
     observed::Lifecycle,
     policy::{ApproveBy, Policy},
 };
@@ -42,7 +42,7 @@ impl GateCard {
     pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let pull = &subject.snapshot.pull_request;
         let by = approve_by(subject.policy, &report.name);
-        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha };
+        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha, links };
         let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
         let (icon, state) = if merged && report.is_closed() {
             ("⚠️", Markdown::ours("was closed when this was merged."))
@@ -213,9 +213,28 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
         .map(|name| format!("{} cannot approve: {}.", code(&name.name), short_text(unusable_because(&name.why), 160)));
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
         let commits: Vec<String> = eligible.unattributed.iter().map(|sha| links.commit(*sha).into_string()).collect();
-        format!("GitHub does not know who wrote {}. Whoever did must not approve.", words::few(&commits, 3))
+        let counts = match eligible.must_name_head {
+            false => "It counts as its pusher’s.".to_owned(),
+            true => format!(
+                "Nor who pushed it: approvals name the commit, {}.",
+                code(&format!("{} approved <sha>", report.name))
+            ),
+        };
+        format!("GitHub does not know who wrote {}. {counts}", words::few(&commits, 3))
     });
-    let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown);
+    let fell_out = eligible.fell_out.iter().filter_map(|(login, refusal)| {
+        let (did, switch) = match refusal {
+            Refusal::IsAuthor { .. } => ("wrote this pull request", "allow_author"),
+            Refusal::IsContributor => ("wrote or committed a part of it", "allow_contributors"),
+            Refusal::IsCoAuthor => ("is named as co-author of a commit", "allow_coauthors"),
+            Refusal::IsPusher => ("pushed to its branch", "allow_pusher"),
+            Refusal::IsRequester => ("asked the coding agent for it", "allow_requester"),
+            _ => return None,
+        };
+        let who = words::person(login);
+        Some(format!("{who} cannot approve: {who} {did} ({}).", code(switch)))
+    });
+    let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown).chain(fell_out);
     Shown::first(6, all, Markdown::ours)
 }
 

@@ -20,6 +20,7 @@ mod dashboard;
 mod decided_tests;
 mod disputes;
 mod escalation;
+mod excerpts;
 mod explain;
 mod export;
 mod failure_card;

@@ -8,6 +8,7 @@ use super::{
     check_table::{self, CheckRow},
     compare_line, coverage_line,
     escalation::EscalationCard,
+    excerpts::{self, ExcerptCard},
     failure_card::Failures,
     fit::{self, LIMIT, Shorten, Shortened, Shown, shorten_first},
     gate_card::GateCard,
@@ -64,6 +65,7 @@ pub struct StatusModel {
     compare: Option<Markdown>,
     skips: Shown<Markdown>,
     failures: Failures,
+    excerpts: Shown<ExcerptCard>,
     gates: Shown<GateCard>,
     distance: Option<Distance>,
     handoff: Option<Handoff>,
@@ -162,6 +164,7 @@ impl StatusModel {
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, skips(view), skip_line),
             failures: Failures { todos, ..failures },
+            excerpts: excerpts::cards(view),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
@@ -212,6 +215,7 @@ impl Shorten for StatusModel {
                 |model| model.base_tests.halve(),
                 |model| model.tampering.halve(),
                 |model| model.failures.todos.halve(),
+                |model| model.excerpts.halve(),
                 |model| model.failures.cards.halve(),
                 |model| model.passed.halve(),
                 |model| model.checks.halve(),
@@ -238,7 +242,8 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
     let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
-    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
+    let links = &Links::of(subject.snapshot);
+    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha, links };
     refusal::lines(&view.unmatched, &gate)
 }
 

@@ -158,8 +158,6 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(silent) = silent_step(subject, missing) {
         return vec![silent, format!("Once that is fixed, a push or {} asks for it again.", code("/loop run"))];
     }
-    let mut steps =
-        vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
     if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
         let kind = subject.check(name).map(|check| check.kind);
         let skip = match kind {
@@ -167,9 +165,13 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
             _ => format!("; {} continues without it", code(&format!("/loop skip {name} --reason \"…\""))),
         };
         let name = code(name.as_str());
-        steps.push(format!("Cannot proceed: {name} has no evidence. {} asks for it again{skip}.", code("/loop run")));
+        return vec![format!(
+            "{name} has not reported yet, and counts as failed after {limit} of silence. If nothing runs it, {} asks for \
+             it again{skip}.",
+            code("/loop run")
+        )];
     }
-    steps
+    vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")]
 }
 
 /// Who lets the workflows run that GitHub holds back.

@@ -195,6 +195,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
             Outcome::Failed => (Paint::Red, "✗", plain("failed")),
             Outcome::TimedOut => (Paint::Red, "✗", plain("timed out")),
             Outcome::NoTestsExecuted => (Paint::Red, "✗", plain("no tests executed")),
+            Outcome::ResultsLost => (Paint::Red, "✗", plain("results by test lost")),
             Outcome::Cancelled => (Paint::Yellow, "-", plain("cancelled")),
             Outcome::Skipped => {
                 let because = evidence.skipped_because.as_deref().map(|because| format!(": {}", line(because)));

@@ -173,6 +173,7 @@ pub const fn plain_outcome(outcome: Outcome) -> &'static str {
         Outcome::Failed => "failed",
         Outcome::TimedOut => "timed out",
         Outcome::NoTestsExecuted => "no tests executed",
+        Outcome::ResultsLost => "results by test lost",
         Outcome::Skipped => "skipped",
         Outcome::Cancelled => "cancelled",
     }
@@ -184,6 +185,7 @@ pub const fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Failed => "❌ failed",
         Outcome::TimedOut => "❌ timed out",
         Outcome::NoTestsExecuted => "❌ no tests executed",
+        Outcome::ResultsLost => "❌ results by test lost",
         Outcome::Skipped => "⏭️ skipped",
         Outcome::Cancelled => "⏹️ cancelled",
     }

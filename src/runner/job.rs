@@ -118,7 +118,7 @@ impl Job<'_> {
         let finished = command::run(
             line,
             interrupt,
-            move |output| loopgate_reports::read(&shown, output, &options),
+            move |output| loopgate_reports::joblog::read_output(&shown, output, &options),
             move |bytes| match verbosity {
                 Verbosity::Verbose => observer.output(&watched, bytes),
                 Verbosity::Quiet => {}

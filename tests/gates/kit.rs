@@ -301,7 +301,6 @@ pub fn snapshot() -> Snapshot {
     pull_request.base.sha = sha(0xcc);
     pull_request.created_at = at(0);
     Snapshot {
-        contents: loopgate_core::observed::Contents::default(),
         base_folders: Some(BTreeSet::from(["src".to_owned()])),
         commits: Listing::complete(vec![fixtures::commit_by(&author, sha(1), "Log in")]),
         ..fixtures::snapshot_of(pull_request, (7, 700), vec![auth_file("let a = 1;")])

@@ -30,6 +30,7 @@ use crate::{
 use loopgate_core::{
     Sha,
     reflex::{self, Alias, EditRefusal, EditVerdict, LoopStanding, Turn},
+    verdict::tamper,
 };
 
 #[derive(Debug, Args)]
@@ -78,15 +79,21 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     let worktree =
         Worktree::at(&std::env::current_dir().map_err(CliError::unavailable)?).map_err(CliError::bad_data)?;
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
-    let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
-    let mut refusals = match reflex::judge_edits(&changes(*before, *after)?, &BTreeSet::new(), CONFIGURATION) {
+    let (old, new) = (tree(before)?, tree(after)?);
+    let files = &worktree.changes(old, new).map_err(CliError::unavailable)?;
+    let wanted = tamper::files_to_read(files, Some(old), new);
+    let contents = &worktree.contents(wanted).map_err(CliError::unavailable)?;
+    let edits = reflex::Edits { files, contents, before: old, after: new };
+    let verdict = reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION);
+    let mut refusals = match verdict {
         EditVerdict::Refuse(refusals) => refusals,
         EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),
     };
     // What one commit brings and a later one takes away is pushed, and runs, all the same.
     let mut parent = *before;
     for commit in worktree.commits_since(*before, *after).map_err(CliError::unavailable)? {
-        let found = reflex::intrusions(&changes(parent, commit)?, CONFIGURATION);
+        let files = worktree.changes(tree(&parent)?, tree(&commit)?).map_err(CliError::unavailable)?;
+        let found = reflex::intrusions(&files, CONFIGURATION);
         let new: Vec<EditRefusal> = found.into_iter().filter(|one| !refusals.contains(one)).collect();
         refusals.extend(new);
         parent = commit;

@@ -43,8 +43,12 @@ pub(in crate::config) struct GateSection {
     invalidate_on_push: Option<InvalidateOnPush>,
     /// Whether the author may approve. Default: false.
     allow_author: Option<bool>,
-    /// Whether people who contributed a commit may approve. Default: false.
+    /// Whether people who authored or committed a commit may approve. Default: false.
     allow_contributors: Option<bool>,
+    /// Whether co-authors of a commit may approve. Default: as `allow_contributors`.
+    allow_coauthors: Option<bool>,
+    /// Whether people who pushed to the branch may approve. Default: as `allow_contributors`.
+    allow_pusher: Option<bool>,
     /// Whether whoever asked a coding agent for the pull request may approve. Default: false.
     allow_requester: Option<bool>,
     /// Whether merging the base into the head makes nobody a contributor. Default: true.
@@ -171,6 +175,8 @@ impl Located<GateSection> {
             exclusions: Exclusions {
                 author: exclusion(gate.allow_author),
                 contributors: exclusion(gate.allow_contributors),
+                coauthors: exclusion(gate.allow_coauthors.or(gate.allow_contributors)),
+                pushers: exclusion(gate.allow_pusher.or(gate.allow_contributors)),
                 requester: exclusion(gate.allow_requester),
                 update_merges: exclusion(Some(gate.ignore_update_merges.unwrap_or(true))),
                 bots: exclusion(gate.allow_bots),

@@ -19,8 +19,8 @@ use loopgate_core::{
     CheckName,
     evidence::CheckKind,
     policy::{
-        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, Verbosity,
-        VerifyPolicy,
+        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, ReadLogs,
+        Verbosity, VerifyPolicy,
     },
 };
 
@@ -37,6 +37,9 @@ pub(in crate::config) struct VerifySection {
     /// A command, one shell line, that is asked what it makes of the failures: it reads JSON and prints JSON within 60
     /// seconds. Default: none, Loopgate's own analysis stands.
     analyzer: Option<Located<String>>,
+    /// Whether the logs of failed GitHub Actions jobs are read and lines of them quoted: on, in private repositories alone
+    /// (private), or off. Default: on.
+    logs: ReadLogs,
 }
 
 /// A check: a command (`run`) that Loopgate executes, or a check that exists already (`from`).
@@ -115,6 +118,7 @@ impl VerifySection {
         warn_of_missing_tests(&checks, cx);
         VerifyPolicy {
             analyzer,
+            logs: self.logs,
             workflows: workflows.into_iter().filter_map(|path| workflow(path, cx)).collect(),
             checks: checks.into_iter().map(|(name, check)| (name, check.policy)).collect(),
         }

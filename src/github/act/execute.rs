@@ -16,13 +16,13 @@ use super::{
 use crate::{
     channels::{Channels, Message},
     github::{
-        Client, Error, Observation, ObservedSurface, OwnCheckRun, budget::Need, path, retry::Repeat,
-        ttl_cache::TtlCache, wire::User,
+        Client, Error, Observation, ObservedSurface, OwnCheckRun, budget::Need, error::OrAbsent as _, path,
+        retry::Repeat, ttl_cache::TtlCache, wire::User,
     },
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,
+    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, OwnCheck, Snapshot},
@@ -48,8 +48,8 @@ pub struct Executor {
     /// What was said on channels, and what came of it: once per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
-    /// Reactions that are known to be ours.
-    reactions: TtlCache<(Reacted, ReactionKind), ()>,
+    /// Reactions that are known to be ours, or known to be others' alone.
+    reactions: TtlCache<(Reacted, ReactionKind), Whose>,
 }
 
 /// What came of a list of effects.
@@ -224,6 +224,7 @@ impl Executor {
             Effect::WithdrawReviewer(reviewer) => {
                 return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
             }
+            Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
             Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
             Effect::Rerun(ask) => return self.ask_once(place, AskedOf::Rerun(ask.what), &rerun_path(*ask)).await,
             Effect::ApproveRun(run) => {
@@ -336,16 +337,37 @@ impl Executor {
     ) -> Result<Did, Error> {
         let (key, now) = ((to, kind), place.client.now());
         if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now).is_some() || place.is_ours(to, kind).await?)
+            && (self.reactions.get(&key, now) == Some(Whose::Ours) || place.own_reaction(to, kind).await?.is_some())
         {
-            self.reactions.put(key, (), now);
+            self.reactions.put(key, Whose::Ours, now);
             return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
         place.create(&reactions(to), &body, Need::Reaction).await?;
-        self.reactions.put(key, (), now);
+        self.reactions.put(key, Whose::Ours, now);
         Ok(Did::Something)
     }
+
+    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did, Error> {
+        let (key, now) = ((to, kind), place.client.now());
+        if self.reactions.get(&key, now) == Some(Whose::Others) {
+            return Ok(Did::Nothing);
+        }
+        let own = place.own_reaction(to, kind).await?;
+        if let Some(id) = own {
+            let path = place.path(&format!("{}/{id}", reactions(to)));
+            place.client.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
+        }
+        self.reactions.put(key, Whose::Others, now);
+        Ok(if own.is_some() { Did::Something } else { Did::Nothing })
+    }
+}
+
+/// Whose a reaction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    Ours,
+    Others,
 }
 
 /// What GitHub was asked to do with a run.
@@ -463,17 +485,19 @@ impl Place<'_> {
         Ok(())
     }
 
-    async fn is_ours(&self, to: Reacted, kind: ReactionKind) -> Result<bool, Error> {
+    /// The id of our reaction of this kind.
+    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>, Error> {
         #[derive(Deserialize)]
         struct Reaction {
+            id: u64,
             user: Option<User>,
         }
-        let Some(us) = self.surface.us else { return Ok(false) };
+        let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.path(&format!("{}?content={content}", reactions(to)));
         let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
-        let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
-        Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+        let is_ours = |reaction: &&Reaction| reaction.user.as_ref().is_some_and(|user: &User| user.id == us);
+        Ok(given.items.iter().find(is_ours).map(|reaction| reaction.id))
     }
 }
 
@@ -501,6 +525,7 @@ fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
         | Effect::RequestReviewer(_) => Some(Need::Comment),
         Effect::React { .. } => Some(Need::Reaction),
         Effect::UpdateCheckRun { .. }
+        | Effect::TakeBackReaction { .. }
         | Effect::CancelCheckRun(_)
         | Effect::UpdateComment { .. }
         | Effect::DeleteComment(_)
@@ -574,6 +599,7 @@ fn describe(effect: &Effect) -> String {
             DispatchFixer::Workflow { file } => format!("start the fixer's workflow {file}"),
         },
         Effect::React { .. } => "react to a comment".to_owned(),
+        Effect::TakeBackReaction { .. } => "take a reaction back".to_owned(),
         Effect::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
         Effect::DeleteBranch(merged) => format!("delete the branch {}", merged.name),
         Effect::Rerun(ask) => match ask.what {

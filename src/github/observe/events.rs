@@ -11,7 +11,7 @@ use crate::github::{
     wire::{User, account},
 };
 use loopgate_core::{
-    Login, PrNumber, RepoName, ReviewId, Timestamp,
+    Login, PrNumber, RepoName, ReviewId, Sha, Timestamp,
     observed::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
@@ -31,6 +31,7 @@ struct Event {
     created_at: Option<Timestamp>,
     actor: Option<User>,
     assignee: Option<User>,
+    commit_id: Option<Sha>,
     /// Who assigned; `actor` is the assignee there
     /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
     assigner: Option<User>,
@@ -131,6 +132,18 @@ pub(super) async fn assignments(
         Some(Assignment { whom, by, at: event.created_at? })
     });
     Ok(Assignments::Read(assigned.collect()))
+}
+
+/// Who forced which head onto the branch, as far as the events say
+/// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
+pub(super) async fn forced_pushes(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+) -> Result<Vec<(Account, Sha)>, Error> {
+    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    let forced = told.filter(|event| event.event == "head_ref_force_pushed");
+    Ok(forced.filter_map(|event| Some((account(event.actor), event.commit_id?))).collect())
 }
 
 /// The events of a pull request; none where they cannot all be read.

@@ -15,17 +15,21 @@
 //! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
 
 mod authority;
+mod authors;
 mod base;
 mod before_merge;
 mod checks;
 mod config;
+mod contents;
 mod conversation;
 mod edits;
 mod events;
 mod evidence;
+mod job_logs;
 mod organisation;
 mod past;
 mod pull;
+mod pushes;
 mod scope;
 mod sighting;
 mod stack;
@@ -54,7 +58,8 @@ use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache}
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
-    gate::{AuthorityQuestions, questions},
+    deciding::files_to_read,
+    gate::{AuthorityQuestions, may_approve, questions},
     observed::{
         AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Contents, Hint, Lifecycle,
         Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
@@ -62,7 +67,7 @@ use loopgate_core::{
     policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
@@ -93,6 +98,8 @@ pub struct PullRequestFacts {
     files: ChangedFiles,
     commits: Listing<Commit>,
     merges: Vec<MergeCommit>,
+    merge_base: Option<Sha>,
+    nodes: BTreeMap<Sha, String>,
     checks: Checks,
     runs: Vec<HeadRun>,
     layers: Option<Layers>,
@@ -109,6 +116,8 @@ pub struct Observation {
     pub surface: ObservedSurface,
     /// Whether another open pull request was seen with the same head.
     pub is_head_shared: bool,
+    /// Whether the log of a failed job is not there yet.
+    pub awaits_logs: bool,
 }
 
 /// Reviewers asked about beside those whom gates ask about.
@@ -223,6 +232,8 @@ impl Observer {
             files: head.changes.files,
             commits: head.changes.commits,
             merges: head.changes.merges,
+            merge_base: head.changes.merge_base,
+            nodes: head.changes.nodes,
             checks: head.checks,
             runs: head.runs,
             layers: base.layers,
@@ -371,6 +382,8 @@ impl Observer {
             files,
             mut commits,
             merges,
+            merge_base,
+            nodes,
             mut checks,
             runs,
             layers,
@@ -408,11 +421,13 @@ impl Observer {
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
-            base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
+            let awaits_logs = checks.read_logs(client, repository, &policy.verify, pull.is_private).await?;
+            let base = base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await?;
+            Ok((base, awaits_logs))
         };
         let (
             required_approvals,
-            base_evidence,
+            (base_evidence, awaits_logs),
             evidence,
             codeowners,
             base_folders,
@@ -425,6 +440,7 @@ impl Observer {
             stack,
             assignments,
             unheard,
+            makers,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -440,6 +456,7 @@ impl Observer {
             standing,
             events::assignments(client, repository, &pull.pull_request, &policy.coding_agents),
             edits::unheard(client, &comments, &hints, &us, previous),
+            authors::read(client, repository, &commits.items, &nodes),
         )?;
         let mut hints = hints;
         hints.extend(unheard);
@@ -456,7 +473,7 @@ impl Observer {
             other.number != pull.pull_request.number && other.base.branch != pull.target && same_name
         };
         let sharing = others.iter().filter(shares).map(|other| other.number).collect();
-        update_merges::mark(client, repository, &pull, &mut commits, &merges, &policy).await?;
+        update_merges::mark(client, repository, &mut commits, &merges, &policy).await?;
         pull.pull_request.head.known_since = known_since;
         pull.pull_request.declared_type = declared_type;
         let base_evidence = if base::is_asked_for(&evidence, &pull.pull_request, &files, &policy) {
@@ -492,12 +509,14 @@ impl Observer {
         let mut snapshot = Snapshot {
             repository: repository.clone(),
             app: us,
-            pull_request: pull.pull_request,
+            pull_request: pull.pull_request.clone(),
             files,
+            merge_base,
             contents: Contents::default(),
             base_folders,
             assignments,
             commits,
+            makers,
             comments: comments.listing,
             reviews,
             dismissed_by,
@@ -519,10 +538,13 @@ impl Observer {
             problems,
         };
         Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
+        let asks = may_approve(&snapshot, previous, &policy);
+        pushes::read(client, &mut snapshot, &pull, tip, previous, asks).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
+        contents::read(client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, client.now())).await?;
         let is_head_shared = others.iter().any(|other| other.number != target.number);
-        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared })
+        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared, awaits_logs })
     }
 }
 

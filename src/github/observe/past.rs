@@ -104,6 +104,7 @@ impl Observer {
         let preset = policy(&[]);
         let folders = base::folders(client, repository, pull.compared_base, &changes.files, &preset).await?;
         let mut last = Snapshot::of_files(repository.clone(), us, pull.pull_request, changes.files);
+        last.merge_base = changes.merge_base;
         last.base_folders = folders;
         last.commits = changes.commits;
         last.comments = comments.listing;

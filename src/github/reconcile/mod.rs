@@ -378,7 +378,7 @@ impl Reconcile {
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(self.look_again.after(job, told, unanswered, now))
+            .chain(self.look_again.after(job, told, unanswered || observation.awaits_logs, now))
             .chain(doubts.confirmed_at())
             .chain(post_at)
             .chain(executed.paced_until)

@@ -79,7 +79,7 @@ pub const NEEDS: [Need; 9] = [
         ("members", "Members (organisation)"),
         Access::Read,
         "gates whose approvers are a team stay closed",
-        &["membership", "organization", "team"],
+        &["member", "membership", "organization", "team"],
     ),
     need(("merge_queues", "Merge queues"), Access::Read, "a merge queue waits until it gives up", &["merge_group"]),
     need(("metadata", "Metadata"), Access::Read, "nothing works", &["repository"]),

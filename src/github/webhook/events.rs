@@ -3,7 +3,7 @@
 use loopgate_core::{
     CheckRunId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
     gate::may_speak,
-    observed::{Actor, Hint, OwnCheck},
+    observed::{Actor, AnnouncedPush, Hint, OwnCheck},
 };
 
 use serde::de::IgnoredAny;
@@ -70,7 +70,7 @@ pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
         "installation" => installation(reader),
         "installation_repositories" => installation_repositories(reader),
         "repository" => repository(reader),
-        "team" | "membership" | "organization" => organization(reader),
+        "team" | "membership" | "member" | "organization" => organization(reader),
         "github_app_authorization" => withdrawn(reader),
         "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
         _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
@@ -94,7 +94,7 @@ fn pull_request(reader: &Reader<'_>) -> RouteResult {
             let seen = head_seen(&event.pull_request, reader.received_at);
             let reopened = (action == "reopened").then_some(Hint::Reopened);
             let opened = (action == "opened").then(|| opened(&event.pull_request)).flatten();
-            let hints = seen.into_iter().chain(opened).chain(reopened);
+            let hints = seen.into_iter().chain(pushed(&event)).chain(opened).chain(reopened);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
         }
         // `stacked` is in GitHub's description of its webhooks; nothing there tells that a stack was dissolved.
@@ -119,6 +119,13 @@ fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<H
     let sha = sha(&pull_request.head.as_ref()?.sha)?;
     let at = time(pull_request.updated_at.as_ref()).map_or(received_at, |updated_at| updated_at.max(received_at));
     Some(Hint::HeadSeen { sha, at })
+}
+
+/// Who pushed: the sender of the event that announces the push.
+fn pushed(event: &PullRequestEvent<'_>) -> Option<Hint> {
+    let (before, after) = (sha(event.before.as_deref()?)?, sha(event.after.as_deref()?)?);
+    let by = actor(event.common().sender).filter(|_| event.common().action == "synchronize")?;
+    Some(Hint::Pushed(AnnouncedPush { before, after, by }))
 }
 
 /// What is there since GitHub's time of it: words between the opening and an event that comes late are about this head.
@@ -383,7 +390,7 @@ fn repository(reader: &Reader<'_>) -> RouteResult {
     }
 }
 
-/// `team`, `membership` and `organization`: who may approve has changed. Which open pull requests that affects is
+/// `team`, `membership`, `member` and `organization`: who may approve has changed. Which open pull requests that affects is
 /// found later, with the hint.
 fn organization(reader: &Reader<'_>) -> RouteResult {
     let event: OrganizationEvent<'_> = reader.read()?;
@@ -391,7 +398,7 @@ fn organization(reader: &Reader<'_>) -> RouteResult {
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
             team(&event).ok_or_else(|| reader.lacking("team"))?
         }
-        ("membership", "added" | "removed") => {
+        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
             let member = actor(event.member.as_ref()).ok_or_else(|| reader.lacking("member"))?;
             Hint::MemberChanged { member }
         }

@@ -189,8 +189,8 @@ impl LoopPage {
                 Some(at) => format!("{}:{at}", line(&place.file)),
                 None => line(&place.file),
             }),
-            problem: line(&failure.cause),
-            action: line(&failure.r#do),
+            problem: line(failure.cause.as_deref().unwrap_or(&failure.message)),
+            action: line(failure.r#do.as_deref().unwrap_or_default()),
             reproduce: failure.reproduce.as_deref().map(line),
         };
         let mut gates: Vec<Gate> = explained.gates.iter().map(Gate::explained).collect();

@@ -21,7 +21,7 @@ use crate::render::{
 use loopgate_core::{
     Sha,
     escalation::EscalationView,
-    observed::{DiffLine, LineChange, Snapshot},
+    observed::Snapshot,
     policy::{EscalationDiff, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
     verdict::{CheckStanding, tamper::Tampering},
@@ -133,7 +133,11 @@ fn analysis(failures: &[Cause<'_>], found: &[Tampering], snapshot: &Snapshot) ->
     if found.is_empty() {
         return Some(root_causes(failures)).filter(|said| !said.as_str().is_empty()).unwrap_or_else(nothing);
     }
-    let told = found.iter().take(10).map(|one| format!("\n- {}", base_tests::weakened(one, snapshot)));
+    let hunk = |one: &Tampering| match one.hunk.as_slice() {
+        [] => String::new(),
+        lines => format!("\n\n{}\n", fence("diff", &lines.join("\n"))),
+    };
+    let told = found.iter().take(10).map(|one| format!("\n- {}{}", base_tests::weakened(one, snapshot), hunk(one)));
     let more = found.len().saturating_sub(10);
     let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
     let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
@@ -325,34 +329,10 @@ fn question(escalation: &EscalationView) -> Markdown {
     Markdown::ours(said)
 }
 
-/// The hunks in which the change weakens what checks it, and nothing else of it.
-fn weakening_hunks(found: &Tampering, snapshot: &Snapshot) -> Option<Markdown> {
-    let file = snapshot.files.known().iter().find(|file| file.paths().any(|path| Some(path) == found.path()))?;
-    let (line, names) = (found.line(), found.named());
-    let names_test = |text: &str| names.is_empty() || names.iter().any(|name| text.contains(name));
-    let weakens = |shown: &DiffLine<'_>| match line {
-        Some(number) => shown.is_new() && shown.new == number,
-        None => shown.change == LineChange::Removed && names_test(shown.text),
-    };
-    let patch = file.read_patch()?;
-    let mut text = String::new();
-    for hunk in patch.hunks.iter().filter(|hunk| hunk.lines.iter().any(weakens)) {
-        text.push_str(&format!("@@ -{} +{} @@ {}\n", hunk.old_start, hunk.new_start, hunk.heading));
-        hunk.lines.iter().for_each(|line| text.push_str(&format!("{}{}\n", line.change.sign(), line.text)));
-    }
-    let shown = fence("diff", &clip_lines(text.trim_end(), DIFF));
-    (!text.is_empty()).then(|| Markdown::ours(format!("{}\n\n{shown}", code(&file.path))))
-}
-
-/// The patch of the file the failures point at, else of the file with most changes.
+/// The patch of the file the failures point at, else of the file with most changes. Lines that weaken a test are shown with
+/// their finding, and nothing else.
 fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
-    if about == Trigger::Tampering && subject.policy.retry.escalation_diff != EscalationDiff::Omit {
-        let found = subject.decision.view.tampering.iter().take(5);
-        let hunks: Vec<String> =
-            found.filter_map(|one| Some(weakening_hunks(one, subject.snapshot)?.into_string())).collect();
-        return Markdown::ours(hunks.join("\n\n"));
-    }
-    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
+    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout | Trigger::Tampering);
     if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
         return Markdown::default();
     }

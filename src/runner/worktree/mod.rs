@@ -6,6 +6,7 @@
 //! `refs/loopgate/aside/`.
 
 mod anchor;
+mod contents;
 mod edits;
 mod git;
 

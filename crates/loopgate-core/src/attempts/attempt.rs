@@ -21,6 +21,7 @@ use crate::{
 
 /// Most names and fingerprints kept of one attempt.
 const KEPT_PER_ATTEMPT: usize = 200;
+const KEPT_PLACES: usize = 50;
 
 /// Lines at the end of a log that tell one silent failure from another.
 const LAST_WORDS: usize = 5;
@@ -96,6 +97,9 @@ pub fn digest(
         fingerprints,
         failing_tests: failing_tests(&failures),
         tests: comparison::test_outcomes(evidence),
+        named_places: named_places(evidence),
+        with_results: BTreeMap::new(),
+        total_tests: comparison::total(evidence),
         lacking,
         coverage: coverage_met(evaluation),
         flaky: BTreeSet::new(),
@@ -147,6 +151,16 @@ pub fn judged_again(
         regressed: if own.is_empty() { BTreeSet::new() } else { recorded.regressed.clone() },
         ..recorded.clone()
     }
+}
+
+/// Places of findings that are no tests' failures, as `file:line`.
+fn named_places(evidence: &HeadEvidence) -> BTreeSet<String> {
+    let failing = evidence.checks.values().filter(|check| check.has_failed()).filter_map(GatheredCheck::evidence);
+    let findings = failing.clone().flat_map(|check| &check.findings).filter_map(|finding| finding.location.as_ref());
+    let findings = findings.filter_map(|place| Some((place.file.as_str(), place.line?)));
+    let failures = failing.flat_map(|check| &check.failures).filter(|failure| failure.test_name.is_none());
+    let failures = failures.filter_map(|failure| failure.location()).filter_map(|(file, line)| Some((file, line?)));
+    findings.chain(failures).take(KEPT_PLACES).map(|(file, line)| format!("{file}:{line}")).collect()
 }
 
 fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {

@@ -255,6 +255,7 @@ fn other_systems_are_asked_in_their_own_way() {
         url: None,
         annotations: Vec::new(),
         summary: None,
+        output: None,
     };
     let mut story = Story::opened();
     let source = ExternalSource { name: crate::policy::NameGlob::parse("ci / *").unwrap(), app: None };

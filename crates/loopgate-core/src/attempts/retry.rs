@@ -171,6 +171,9 @@ mod tests {
             flaky: BTreeSet::new(),
             disputed: false,
             weakened: false,
+            named_places: BTreeSet::new(),
+            with_results: BTreeMap::new(),
+            total_tests: None,
             summary: format!("unit: {errors}"),
         }
     }

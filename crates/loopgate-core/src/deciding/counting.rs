@@ -22,6 +22,7 @@ use crate::{
     verdict::{
         FailureView, feedback,
         gather::HeadEvidence,
+        lost_results,
         tamper::{self, Tampering},
     },
 };
@@ -93,10 +94,11 @@ fn attempt_of_head(
     digest.flaky.clone_from(flaky);
     mark_weakened(&mut digest, next, tampering);
     digest.disputed = digest.rejections.is_empty() && is_disputed(given, next, verification, &digest);
+    digest.with_results = lost_results::with_results(evidence, given.policy);
     digest.tests = digest.tests.filter(|tests| tests.len() <= given.policy.state.most_tests());
     let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
     let Comparison { compare, regressed } =
-        comparison::compare(previous, &digest, evidence, given.snapshot.base_evidence.as_ref());
+        comparison::compare(previous, &digest, evidence, given.snapshot.base_evidence.as_ref(), tampering);
     digest.regressed = regressed;
     let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
     if is_news {

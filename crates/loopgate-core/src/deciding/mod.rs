@@ -13,6 +13,7 @@ pub mod iteration;
 pub mod new_run;
 mod next_action;
 mod opening;
+mod reading;
 mod remembering;
 #[cfg(test)]
 mod row_tests;
@@ -30,6 +31,7 @@ pub use self::{
         LabelMeaning, LabelWish, MergedBranch, NextAction, Post, Provenance, ReplayBasis, StatusCommentWish, Surface,
         View, Warning,
     },
+    reading::files_to_read,
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     who_acts::{Part, WhoActs, who_acts},
 };

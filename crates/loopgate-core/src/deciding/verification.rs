@@ -15,7 +15,7 @@ use crate::{
         blame::{self, CheckBlame},
         evaluate,
         gather::{self, HeadEvidence},
-        rejection,
+        lost_results, rejection,
         review::{self, ReviewStanding},
     },
 };
@@ -40,6 +40,8 @@ pub(super) fn gather(given: &Given<'_>, next: &LoopState) -> HeadEvidence {
     if given.policy.retry.passing_tests == PassingTests::Shown {
         evidence.excuse(&evidence.failing_tests());
     }
+    let (base, accepted) = (given.snapshot.base_evidence.as_ref(), &next.accepted_results);
+    lost_results::fail(&mut evidence, given.policy, base, &next.attempts, accepted);
     evidence.compare_with_attempt_of_base(given.snapshot.pull_request.base.sha, &next.attempts);
     evidence
 }

@@ -8,6 +8,7 @@ mod category;
 mod comparison;
 mod contradiction;
 mod document;
+mod excerpt;
 pub mod matrix_jobs;
 mod test_outcomes;
 
@@ -22,5 +23,6 @@ pub use self::{
         ProofRun, ProofVerdict, RegressionTrial, RepeatedTest, RepetitionGap, ReportFormat, ReportNote, ReportQuality,
         RetryClass, SourceLocation, TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
+    excerpt::{LogExcerpt, MOST_EXCERPTS},
     test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

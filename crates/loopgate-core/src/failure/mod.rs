@@ -12,6 +12,9 @@ mod explain;
 mod read;
 mod tell;
 
+/// The class of a failure that is about the workflow and not about the code: an action could not do its work.
+pub const WORKFLOW: &str = "workflow";
+
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{
     AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,
@@ -19,6 +22,6 @@ pub use explain::{
 };
 pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, tells_of_failure, without_stamp};
 pub use tell::{
-    CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence, inspect,
+    CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence,
     inspect_failure, quoted_word, reproduce, rerun,
 };

@@ -66,6 +66,17 @@ pub fn questions(
     asked
 }
 
+/// Whether somebody else than the author wrote what may approve a gate.
+pub fn may_approve(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy) -> bool {
+    let names = policy.gates.keys().cloned().collect();
+    let approves = |utterance: &Utterance<'_>| {
+        utterance.verdict() == Some(ReviewVerdict::Approved)
+            || utterance.reading.intents.iter().any(|spoken| matches!(spoken.intent, Intent::Approve { .. }))
+    };
+    let said = utterances(snapshot, state, &names);
+    said.iter().any(|utterance| utterance.by.id != snapshot.pull_request.author.id && approves(utterance))
+}
+
 /// Whoever edited a comment of ours may have ticked a box of a required checklist.
 fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy: &Policy) {
     if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CommentId, GateName, Login, PatternName, Sha, TeamSlug, Timestamp, UserId},
-    observed::Permission,
+    observed::{FilesToRead, Permission},
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -207,6 +207,10 @@ pub struct EligibleApprovers {
     pub absent_preset_team: Option<AbsentTeam>,
     /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
     pub unattributed: Vec<Sha>,
+    /// Nor is it known who pushed those: approvals must name the head.
+    pub must_name_head: bool,
+    /// Whom the configuration names and who may not approve here, and why.
+    pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
     pub only_hope: OnlyHope,
 }
@@ -326,6 +330,12 @@ pub enum Refusal {
     },
     /// They wrote or committed one of its commits.
     IsContributor,
+    /// One of its commits names them as co-author.
+    IsCoAuthor,
+    /// They pushed to its branch.
+    IsPusher,
+    /// Nobody knows who wrote a commit, nor who pushed it: the words must name the head.
+    PusherUnknown,
     /// They asked the coding agent for it that opened it.
     IsRequester,
     IsBot,
@@ -350,6 +360,15 @@ pub enum Refusal {
     DiffChanged {
         seen: Sha,
     },
+    /// Whether it changed could not be told: `missing` are files that were not read.
+    DiffUnread {
+        seen: Sha,
+        missing: FilesToRead,
+    },
+    /// It was written so soon after the push of `head` that its writer may not have seen it.
+    HeadTooYoung {
+        head: Sha,
+    },
     /// Another base branch than the pull request has now.
     BaseChanged {
         seen: String,
@@ -371,7 +390,9 @@ pub enum Refusal {
     /// No head is known to have been seen before it was written.
     NoHeadSeenBefore,
     /// The review's commit is gone or not the head.
-    ReviewStale,
+    ReviewStale {
+        seen: Option<Sha>,
+    },
     /// It stands on a line of the diff.
     OnTheDiff,
     /// This gate takes only the other kind of approval.

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{ChangedCoverage, CheckEvidence, Evidence},
+    evidence::{ChangedCoverage, CheckEvidence, Evidence, Failure, Finding, LogExcerpt},
     ids::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Stack},
+    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Makers, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -24,6 +24,9 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
+    /// The newest common ancestor of the head and the tip of what it is compared with: the old side of `files`. `None` if
+    /// GitHub does not compare them.
+    pub merge_base: Option<Sha>,
     /// Files that a decision reads whole, at the base, the head or an approved head.
     pub contents: Contents,
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
@@ -32,6 +35,8 @@ pub struct Snapshot {
     pub assignments: Assignments,
     /// The commits of the pull request, oldest first.
     pub commits: Listing<Commit>,
+    /// Who made them, beside what they say.
+    pub makers: Makers,
     /// Issue comments, oldest first, ours included.
     pub comments: Listing<Comment>,
     pub reviews: Listing<Review>,
@@ -90,10 +95,12 @@ impl Snapshot {
             app,
             pull_request,
             files,
+            merge_base: None,
             contents: Contents::default(),
             base_folders: None,
             assignments: Assignments::NotAnAgents,
             commits: Listing::complete(Vec::new()),
+            makers: Makers::default(),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),
             dismissed_by: BTreeMap::new(),
@@ -369,8 +376,22 @@ pub struct ExternalCheck {
     pub url: Option<String>,
     /// Read only for finished, failing checks that the policy maps to a kind.
     pub annotations: Vec<Annotation>,
-    /// The output's title and summary, as the check gives them.
+    /// The output's title, summary and text, as the check gives them.
     pub summary: Option<String>,
+    /// What its job printed; read of failed jobs of GitHub Actions that the policy maps to a kind.
+    pub output: Option<JobOutput>,
+}
+
+/// What the log of a failed job says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobOutput {
+    pub failures: Vec<Failure>,
+    /// Failures counted but not kept.
+    pub failures_not_kept: u64,
+    pub findings: Vec<Finding>,
+    pub excerpt: LogExcerpt,
+    /// The log is longer than what is read of one.
+    pub is_cut: bool,
 }
 
 /// Where an external check stands.

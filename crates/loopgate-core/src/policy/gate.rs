@@ -201,8 +201,12 @@ pub enum InvalidateOnPush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exclusions {
     pub author: Exclusion,
-    /// Anyone who authored, co-authored or committed a commit of the pull request.
+    /// Anyone who authored or committed a commit of the pull request.
     pub contributors: Exclusion,
+    /// Anyone who co-authored one.
+    pub coauthors: Exclusion,
+    /// Anyone who pushed to its branch, but merges of the base and rebases.
+    pub pushers: Exclusion,
     /// Whoever asked a coding agent for the pull request.
     pub requester: Exclusion,
     /// Anyone who merely merged the base into the head (`ignore_update_merges: false`).
@@ -215,6 +219,8 @@ impl Default for Exclusions {
         Self {
             author: Exclusion::Excluded,
             contributors: Exclusion::Excluded,
+            coauthors: Exclusion::Excluded,
+            pushers: Exclusion::Excluded,
             requester: Exclusion::Excluded,
             update_merges: Exclusion::Allowed,
             bots: Exclusion::Excluded,

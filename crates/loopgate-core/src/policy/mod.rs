@@ -43,7 +43,7 @@ pub use self::{
     trigger::{EscalationAction, Trigger},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
-        Verbosity, VerifyPolicy,
+        ReadLogs, Verbosity, VerifyPolicy,
     },
 };
 use super::ids::{GateName, Login, Sha};

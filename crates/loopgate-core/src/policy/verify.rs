@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{NameGlob, Pattern};
 use crate::{evidence::CheckKind, ids::CheckName};
@@ -17,6 +19,19 @@ pub struct VerifyPolicy {
     pub checks: IndexMap<CheckName, CheckPolicy>,
     /// A command that is asked what it makes of the failures: JSON in, JSON out. Only `verify` runs it.
     pub analyzer: Option<String>,
+    pub logs: ReadLogs,
+}
+
+words! {
+    /// Whether the logs of failed jobs are read, and lines of them quoted.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum ReadLogs {
+        #[default]
+        On = "on",
+        /// In private repositories alone.
+        Private = "private",
+        Off = "off",
+    }
 }
 
 /// One check.

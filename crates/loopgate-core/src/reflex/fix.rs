@@ -6,7 +6,7 @@ use crate::{
     deciding::View,
     evidence::{CheckEvidence, CheckKind},
     ids::Sha,
-    observed::{ChangedFile, ChangedFiles},
+    observed::{ChangedFile, ChangedFiles, Contents},
     policy::Trigger,
     source_files::is_test,
     state::{FixMaker, LoopState},
@@ -43,15 +43,35 @@ pub enum EditRefusal {
     },
 }
 
+/// The edits of a fixer.
+#[derive(Clone, Copy)]
+pub struct Edits<'a> {
+    pub files: &'a ChangedFiles,
+    /// The text of the files that [`files_to_read`](tamper::files_to_read) names, at both commits.
+    pub contents: &'a Contents,
+    pub before: Sha,
+    pub after: Sha,
+}
+
 /// Judges the edits of a fixer. `scope` is what the failures and the change itself point at (none: not known);
-/// `configuration` the path of the configuration in force.
-pub fn judge_edits(files: &ChangedFiles, scope: &BTreeSet<String>, configuration: &str) -> EditVerdict {
+/// `failed` names the tests that it is to mend, and `configuration` is the path of the configuration in force.
+pub fn judge_edits(
+    edits: Edits<'_>,
+    scope: &BTreeSet<String>,
+    failed: BTreeSet<&str>,
+    configuration: &str,
+) -> EditVerdict {
+    let Edits { files, contents, before, after } = edits;
     let known = files.known();
     if let (true, ChangedFiles::Complete(_)) = (known.is_empty(), files) {
         return EditVerdict::Nothing;
     }
     let mut refusals = intrusions(files, configuration);
-    refusals.extend(tamper::findings(files).into_iter().map(EditRefusal::Weakens));
+    refusals.extend(
+        tamper::findings(&tamper::Change::of_fixer(files, contents, before, after, failed))
+            .into_iter()
+            .map(EditRefusal::Weakens),
+    );
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
     }

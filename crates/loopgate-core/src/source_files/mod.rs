@@ -5,6 +5,7 @@
 
 mod syntax;
 mod table;
+mod test_syntax;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use syntax::{Lexed, Syntax};
 use table::{KindRow, Language, Table, TestNames};
+pub use test_syntax::{Pattern, TestSyntax};
 
 words! {
     /// A programming language whose files are known by their extension.

@@ -154,6 +154,25 @@ impl Syntax {
         left_open(LineChange::Added) != left_open(LineChange::Removed)
     }
 
+    /// The lines without their comments, and without texts of several lines. A comment that nothing ends is none.
+    pub fn without_comments<'l>(&self, lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+        let mut lexer = Lexer::new(self);
+        let (mut kept, mut inside): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for line in lines {
+            lexer.kept.clear();
+            let blanks = &line[..line.len() - line.trim_start().len()];
+            lexer.line(line);
+            kept.push(format!("{blanks}{}", lexer.kept.trim_end()));
+            match lexer.open {
+                Some(_) => inside.push(line.to_owned()),
+                None => inside.clear(),
+            }
+        }
+        kept.truncate(kept.len() - inside.len());
+        kept.append(&mut inside);
+        kept
+    }
+
     /// Which of the lines that a run adds are comments of several lines that begin and end in it. `before` are the lines
     /// of the hunk above them.
     pub fn comments_within<'l>(&self, added: &[&'l str], before: impl Iterator<Item = &'l str>) -> Vec<bool> {
@@ -241,16 +260,19 @@ struct Lexer<'s> {
     /// Marks that end what was not open.
     strays: Vec<String>,
     is_certain: bool,
+    /// The code of the line that is read.
+    kept: String,
 }
 
 impl<'s> Lexer<'s> {
     const fn new(syntax: &'s Syntax) -> Self {
-        Self { syntax, open: None, conditions: Vec::new(), strays: Vec::new(), is_certain: true }
+        Self { syntax, open: None, conditions: Vec::new(), strays: Vec::new(), is_certain: true, kept: String::new() }
     }
 
     /// A digest of the conditions that a line of code stands under; `None` if it holds no code.
     fn line(&mut self, line: &str) -> Option<u64> {
         if self.open.is_none() && self.is_condition(line.trim()) {
+            self.kept.push_str(line.trim());
             return Some(digest(&self.conditions));
         }
         self.has_code(line.trim_start()).then(|| digest(&self.conditions))
@@ -289,6 +311,12 @@ impl<'s> Lexer<'s> {
                 rest = &rest[at..];
                 (self.open, last) = (None, Some(' '));
             } else if let Some((length, end)) = self.opener(rest, last.is_none()) {
+                // A text that ends in its line is a value, unless the line begins with it: then it documents.
+                let whole = rest[length..].find(&end).map(|at| length + at + end.len());
+                let is_text = self.syntax.strings.iter().any(|(open, _)| rest.starts_with(open.as_str()));
+                if let Some(whole) = whole.filter(|_| is_text && last.is_some()) {
+                    self.kept.push_str(&rest[..whole]);
+                }
                 self.open = Some(end);
                 (rest, last) = (&rest[length..], Some(' '));
                 if rest.is_empty() {
@@ -302,6 +330,7 @@ impl<'s> Lexer<'s> {
             } else if let Some(first) = rest.chars().next() {
                 let length = self.token(rest, first, last);
                 has_code |= !first.is_whitespace();
+                self.kept.push_str(&rest[..length]);
                 last = if first.is_whitespace() { last.map(|_| first) } else { rest[..length].chars().next_back() };
                 rest = &rest[length..];
             } else {
@@ -312,7 +341,10 @@ impl<'s> Lexer<'s> {
 
     fn is_line_comment(&self, rest: &str, last: Option<char>) -> bool {
         let apart = last.is_none_or(|last| last.is_whitespace() || ";){},".contains(last));
-        self.syntax.line.iter().any(|mark| rest.starts_with(mark.as_str()) && (apart || mark == "//"))
+        let slashes = self.syntax.line.iter().any(|mark| mark == "//");
+        // An attribute of PHP.
+        let is_attribute = slashes && rest.starts_with("#[");
+        !is_attribute && self.syntax.line.iter().any(|mark| rest.starts_with(mark.as_str()) && (apart || mark == "//"))
     }
 
     /// How long a mark is that opens something here, and what ends that.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use serde::Deserialize;
 
-use super::{FileKind, SourceLanguage, syntax::Syntax};
+use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
 
 /// The whole file.
 #[derive(Deserialize)]
@@ -13,6 +13,7 @@ struct Written {
     tests: TestNames,
     directives: Directives,
     syntax: HashMap<String, Syntax>,
+    test_syntax: HashMap<String, TestSyntax>,
     language: Vec<Language>,
     kind: Vec<KindRow>,
     assets: Assets,
@@ -34,6 +35,7 @@ pub(super) struct Language {
     kind: Option<FileKind>,
     #[serde(default)]
     runs: bool,
+    tests: Option<String>,
     #[serde(default)]
     pub test: TestNames,
 }
@@ -91,6 +93,7 @@ pub(super) struct Table {
     pub tests: TestNames,
     pub directives: Directives,
     syntax: HashMap<String, Syntax>,
+    test_syntax: HashMap<String, TestSyntax>,
     pub languages: Vec<Language>,
     pub kinds: Vec<KindRow>,
     pub assets: Vec<String>,
@@ -113,6 +116,7 @@ impl Table {
                 tests: written.tests,
                 directives: written.directives,
                 syntax: written.syntax,
+                test_syntax: written.test_syntax,
                 languages: written.language,
                 kinds: written.kind,
                 assets: written.assets.extensions,
@@ -139,6 +143,12 @@ impl Table {
 impl Language {
     pub(super) fn syntax(&self) -> &'static Syntax {
         Table::get().syntax.get(&self.syntax).expect("each row names a syntax of the file, and a test asks all")
+    }
+
+    /// How its tests are written; `None` if that is not known.
+    pub(super) fn test_syntax(&self) -> Option<&'static TestSyntax> {
+        let tests = self.tests.as_ref()?;
+        Some(Table::get().test_syntax.get(tests).expect("each row names one of the file, and a test asks all"))
     }
 
     /// What its files are where no place or name says more.

@@ -50,6 +50,7 @@ pub use super::memory::Settlement;
 use super::{
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
+    observed::AnnouncedPush,
     policy::{Phase, Trigger},
     stage::Stage,
 };
@@ -80,6 +81,9 @@ pub struct LoopState {
     /// Every head in the order it was first seen.
     #[serde(default)]
     pub first_seen_heads: Vec<HeadObservation>,
+    /// Pushes that events told of, oldest first, at most [`MOST_PUSHES`](Self::MOST_PUSHES).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pushes: Vec<AnnouncedPush>,
     pub agent: Option<Agent>,
     /// None in states written before it was kept, and in local loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,6 +167,9 @@ pub struct LoopState {
     /// Weakened checks that a person took responsibility for, and how many of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_tampering: BTreeMap<String, u32>,
+    /// Checks of tests whose results by test a person let go.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub accepted_results: BTreeSet<CheckName>,
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,
@@ -267,6 +274,21 @@ impl LoopState {
         self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
     }
 
+    /// Of each person's pushes at least one is kept.
+    pub const MOST_PUSHES: usize = 200;
+
+    /// Notes a push, once.
+    pub fn note_push(&mut self, push: &AnnouncedPush) {
+        if !self.pushes.contains(push) {
+            self.pushes.push(push.clone());
+        }
+        if self.pushes.len() > Self::MOST_PUSHES {
+            let has_later = |at: usize| self.pushes[at + 1..].iter().any(|later| later.by.id == self.pushes[at].by.id);
+            let repeated = (0..self.pushes.len()).find(|at| has_later(*at)).unwrap_or(0);
+            self.pushes.remove(repeated);
+        }
+    }
+
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
     /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
@@ -282,12 +304,15 @@ impl LoopState {
 pub struct HeadObservation {
     pub sha: Sha,
     pub at: Timestamp,
-    /// Digest of the diff that triggers each gate, for telling whether an approval still covers it.
+    /// Digests of the diff that triggers each gate, for telling whether an approval still covers it.
     #[serde(default)]
     pub gates: BTreeMap<GateName, String>,
     /// The base branch at that time; none in states written before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// The commit that the diff was taken from; none in states written before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_base: Option<Sha>,
 }
 
 impl HeadObservation {

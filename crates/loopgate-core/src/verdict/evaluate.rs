@@ -323,6 +323,7 @@ fn end_of(check: &GatheredCheck) -> CheckFailure {
         CheckStanding::Done(evidence) => match evidence.outcome {
             Outcome::TimedOut => CheckFailure::TimedOut,
             Outcome::NoTestsExecuted => CheckFailure::NoTests,
+            Outcome::ResultsLost => CheckFailure::ResultsLost,
             _ => CheckFailure::Failed { failures: evidence.failures.len() as u64 + evidence.failures_not_kept },
         },
         // What waits or is skipped has not failed.

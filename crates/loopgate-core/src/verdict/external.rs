@@ -122,7 +122,13 @@ fn evidence_of(
     if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }
-    if outcome.is_failure() {
+    if let Some(output) = check.output.as_ref().filter(|_| outcome.is_failure()) {
+        evidence.failures = output.failures.iter().map(|failure| of_kind(failure, kind)).collect();
+        evidence.failures_not_kept = output.failures_not_kept;
+        evidence.findings.clone_from(&output.findings);
+        evidence.excerpts = vec![output.excerpt.clone()];
+    }
+    if outcome.is_failure() && evidence.failures.is_empty() {
         let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
         evidence.failures = failing
             .map(|annotation| Failure {
@@ -149,6 +155,13 @@ fn evidence_of(
         }
     }
     evidence
+}
+
+fn of_kind(failure: &Failure, kind: CheckKind) -> Failure {
+    match failure.error_type {
+        ErrorType::Other => Failure { error_type: error_type_of(kind), ..failure.clone() },
+        _ => failure.clone(),
+    }
 }
 
 /// What an annotation of a check of this kind most probably is.

@@ -9,11 +9,11 @@ pub mod external;
 pub mod feedback;
 pub mod gather;
 pub mod legs;
+pub mod lost_results;
 pub mod rejection;
 pub mod review;
 mod standing;
 pub mod tamper;
-mod test_syntax;
 
 pub use self::{
     evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},

@@ -92,6 +92,7 @@ fn external(conclusions: &[Option<Conclusion>]) -> Story {
         url: None,
         annotations: Vec::new(),
         summary: None,
+        output: None,
     };
     story.snapshot.checks = (1..).zip(conclusions).map(run).collect();
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];

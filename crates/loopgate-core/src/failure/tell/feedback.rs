@@ -78,9 +78,9 @@ pub struct FeedbackItem {
     pub location: Place,
     /// What was observed.
     pub problem: String,
-    /// The one thing to do.
+    /// The one thing to do; empty where no rule is certain of it.
     pub action: String,
-    /// Why that mends it.
+    /// Why that fixes it; empty without an action.
     pub reason: String,
     /// The error in the tool's own words, as a code span.
     pub reported: String,
@@ -107,10 +107,10 @@ impl FeedbackItem {
             test_file: failure.test_file.clone().or_else(|| file.cloned()),
             ..failure.clone()
         };
-        let problem = match touch {
-            Touch::AddsLine => format!("{} This pull request adds the line.", conclusion.cause),
-            Touch::ChangesFile | Touch::Untouched => conclusion.cause,
-        };
+        let mut problem = examined.problem();
+        if touch == Touch::AddsLine {
+            problem.push_str(" This pull request adds the line.");
+        }
         Self {
             id: fingerprint.into(),
             location: place(at, failure, check, fingerprint),
@@ -144,7 +144,12 @@ const fn priority(error_type: ErrorType, retry: RetryClass) -> Priority {
 /// The item as one line: an entry of `actionable_items`.
 impl fmt::Display for FeedbackItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} Fix: {} Why: {}", self.location, self.problem, self.action, self.reason)
+        write!(f, "{}: {}", self.location, self.problem)?;
+        match (self.action.as_str(), &self.reproduce) {
+            ("", Some(command)) => write!(f, " Run: {}", code(command)),
+            ("", None) => Ok(()),
+            (action, _) => write!(f, " Fix: {action} Why: {}", self.reason),
+        }
     }
 }
 

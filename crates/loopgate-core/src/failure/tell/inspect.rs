@@ -7,7 +7,7 @@ use crate::{
     Fingerprint,
     evidence::{Analysis, Failure, RetryClass},
     failure::{
-        classify::{normalise, read_failure},
+        classify::normalise,
         explain::ExaminedFailure,
         read::{Changes, Frame, Reading},
     },
@@ -27,12 +27,7 @@ pub struct FailureInspection {
     pub feedback: FeedbackItem,
 }
 
-/// Reads the text of one failure: a message, a trace, the end of a log.
-pub fn inspect(text: &str) -> FailureInspection {
-    inspect_failure(read_failure(text, &Changes::default()))
-}
-
-/// The same for a failure that a report told of.
+/// What is understood of a failure that a report or a log tells of.
 pub fn inspect_failure(failure: Failure) -> FailureInspection {
     let changes = Changes::default();
     let reading = Reading::of(&failure);
@@ -51,6 +46,11 @@ pub fn inspect_failure(failure: Failure) -> FailureInspection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::classify::read_failure;
+
+    fn inspect(text: &str) -> FailureInspection {
+        inspect_failure(read_failure(text, &Changes::default()))
+    }
 
     #[test]
     fn a_pasted_panic() {

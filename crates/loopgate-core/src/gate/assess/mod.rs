@@ -13,7 +13,6 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    authority::Contributors,
     grammar::{Intent, NearMiss},
     report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
     trigger::{self, Triggered, fingerprint},
@@ -22,8 +21,8 @@ use crate::{
     commands::Command,
     evidence::Finding,
     ids::{CommentId, GateName, Login, Timestamp, UserId},
-    observed::{Account, Snapshot},
-    policy::{Exclusion, GateRole, Mode, Policy},
+    observed::{Account, FilesToRead, Snapshot},
+    policy::{GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
 };
 
@@ -91,9 +90,7 @@ pub fn assess(
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
-    let contributors = |update_merges| Contributors::of(&snapshot.commits, update_merges);
-    let contributors = [Exclusion::Allowed, Exclusion::Excluded].map(|kind| (kind, contributors(kind)));
-    let scene = weighing::Scene { snapshot, state, said: &said, contributors: &contributors, record: &record };
+    let scene = weighing::Scene { snapshot, state, said: &said, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
     let mut approvers = BTreeSet::new();
@@ -104,6 +101,7 @@ pub fn assess(
             mode: policy.mode,
             triggered: triggers.get(name),
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
+            paths: triggers.get(name).map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
         };
         let weighed = weighing::report(&scene, &own);
         gates.push(weighed.report);
@@ -117,6 +115,29 @@ pub fn assess(
     let by_others = said.iter().filter(|utterance| utterance.is_edited_by_another());
     let edited_by_others = by_others.map(|utterance| utterance.source).collect();
     Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
+}
+
+/// Files that tell whether approvals of earlier heads still hold, as far as they were not read.
+pub(crate) fn files_of_approvals(
+    snapshot: &Snapshot,
+    state: &LoopState,
+    policy: &Policy,
+    findings: &[Finding],
+    now: Timestamp,
+) -> FilesToRead {
+    let mut wanted = FilesToRead::default();
+    let is_rebased = |seen: &HeadObservation| seen.merge_base != snapshot.merge_base;
+    if !state.first_seen_heads.iter().any(is_rebased) {
+        return wanted;
+    }
+    for gate in assess(snapshot, state, policy, findings, now).gates {
+        for word in gate.considered {
+            if let WordOutcome::Refused(Refusal::DiffUnread { missing, .. }) = word.outcome {
+                wanted.extend(missing);
+            }
+        }
+    }
+    wanted
 }
 
 /// The gates that apply, and why.

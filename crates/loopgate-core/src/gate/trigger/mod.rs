@@ -21,8 +21,8 @@ use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::{Finding, FindingSeverity},
     ids::{PatternName, Sha},
-    observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
-    policy::{Context, GatePolicy, GateTrigger, LineCondition, PathCondition, PathGlobs},
+    observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Readiness, Snapshot},
+    policy::{Context, GatePolicy, GateTrigger, LineCondition, PathCondition, PathGlobs, Policy},
 };
 
 pub(super) use self::fingerprint::fingerprint;
@@ -94,6 +94,11 @@ impl Scope {
         }
     }
 
+    /// Both names of each file in it.
+    pub(super) fn paths(&self, all: &[ChangedFile]) -> Vec<String> {
+        self.files(all).into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
+    }
+
     /// The files in it.
     pub(super) fn files<'a>(&self, all: &'a [ChangedFile]) -> Vec<&'a ChangedFile> {
         match self {
@@ -136,6 +141,11 @@ impl<'a> Scene<'a> {
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.
 pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -> Vec<TriggerMatch> {
     Scene::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
+}
+
+/// Files whose text the rules need beside the patches, at [`Snapshot::merge_base`] and at the head.
+pub(crate) fn files_to_read(_snapshot: &Snapshot, _policy: &Policy) -> BTreeSet<FileAt> {
+    BTreeSet::new()
 }
 
 /// Files that govern gates themselves (configuration, code owners, workflows). A pull request that edits one opens the

@@ -546,32 +546,21 @@ mod fingerprints {
     }
 
     #[test]
-    fn line_numbers_and_order_do_not_matter() {
-        let (a, b) = (file("a", "@@ -1,3 +1,3 @@ fn x\n c\n+y"), file("b", "@@ -1 +1 @@\n+z"));
-        let moved = file("a", "@@ -41,3 +57,3 @@ fn x\n c\n+y");
-        assert_eq!(of(vec![a, b.clone()]), of(vec![b, moved]));
-    }
-
-    #[test]
-    fn everything_else_does() {
-        let patch = "@@ -1,2 +1,2 @@\n c\n+y";
-        let first = file("a", patch);
-        let others = [
-            file("b", patch),
-            file("a", "@@ -1,2 +1,2 @@\n c\n+z"),
-            file("a", "@@ -1,2 +1,2 @@ fn other\n c\n+y"),
-            file("a", "@@ -1,2 +1,2 @@\n d\n+y"),
-            file("a", "@@ -1,2 +1,2 @@\n c\n+y "),
-            ChangedFile { previous_path: Some("z".into()), ..first.clone() },
-            ChangedFile { status: FileStatus::Added, ..first.clone() },
-            ChangedFile { additions: 7, ..first.clone() },
-            without_patch("a"),
-            ChangedFile { blob: None, ..without_patch("a") },
-            ChangedFile { blob: Some(sha(9)), ..without_patch("a") },
-        ];
-        let mut seen = BTreeSet::from([of(vec![first.clone()]), of(vec![first.clone(), first])]);
-        for other in others {
-            assert!(seen.insert(of(vec![other.clone()])), "{other:?}");
+    fn the_names_and_the_blobs_of_the_files_decide() {
+        let (a, b) = (file("a", "+y"), file("b", "+z"));
+        assert_eq!(of(vec![a.clone(), b.clone()]), of(vec![b, a.clone()]), "their order does not");
+        let halves =
+            |digests: String| digests.split_once('/').map(|(files, blobs)| (files.to_owned(), blobs.to_owned()));
+        let first = halves(of(vec![a.clone()])).unwrap();
+        for (other, same_files, same_blobs) in [
+            (ChangedFile { blob: Some(sha(9)), ..a.clone() }, true, false),
+            (ChangedFile { path: "b".into(), ..a.clone() }, false, true),
+            (ChangedFile { previous_path: Some("z".into()), ..a.clone() }, false, true),
+            (ChangedFile { status: FileStatus::Added, ..a.clone() }, false, true),
+            (ChangedFile { patch: None, ..a.clone() }, true, true),
+        ] {
+            let (files, blobs) = halves(of(vec![other.clone()])).unwrap();
+            assert_eq!((files == first.0, blobs == first.1), (same_files, same_blobs), "{other:?}");
         }
     }
 

@@ -196,7 +196,7 @@ fn artifact_created() -> BoxedStrategy<ArtifactCreated> {
     prop_oneof![
         (sha(), text()).prop_map(|(head, hash)| ArtifactCreated::Produced { head, hash }),
         (sha(), option::of(text()), gates, at(), option::of(sha())).prop_map(|(head, base, gates, at, stale_head)| {
-            ArtifactCreated::HeadSeen { head, base, gates, at, stale_head }
+            ArtifactCreated::HeadSeen { head, base, gates, merge_base: stale_head, at, stale_head }
         }),
         sha().prop_map(|head| ArtifactCreated::Head { head }),
     ]
