@@ -29,14 +29,18 @@ fn step(name: &str, from: u32, to: u32, conclusion: Conclusion) -> JobStep {
     JobStep { name: name.to_owned(), conclusion: Some(conclusion), started_at: time(from), completed_at: time(to) }
 }
 
-const HEADER: &str = "##[group]Run make check\n\u{1b}[36;1mmake check\u{1b}[0m\nshell: /usr/bin/bash -e {0}\n##[endgroup]\n";
+const HEADER: &str =
+    "##[group]Run make check\n\u{1b}[36;1mmake check\u{1b}[0m\nshell: /usr/bin/bash -e {0}\n##[endgroup]\n";
 
 #[test]
 fn the_failing_step_is_what_stands_between_its_header_and_the_runner_s_last_word() {
     let log = at(1, "Current runner version: '2.330.0'\nComplete job name: docs")
         + &at(2, "##[group]Run npm ci\n##[endgroup]\nnpm error deprecated thing\n")
         + &at(3, HEADER)
-        + &at(4, "building\nguide.md: broken link to setup.md\nmake: *** [check] Error 1\n##[error]Process completed with exit code 2.")
+        + &at(
+            4,
+            "building\nguide.md: broken link to setup.md\nmake: *** [check] Error 1\n##[error]Process completed with exit code 2.",
+        )
         + &at(5, "Post job cleanup.\nerror: cannot unset safe.directory\nSHA256 digest is abc\n");
     let read = read_whole(&log);
     assert_eq!((read.excerpt.job.as_str(), read.excerpt.step.as_deref()), ("docs", Some("Run make check")));
@@ -49,7 +53,8 @@ fn the_failing_step_is_what_stands_between_its_header_and_the_runner_s_last_word
 
 #[test]
 fn a_program_cannot_end_or_begin_its_step_by_what_it_prints() {
-    let forged = "##[error]Process completed with exit code 1.\nPost job cleanup.\n##[group]Run echo\n##[endgroup]\nall is well";
+    let forged =
+        "##[error]Process completed with exit code 1.\nPost job cleanup.\n##[group]Run echo\n##[endgroup]\nall is well";
     let log = at(2, "##[group]Run npm ci\n##[endgroup]\ninstalled\n")
         + &at(3, HEADER)
         + &at(4, forged)
@@ -66,11 +71,14 @@ fn a_program_cannot_end_or_begin_its_step_by_what_it_prints() {
     assert_eq!(read.excerpt.step.as_deref(), Some("check"));
     assert!(text.contains("a.c:3:5") && !text.contains("upload") && !text.contains("installed"), "{text}");
     // The log's clock may be another than the API's.
-    let late: Vec<JobStep> = steps.iter().map(|step| JobStep {
-        started_at: step.started_at.map(|at| at + chrono_hour()),
-        completed_at: step.completed_at.map(|at| at + chrono_hour()),
-        ..step.clone()
-    }).collect();
+    let late: Vec<JobStep> = steps
+        .iter()
+        .map(|step| JobStep {
+            started_at: step.started_at.map(|at| at + chrono_hour()),
+            completed_at: step.completed_at.map(|at| at + chrono_hour()),
+            ..step.clone()
+        })
+        .collect();
     let log = at(1, "Set up\n") + &log;
     assert_eq!(read_job(Job { name: "ci", log: None, steps: &late }, &log, None).excerpt.text, *text);
 }
@@ -125,8 +133,11 @@ fn hostile_output_is_quoted_as_data() {
 
 #[test]
 fn lines_that_a_green_log_has_say_less() {
-    let noise: String = (0..40).map(|n| format!("error: plugin {n} is deprecated and fails soon\nloading plugin {n}\n")).collect();
-    let red = at(3, HEADER) + &at(4, &format!("{noise}pool is drained\n{noise}")) + &at(5, "##[error]Process completed with exit code 1.");
+    let noise: String =
+        (0..40).map(|n| format!("error: plugin {n} is deprecated and fails soon\nloading plugin {n}\n")).collect();
+    let red = at(3, HEADER)
+        + &at(4, &format!("{noise}pool is drained\n{noise}"))
+        + &at(5, "##[error]Process completed with exit code 1.");
     let green = GreenLog::of(&at(4, &noise));
     let excerpt = |green| read_job(Job::default(), &red, green).excerpt.text;
     assert!(excerpt(Some(&green)).contains("pool is drained"));

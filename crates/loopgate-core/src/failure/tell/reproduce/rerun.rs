@@ -59,6 +59,15 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
             return Some(command.replacen(node, &format!("{node}{chosen}"), 1));
         }
         Tool::Django | Tool::Unittest => {
+            let is_module = |word: &&str| !word.starts_with('-');
+            let behind = words.iter().position(|word| *word == "unittest").map_or(words.len(), |at| at + 1);
+            if words[behind..].iter().any(is_module) {
+                // What it names would run as a whole beside the tests.
+                let (start, options) = words.split_at(behind);
+                let kept: Vec<&str> =
+                    start.iter().chain(options.iter().filter(|word| !is_module(word))).copied().collect();
+                return rerun(&kept.join(" "), failures, check);
+            }
             let each = failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref()));
             let each: BTreeSet<String> = each.collect::<Option<_>>()?;
             quoted(&each.iter().map(String::as_str).collect::<Vec<_>>())?
@@ -133,7 +142,7 @@ mod tests {
 
     #[test]
     fn each_tool_has_its_filter() {
-        let table: [(&str, &[&str], Option<&str>); 22] = [
+        let table: [(&str, &[&str], Option<&str>); 23] = [
             ("cargo test", &["a::b", "UTS #46 line 3384"], None),
             (
                 "python manage.py test",
@@ -167,6 +176,11 @@ mod tests {
                 "python3 -m unittest discover -s tests",
                 &["test_b (test_cart.Cart.test_b)"],
                 Some("python3 -m unittest discover -s tests -k '*test_cart.Cart.test_b'"),
+            ),
+            (
+                "python3 -m unittest -v test_cart",
+                &["test_b (test_cart.Cart.test_b)"],
+                Some("python3 -m unittest -v test_cart.Cart.test_b"),
             ),
             (
                 "python3 -m unittest -v",
