@@ -46,7 +46,7 @@ pub use self::{
 };
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
+    ids::{CheckName, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
     observed::AnnouncedPush,
     policy::{Phase, Trigger},
@@ -241,6 +241,11 @@ impl LoopState {
             }
             None => !matches!(self.status, RunStatus::InProgress | RunStatus::Escalated),
         }
+    }
+
+    /// Who took responsibility for what weakens the checks: the person, and a clause for each.
+    pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
+        self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
     }
 
     /// Of each person's pushes at least one is kept.
