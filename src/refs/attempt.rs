@@ -33,17 +33,13 @@ struct Detail {
     failures: usize,
     characters: usize,
     log: usize,
-    files: usize,
 }
 
-/// Names of files go first: a failure tells more.
-const DETAILS: [Detail; 6] = [
-    Detail { failures: 20, characters: 1_000, log: 1_000, files: 100 },
-    Detail { failures: 20, characters: 1_000, log: 1_000, files: 30 },
-    Detail { failures: 20, characters: 1_000, log: 1_000, files: 5 },
-    Detail { failures: 10, characters: 300, log: 300, files: 5 },
-    Detail { failures: 3, characters: 120, log: 0, files: 5 },
-    Detail { failures: 0, characters: 0, log: 0, files: 0 },
+const DETAILS: [Detail; 4] = [
+    Detail { failures: 20, characters: 1_000, log: 1_000 },
+    Detail { failures: 10, characters: 300, log: 300 },
+    Detail { failures: 3, characters: 120, log: 0 },
+    Detail { failures: 0, characters: 0, log: 0 },
 ];
 
 impl AttemptFile {
@@ -141,7 +137,6 @@ fn whole(
             "cost_usd": fix.cost_usd,
         })).or_else(|| record.fix_applied.as_ref().map(|fix| json!(fix.in_short()))),
         "feedback": feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
-        "basis": record.basis.shortened(detail.files),
         // Every test there was is no part of the record of one attempt: it outgrows all the rest.
         "digest": AttemptDigest { tests: None, ..digest.clone() },
     })

@@ -53,6 +53,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
             | Verb::Resume
             | Verb::Stop
             | Verb::Skip
+            | Verb::Forget
             | Verb::Dispute
             | Verb::Settle => return None,
         };
@@ -258,7 +259,7 @@ mod tests {
             description: "Check for null <!-- @carol -->".to_owned(),
             diff_summary: "+5/-2".to_owned(),
             path: "src/auth.rs".to_owned(),
-            line: 12,
+            line: Some(12),
             hunk: String::new(),
             cause: String::new(),
             failed_before: Vec::new(),

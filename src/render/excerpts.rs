@@ -10,8 +10,9 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
-    deciding::View,
+    deciding::Decision,
     evidence::{LogExcerpt, MOST_EXCERPTS},
+    state::{AnswerOutcome, LoopState},
     untrusted::without_commands,
     verdict::CheckStanding,
 };
@@ -32,7 +33,11 @@ pub(super) struct Excerpt {
 }
 
 /// The excerpts of checks whose failures do not say all: where no cause is certain, or a tool's block is not shown whole.
-pub(super) fn excerpts(view: &View) -> Vec<Excerpt> {
+pub(super) fn excerpts(decision: &Decision) -> Vec<Excerpt> {
+    let view = &decision.view;
+    if is_forgotten(&decision.next) {
+        return Vec::new();
+    }
     let mut shown: Vec<Excerpt> = Vec::new();
     for check in &view.checks {
         let CheckStanding::Done(evidence) = &check.standing else { continue };
@@ -53,6 +58,12 @@ pub(super) fn excerpts(view: &View) -> Vec<Excerpt> {
         }
     }
     shown
+}
+
+/// Whether somebody took the quoted lines of this head back.
+fn is_forgotten(state: &LoopState) -> bool {
+    let mut answers = state.answered.iter().flat_map(|answered| &answered.answers);
+    answers.any(|answer| answer.outcome == AnswerOutcome::ExcerptForgotten && answer.head_sha == state.head_sha)
 }
 
 /// The id of the excerpt that a check's failures refer to.
@@ -79,8 +90,8 @@ pub(super) struct ExcerptCard {
 }
 
 /// The excerpts as comments and check runs show them.
-pub(super) fn cards(view: &View) -> Shown<ExcerptCard> {
-    Shown::first(MOST_EXCERPTS, excerpts(view), |Excerpt { excerpt, .. }| {
+pub(super) fn cards(decision: &Decision) -> Shown<ExcerptCard> {
+    Shown::first(MOST_EXCERPTS, excerpts(decision), |Excerpt { excerpt, .. }| {
         let fenced = fence("text", &quoted(&excerpt.text)).into_string();
         // Cleaning took the breaks out of other bots' commands again.
         let lines: Vec<_> = fenced.lines().map(without_commands).collect();
@@ -92,4 +103,87 @@ pub(super) fn cards(view: &View) -> Shown<ExcerptCard> {
             cut_lines: excerpt.cut_lines,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+    use crate::render::fixtures;
+    use loopgate_core::{evidence::Outcome, verdict::FailureView};
+
+    /// What other bots take for commands: Prow, bors, Mergify and Dependabot, by their documentation.
+    const GRAMMARS: [&str; 5] = [
+        r"(?mi)^/(?:lgtm|approve|hold|retest|test|close|assign|cc|merge)\b",
+        r"(?mi)^(?:@bors|bors)\b:?\s+(?:r\+|try|merge|retry|ping)",
+        r"(?i)@bors\s+(?:r\+|r=|try|retry)",
+        r"(?i)@mergify(?:io)?\s+\w+",
+        r"(?i)@dependabot\s+\w+",
+    ];
+
+    fn commands(text: &str) -> Vec<&str> {
+        GRAMMARS.iter().filter_map(|grammar| Some(Regex::new(grammar).unwrap().find(text)?.as_str())).collect()
+    }
+
+    fn decision(text: &str) -> Decision {
+        let mut decision = fixtures::first_failure();
+        let failing = decision.view.failures[0].check.clone();
+        let excerpt = LogExcerpt {
+            job: "test (ubuntu)".into(),
+            step: Some("Run pytest".into()),
+            log: Some("https://github.com/acme/widgets/actions/runs/1/job/2".into()),
+            text: text.into(),
+            cut_lines: 312,
+            sha256: None,
+        };
+        for check in &mut decision.view.checks {
+            if let CheckStanding::Done(evidence) = &mut check.standing
+                && check.name == failing
+            {
+                evidence.outcome = Outcome::Failed;
+                evidence.excerpts = vec![excerpt.clone(), LogExcerpt { job: "test (mac)".into(), ..excerpt.clone() }];
+            }
+        }
+        let silence = |failure: &mut FailureView| failure.told.action.clear();
+        decision.view.failures.iter_mut().for_each(silence);
+        decision
+    }
+
+    fn page(decision: &Decision) -> String {
+        crate::render::pull_request(decision, &fixtures::snapshot(), &fixtures::policy()).status_comment
+    }
+
+    #[test]
+    fn an_excerpt_is_quoted_last_and_commands_nobody() {
+        let hostile = "E   fixture 'db' not found\n```\n/approve\n@dependabot merge\n@bors r+\nbors r+\n@mergify refresh\n<!-- x -->";
+        let comment = page(&decision(hostile));
+        let (_, quoted) = comment.split_once(HEADING).expect("it is shown");
+        let (quoted, _) = quoted.split_once("<details>").expect("the document follows");
+        insta::assert_snapshot!(quoted.replace('\u{2060}', "<joiner>"));
+        assert_eq!(commands(&comment), Vec::<&str>::new(), "{comment}");
+    }
+
+    #[test]
+    fn no_text_of_ours_commands_another_bot() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/render/snapshots");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(commands(&text), Vec::<&str>::new(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn jobs_that_print_the_same_are_quoted_once_and_what_was_taken_back_is_quoted_no_more() {
+        let mut decision = decision("E   fixture 'db' not found");
+        assert_eq!(excerpts(&decision).len(), 1);
+        let head_sha = decision.next.head_sha;
+        let (by, verb) = ("olga".parse().unwrap(), "forget".to_owned());
+        let answer = loopgate_core::state::Answer { by, verb, outcome: AnswerOutcome::ExcerptForgotten, head_sha };
+        let source =
+            loopgate_core::state::Asked::ByButton { check_run: loopgate_core::CheckRunId::new(1), button: "x".into() };
+        decision.next.answered.push(loopgate_core::state::Answered { source, answers: vec![answer] });
+        assert!(excerpts(&decision).is_empty() && !page(&decision).contains("fixture 'db'"));
+    }
 }

@@ -36,6 +36,7 @@ mod gate_rules;
 mod handoff;
 #[cfg(test)]
 mod hostile_tests;
+mod iteration;
 mod job_summary;
 mod labels;
 mod links;
@@ -83,9 +84,10 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use dashboard::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT,
-    ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue, RecordedLoop,
-    Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
+    LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue,
+    RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
+    work_class,
 };
 pub use disputes::dispute_to_say;
 pub use explain::Explanation;
@@ -94,10 +96,11 @@ pub use feedback::feedback;
 pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use gate_rules::GateRules;
+pub use iteration::{IterationAnswer, iteration_answer};
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};
-pub use memory::{memory_cards, memory_found, memory_recurring, memory_stats};
+pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;

@@ -52,6 +52,9 @@ pub struct Tried {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TriedAttempt {
     pub passes: bool,
+    /// It weakens tests or thresholds.
+    #[serde(default)]
+    pub weakened: bool,
     pub summary: String,
 }
 
@@ -101,6 +104,7 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
             .iter()
             .map(|attempt| TriedAttempt {
                 passes: attempt.result == VerificationResult::Pass,
+                weakened: attempt.weakened,
                 summary: line(&clip(&attempt.summary, 160)),
             })
             .collect(),

@@ -4,9 +4,9 @@
 //! of these, so no target is worked on twice at once; what arrives while it runs makes it run once more.
 //!
 //! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. In a lane
-//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first, but
-//! every eighth turn is the oldest entry's, so that none waits for ever; and what is spread leaves half of the places to
-//! others.
+//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first. Within a
+//! class repositories take turns, and the newest entry goes before the oldest: what is new concerns a head that somebody
+//! looks at. Every eighth turn is the oldest entry's; and what is spread leaves half of the places to others.
 //!
 //! A lane keeps a bounded number of entries of each class in memory; the rest of its backlog stays on disk and is paged
 //! in as entries finish. So memory does not grow with the backlog, and no class waits for another's.
@@ -129,7 +129,8 @@ impl DirtySet {
         } else {
             let has_room = lane.held[class as usize] < self.limits.lane;
             match &mut lane.rest[class as usize] {
-                Rest::InMemory if has_room => {
+                // What is new need not wait until a walk over the disk meets it.
+                _ if has_room => {
                     lane.admit(target, seq, class);
                     self.entries += 1;
                 }
@@ -205,7 +206,8 @@ impl DirtySet {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
                 *rest = Rest::Loading(pass);
-                return Some((installation, class, after, (self.limits.lane / 2).max(1)));
+                // What arrives meanwhile has room beside a page.
+                return Some((installation, class, after, (self.limits.lane / 4).max(1)));
             }
         }
         None

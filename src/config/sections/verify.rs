@@ -39,7 +39,7 @@ pub(in crate::config) struct VerifySection {
     analyzer: Option<Located<String>>,
     /// Whether the logs of failed GitHub Actions jobs are read and lines of them quoted: on, in private repositories alone
     /// (private), or off. Default: on.
-    logs: ReadLogs,
+    logs: Option<ReadLogs>,
 }
 
 /// A check: a command (`run`) that Loopgate executes, or a check that exists already (`from`).
@@ -120,7 +120,7 @@ impl VerifySection {
         warn_of_missing_tests(&checks, cx);
         VerifyPolicy {
             analyzer,
-            logs: self.logs,
+            logs: self.logs.unwrap_or_default(),
             workflows: workflows.into_iter().filter_map(|path| workflow(path, cx)).collect(),
             checks: checks.into_iter().map(|(name, check)| (name, check.policy)).collect(),
         }

@@ -24,8 +24,8 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     {
         effects.extend(state.and_then(|state| check_run_effect(observed, check, (state, by_word(check)), text)));
     }
-    effects.extend(labels(observed, wished));
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
+    effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
     effects.extend(posts(observed, texts));
     let restore = |(comment, body): &(_, String)| Effect::UpdateComment { comment: *comment, body: body.clone() };

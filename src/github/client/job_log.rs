@@ -20,11 +20,11 @@ impl Client {
     /// [`Error`].
     pub(crate) async fn read_log(&self, path: &str, kept: &mut Kept) -> Result<bool, Error> {
         let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await?;
-        let Some(location) = answer.location().filter(|_| answer.is_redirect()) else {
+        if !answer.is_redirect() {
             kept.push(&answer.body);
             return Ok(false);
-        };
-        let mut address = location.to_owned();
+        }
+        let mut address = answer.location().ok_or_else(|| unreadable(path, "a redirect to nowhere"))?.to_owned();
         for _ in 0..MOST_ADDRESSES {
             if !self.shared.hub.transport.may_be_followed(&address) {
                 return Err(unreadable(path, "a redirect to an address that is not https"));

@@ -11,7 +11,7 @@ use crate::github::{
     wire::{User, account},
 };
 use loopgate_core::{
-    Login, PrNumber, RepoName, ReviewId, Sha, Timestamp,
+    Login, PrNumber, RepoName, ReviewId, Timestamp,
     observed::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
@@ -32,7 +32,6 @@ struct Event {
     created_at: Option<Timestamp>,
     actor: Option<User>,
     assignee: Option<User>,
-    commit_id: Option<Sha>,
     /// Who assigned; `actor` is the assignee there
     /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
     assigner: Option<User>,
@@ -150,16 +149,15 @@ pub(super) async fn assigned_agents(
     Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
 }
 
-/// Who forced which head onto the branch, as far as the events say
+/// Who forced a push to the branch, as far as the events say
 /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
 pub(super) async fn forced_pushes(
     client: &Client,
     repository: &RepoName,
     number: PrNumber,
-) -> Result<Vec<(Account, Sha)>, Error> {
+) -> Result<Vec<Account>, Error> {
     let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
-    let forced = told.filter(|event| event.event == "head_ref_force_pushed");
-    Ok(forced.filter_map(|event| Some((account(event.actor), event.commit_id?))).collect())
+    Ok(told.filter(|event| event.event == "head_ref_force_pushed").map(|event| account(event.actor)).collect())
 }
 
 /// The events of a pull request; none where they cannot all be read.

@@ -6,13 +6,13 @@ use serde::Deserialize;
 use super::checks::{Checks, has_failed, is_mapped, progress};
 use crate::github::{Client, Error, path, transport::Accept};
 use loopgate_core::{
-    RepoName, Timestamp,
-    observed::{CheckProgress, ExternalCheck, JobOutput, ObservationProblem},
+    CheckRunId, RepoName, Timestamp,
+    observed::{CheckProgress, Conclusion, ExternalCheck, JobOutput, ObservationProblem},
     policy::{ReadLogs, VerifyPolicy},
 };
 use loopgate_reports::{
     ReadOptions,
-    joblog::{Job, JobLog, JobStep, Kept},
+    joblog::{GreenLog, Job, JobLog, JobStep, Kept},
 };
 
 /// Failed jobs of one head whose logs are read.
@@ -50,13 +50,15 @@ enum Log {
 }
 
 impl Checks {
-    /// Reads the logs of failed jobs into their checks. Whether one is not there yet: then it is asked for again.
+    /// Reads the logs of failed jobs into their checks, compared with those of the same jobs that passed among `others`.
+    /// Whether one is not there yet: then it is asked for again.
     pub(super) async fn read_logs(
         &mut self,
         client: &Client,
         repository: &RepoName,
         verify: &VerifyPolicy,
         is_private: bool,
+        others: &[ExternalCheck],
     ) -> Result<bool, Error> {
         let is_read = match verify.logs {
             ReadLogs::On => true,
@@ -80,7 +82,8 @@ impl Checks {
         // One after the other: each may take as much memory as all others.
         for at in wanted {
             let check = &mut self.external[at];
-            match output(client, repository, check).await? {
+            let green = others.iter().find(|other| other.name == check.name && has_passed(other) && is_job(other));
+            match output(client, repository, check, green.and_then(|green| green.id)).await? {
                 Log::Read(output) => check.output = Some(*output),
                 Log::NotYet => is_awaited = true,
                 Log::Never(reason) => {
@@ -94,16 +97,28 @@ impl Checks {
 }
 
 /// What a job printed. Only an answer that was read is remembered, by the job's id: a log never changes.
-async fn output(client: &Client, repository: &RepoName, check: &ExternalCheck) -> Result<Log, Error> {
+async fn output(
+    client: &Client,
+    repository: &RepoName,
+    check: &ExternalCheck,
+    green: Option<CheckRunId>,
+) -> Result<Log, Error> {
     let Some(id) = check.id else { return Ok(Log::Never("it is no job".to_owned())) };
-    let path = format!("{}/actions/jobs/{id}", path::repo(repository));
-    let known = format!("{path}/output");
+    let jobs = format!("{}/actions/jobs", path::repo(repository));
+    let path = format!("{jobs}/{id}");
+    let known = format!("{path}/output{}", green.map(|green| format!("-since-{green}")).unwrap_or_default());
     let remembered = client.recall(&known, Accept::Json).and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(output) = remembered {
         return Ok(Log::Read(Box::new(output)));
     }
     let read = match client.get(&path).await {
-        Ok(job) => read_job(client, &path, check, job).await,
+        Ok(job) => {
+            let green = match green {
+                Some(green) => green_log(client, &format!("{jobs}/{green}/logs")).await,
+                None => None,
+            };
+            read_job(client, &path, check, job, green).await
+        }
         Err(error) => Err(error),
     };
     match read {
@@ -123,18 +138,35 @@ async fn output(client: &Client, repository: &RepoName, check: &ExternalCheck) -
     }
 }
 
-async fn read_job(client: &Client, path: &str, check: &ExternalCheck, wire: WireJob) -> Result<JobOutput, Error> {
+/// What a job printed when it passed; none if that cannot be read.
+async fn green_log(client: &Client, path: &str) -> Option<GreenLog> {
+    let mut kept = Kept::default();
+    client.read_log(path, &mut kept).await.ok()?;
+    tokio::task::spawn_blocking(move || GreenLog::of(&kept.into_text())).await.ok()
+}
+
+async fn read_job(
+    client: &Client,
+    path: &str,
+    check: &ExternalCheck,
+    wire: WireJob,
+    green: Option<GreenLog>,
+) -> Result<JobOutput, Error> {
     let steps: Vec<JobStep> = wire.steps.into_iter().take(MOST_STEPS).map(step).collect();
     let name = check.name.clone();
     let mut kept = Kept::within(Job { steps: &steps, ..Job::default() }.bounds());
     let is_longer = client.read_log(&format!("{path}/logs"), &mut kept).await?;
     let read = tokio::task::spawn_blocking(move || {
         let job = Job { name: &name, log: wire.html_url.as_deref(), steps: &steps };
-        job.read(kept, None, &ReadOptions::default())
+        job.read(kept, green.as_ref(), &ReadOptions::default())
     });
     let unreadable =
         |error: tokio::task::JoinError| Error::Unreadable { path: path.to_owned(), message: error.to_string() };
     Ok(of_log(read.await.map_err(unreadable)?, is_longer))
+}
+
+fn has_passed(check: &ExternalCheck) -> bool {
+    matches!(check.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. })
 }
 
 fn of_log(log: JobLog, is_longer: bool) -> JobOutput {

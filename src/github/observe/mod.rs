@@ -22,6 +22,7 @@ mod checks;
 mod config;
 mod contents;
 mod conversation;
+mod dormant;
 mod edits;
 mod events;
 mod evidence;
@@ -43,6 +44,7 @@ use self::{
     checks::Checks,
     config::{BaseBranch, BranchRules, Tip},
     conversation::Comments,
+    dormant::Dormant,
     evidence::HeadRun,
     organisation::Organisations,
     pull::{Changes, MergeCommit, Pull, Unread},
@@ -50,11 +52,12 @@ use self::{
 };
 pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
 pub use self::{
-    past::ListedPast,
+    dormant::DormantRepository,
+    past::{ListedPast, PastState},
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
 };
-use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache};
+use super::{Client, Error, Github, path, resolve::OpenPull};
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -75,8 +78,8 @@ pub struct Observer {
     registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
-    /// Repositories that had no configuration a moment ago: there everything else is asked for only once one appears.
-    dormant: TtlCache<RepoName, ()>,
+    /// Repositories without configuration: there everything else is asked for only once one appears.
+    pub(super) dormant: Dormant,
 }
 
 /// Which pull request to read.
@@ -132,7 +135,7 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
-            dormant: TtlCache::default(),
+            dormant: Dormant::default(),
         }
     }
 
@@ -146,12 +149,7 @@ impl Observer {
     pub fn forget(&self) {
         self.registry.forget();
         self.organisations.forget();
-        self.dormant.clear();
-    }
-
-    /// Whether the repository had no configuration when it was last looked at, a moment ago.
-    pub fn is_dormant(&self, repository: &RepoName) -> bool {
-        self.dormant.get(repository, self.github.now()).is_some()
+        self.dormant.doubt_all();
     }
 
     /// Reads what must be known before anything may be written; `None` where Loopgate is not switched on.
@@ -184,7 +182,7 @@ impl Observer {
             let reviews = conversation::reviews(client, repository, number);
             Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
         };
-        let (pull, base, head, talk) = if self.is_dormant(repository) {
+        let (pull, base, head, talk) = if self.dormant.is_dormant(repository) {
             let pull = read_pull.await?;
             let base = self.base_side(client, repository, &pull).await?;
             if base.policy.is_none() {
@@ -203,9 +201,11 @@ impl Observer {
             (pull, base, head, talk)
         };
         let Some(policy) = base.policy else {
-            self.dormant.put(repository.clone(), (), client.now());
+            let is_open = pull.pull_request.lifecycle == Lifecycle::Open;
+            self.dormant.not_found(repository, (number, is_open), client.now());
             return Ok(None);
         };
+        self.dormant.found(repository);
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
         pull.pull_request.base.scope = base.scope.scope;
@@ -260,7 +260,9 @@ impl Observer {
         });
         let default_branch = pull.default_branch.as_deref();
         let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
-        let (policy, scope) = futures::try_join!(config::policy(client, repository, tip, defaults.as_deref()), scope)?;
+        let is_doubted = self.dormant.is_dormant(repository) || self.dormant.had_configuration(repository);
+        let policy = config::policy(client, repository, tip, defaults.as_deref(), is_doubted);
+        let (policy, scope) = futures::try_join!(policy, scope)?;
         let problem = defaults.and_then(|defaults| {
             let error = defaults.error.as_ref()?;
             let reason = format!(
@@ -421,8 +423,13 @@ impl Observer {
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
-            let awaits_logs = checks.read_logs(client, repository, &policy.verify, pull.is_private).await?;
-            let base = base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await?;
+            let (commit, is_private) = (pull.compared_base, pull.is_private);
+            let (base, on_base) = base::evidence(client, repository, commit, &us, &checks, &policy, is_private).await?;
+            // What is new in a log is looked for once the head has a verdict: nobody waits for it.
+            let has_verdict =
+                previous.and_then(|state| state.attempts.last()).is_some_and(|last| last.head_sha == head);
+            let green = if has_verdict { on_base.as_slice() } else { &[] };
+            let awaits_logs = checks.read_logs(client, repository, &policy.verify, is_private, green).await?;
             Ok((base, awaits_logs))
         };
         let (
@@ -564,6 +571,11 @@ impl PullRequestFacts {
     /// Whether the base is the one that the pull request was merged into, or that which it has now.
     pub const fn is_merge_followed(&self) -> bool {
         self.is_merge_followed
+    }
+
+    /// Whether the repository takes no changes any more.
+    pub const fn is_archived(&self) -> bool {
+        self.pull.is_archived
     }
 
     /// Whether only some may see the repository.

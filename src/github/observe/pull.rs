@@ -81,6 +81,8 @@ struct WireBase {
 struct BaseRepository {
     default_branch: Option<String>,
     private: Option<bool>,
+    #[serde(default)]
+    archived: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,6 +125,8 @@ pub(super) struct Pull {
     pub inline: Inline,
     pub updated_at: Option<Timestamp>,
     pub default_branch: Option<String>,
+    /// Whether the repository takes no changes any more.
+    pub is_archived: bool,
     /// Whether only some may see the repository; also where GitHub does not say.
     pub is_private: bool,
     /// How many commits GitHub says it has.
@@ -176,6 +180,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         inline,
         updated_at: wire.updated_at,
         is_private: wire.base.repo.as_ref().and_then(|repository| repository.private).unwrap_or(true),
+        is_archived: wire.base.repo.as_ref().is_some_and(|repository| repository.archived),
         default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
         commits: wire.commits,
         // Of an open pull request it is a merge that GitHub only tried.

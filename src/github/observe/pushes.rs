@@ -53,14 +53,13 @@ enum Before {
     Commit(Sha),
     /// The commit that stood there. `after` may not hold it.
     Replaced(Sha),
-    Unknown,
 }
 
 impl Before {
     const fn commit(self) -> Option<Sha> {
         match self {
             Self::Commit(sha) | Self::Replaced(sha) => Some(sha),
-            Self::Nothing | Self::Unknown => None,
+            Self::Nothing => None,
         }
     }
 }
@@ -81,10 +80,10 @@ pub(super) async fn read(
     let lineage = lineage(&moves, snapshot.pull_request.head.sha, &in_head);
     let is_whole = lineage.is_some();
     // Where the way back is lost, everybody counts who is known to have pushed.
-    let mut counted = lineage.unwrap_or(moves);
+    let counted = lineage.unwrap_or(moves);
     if !is_whole && asks {
         let forced = events::forced_pushes(client, &repository, pull.pull_request.number).await?;
-        counted.extend(forced.into_iter().map(|(by, after)| Move { before: Before::Unknown, after, by: Some(by) }));
+        snapshot.makers.pushes.extend(forced.into_iter().map(|by| Push { by, content: PushContent::Own }));
     }
     snapshot.makers.has_unknown_pusher = asks && (!is_whole || counted.iter().any(|push| push.by.is_none()));
     let mut looked_into = 0;
@@ -137,7 +136,6 @@ fn lineage(moves: &[Move], head: Sha, in_head: &BTreeSet<Sha>) -> Option<Vec<Mov
                 is_rewritten |= !in_head.contains(&before);
                 sha = before;
             }
-            Before::Unknown => return None,
         }
         end = at;
     }
@@ -178,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_pushes_that_led_to_the_head() {
-        use Before::{Commit, Nothing, Replaced, Unknown};
+        use Before::{Commit, Nothing, Replaced};
         let in_head = |shas: &[u8]| shas.iter().map(|byte| sha(*byte)).collect::<BTreeSet<_>>();
         let made = || moved(Nothing, 1, "alice");
         for (name, moves, head, held, pushers) in [
@@ -222,7 +220,6 @@ mod tests {
             ),
             ("before lost", vec![moved(Replaced(sha(1)), 2, "carol")], 2, vec![1, 2], None),
             ("head lost", vec![made()], 2, vec![1, 2], None),
-            ("replaced what is unknown", vec![moved(Unknown, 2, "carol")], 2, vec![2], None),
         ] {
             let found = lineage(&moves, sha(head), &in_head(&held));
             let names = |found: Vec<Move>| {

@@ -3,23 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much of a permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    Read,
-    Write,
-    /// Above what Loopgate asks for anywhere.
-    Admin,
-}
-
-impl Access {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        }
+loopgate_core::words! {
+    /// How much of a permission.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Access {
+        Read = "read",
+        Write = "write",
+        /// Above what Loopgate asks for anywhere.
+        Admin = "admin",
     }
 }
 

@@ -17,6 +17,8 @@ use super::{
     },
 };
 
+use crate::github::marker::Marker;
+
 type RouteResult = Result<RoutedEvent, Misread>;
 
 /// What an event says.
@@ -148,7 +150,9 @@ fn issue_comment(reader: &Reader<'_>) -> RouteResult {
     }
     let now = event.comment.body.as_deref();
     let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
-    if ![now, before].into_iter().flatten().any(may_speak) {
+    // A post of ours that somebody deletes is made again. Whose it was is read from the API.
+    let is_a_post = event.common().action == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
+    if !is_a_post && ![now, before].into_iter().flatten().any(may_speak) {
         return irrelevant(Irrelevant::Chat);
     }
     let comment = CommentId::new(event.comment.id);
@@ -354,9 +358,10 @@ fn merge_group(reader: &Reader<'_>) -> RouteResult {
 fn installation(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
-        "created" | "deleted" | "suspend" | "unsuspend" | "new_permissions_accepted" => {
+        "created" | "unsuspend" | "new_permissions_accepted" => {
             reader.anywhere(event.common(), vec![Target::Installation], None)
         }
+        "deleted" | "suspend" => irrelevant(Irrelevant::NothingToAsk),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
@@ -381,11 +386,12 @@ fn installation_repositories(reader: &Reader<'_>) -> RouteResult {
 fn repository(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
-        "renamed" | "transferred" | "deleted" => reader.work(event.common(), Target::Repository, None),
+        "renamed" | "transferred" | "unarchived" => reader.work(event.common(), Target::Repository, None),
         // Another default branch: the plain names of our checks stand for that one from now on.
         "edited" if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
             reader.work(event.common(), Target::Repository, None)
         }
+        "archived" | "deleted" => irrelevant(Irrelevant::NothingToAsk),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }

@@ -234,6 +234,7 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
     let ended = |attempt: &AttemptDigest| match attempt.result {
         VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
         VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
+        VerificationResult::Pass if attempt.weakened => format!("⚠️ {}", short_text(&attempt.summary, 200)),
         VerificationResult::Pass => "passed".to_owned(),
     };
     let mut fixes: Vec<String> = tried(subject, escalation)

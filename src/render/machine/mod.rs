@@ -103,7 +103,7 @@ impl Status {
         let feedback = subject.feedback();
         let others = feedback.iter().filter(|line| line.id.is_none());
         let causes = causes(&view.failures);
-        let excerpts = excerpts::excerpts(view);
+        let excerpts = excerpts::excerpts(decision);
         let pull = &subject.snapshot.pull_request;
         let mut status = Self {
             schema: FEEDBACK_SCHEMA,

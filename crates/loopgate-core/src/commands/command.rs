@@ -50,6 +50,8 @@ pub enum Command {
         words: String,
     },
     LintConfig,
+    /// The lines quoted of jobs' output are taken back, on this head.
+    ForgetExcerpt,
 }
 
 words! {
@@ -139,6 +141,7 @@ verbs! {
     Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write settle;
     Memory     "memory"      "/loop memory <words>"                Anyone         memory;
     LintConfig "lint-config" "/loop lint-config"                   Anyone         |rest| alone(rest, Command::LintConfig);
+    Forget     "forget"      "/loop forget excerpt"                Write          forget;
 }
 
 impl fmt::Display for Verb {
@@ -164,6 +167,7 @@ impl Command {
             Self::Settle { .. } => Verb::Settle,
             Self::Memory { .. } => Verb::Memory,
             Self::LintConfig => Verb::LintConfig,
+            Self::ForgetExcerpt => Verb::Forget,
         }
     }
 
@@ -237,7 +241,7 @@ fn resume(rest: &str) -> Option<Command> {
 fn skip(rest: &str) -> Option<Command> {
     let (check, rest) = rest.split_once(char::is_whitespace)?;
     let reason = unquoted(option(rest.trim(), "reason")?);
-    let check = check.to_ascii_lowercase().parse().ok()?;
+    let check = plain(check).parse().ok()?;
     (!reason.is_empty()).then(|| Command::Skip { check, reason: bounded(reason) })
 }
 
@@ -284,6 +288,8 @@ fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Without the quotation marks around it, straight or curly.
+///
+/// A code span's marks are no quotation: they stay, as in all free text.
 fn unquoted(text: &str) -> &str {
     for (open, close) in [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')] {
         if let Some(inner) = text.strip_prefix(open).and_then(|text| text.strip_suffix(close)) {
@@ -294,6 +300,10 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// Reasons are kept in the state for good: at most 500 characters of them.
+fn forget(rest: &str) -> Option<Command> {
+    rest.trim().eq_ignore_ascii_case("excerpt").then_some(Command::ForgetExcerpt)
+}
+
 fn bounded(text: &str) -> String {
     text.chars().take(500).collect()
 }
@@ -322,6 +332,7 @@ mod tests {
                 Verb::Memory => "memory null check".to_owned(),
                 Verb::Dispute => "dispute 3fa9c01b the rounding is meant".to_owned(),
                 Verb::Settle => "settle test".to_owned(),
+                Verb::Forget => "forget excerpt".to_owned(),
                 other => other.as_str().to_uppercase(),
             };
             assert_eq!(read(&rest).unwrap().verb(), verb);

@@ -27,9 +27,8 @@ mod who_acts;
 pub use self::{
     decide::decide,
     decision::{
-        AttemptRecord, CheckBasis, CheckEnd, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord,
-        LabelMeaning, LabelWish, MergedBranch, NextAction, Post, Provenance, ReplayBasis, StatusCommentWish, Surface,
-        View, Warning,
+        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
+        MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
     },
     reading::files_to_read,
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},

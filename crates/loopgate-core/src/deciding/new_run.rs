@@ -109,7 +109,6 @@ impl LoopState {
             created_at: now,
             updated_at: now,
             extra: serde_json::Map::new(),
-            unknown: Default::default(),
         }
     }
 }

@@ -30,4 +30,4 @@ pub use report::{
     Word, WordOutcome,
 };
 pub use reviewers::{Reviewer, reviewers};
-pub use trigger::{MATCHES_KEPT, Opening, RecordedDiff, RecordedFile, Said, matches};
+pub use trigger::{MATCHES_KEPT, matches};

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use super::merge::{merge_lines, merge_whole};
 use crate::ids::Sha;
 
 /// A file at a commit: the commit, and the path from the repository's root.
@@ -73,6 +74,37 @@ impl Contents {
 
     pub fn contains(&self, file: &FileAt) -> bool {
         self.texts.contains_key(file)
+    }
+
+    /// Whether a file at a commit is what the three-way merge gives of it at the base, our side and theirs. `None` if that
+    /// cannot be told; what would tell it and was not read is added to `missing`.
+    pub fn is_merged(&self, sides: [Sha; 3], merged: Sha, path: &str, missing: &mut FilesToRead) -> Option<bool> {
+        let commits = || sides.into_iter().chain([merged]);
+        let entries: Vec<Option<FileEntry>> = commits().filter_map(|commit| self.entry(commit, path)).collect();
+        let [base, ours, theirs, merged] = entries[..] else {
+            missing.entries.extend(commits().map(|commit| (commit, path.to_owned())));
+            return None;
+        };
+        if let Some(whole) = merge_whole(base, ours, theirs) {
+            return Some(whole == merged);
+        }
+        let (Some(base), Some(ours), Some(theirs), Some(merged)) = (base, ours, theirs, merged) else {
+            return Some(false);
+        };
+        if merge_whole(base.mode, ours.mode, theirs.mode) != Some(merged.mode) || !merged.is_file() {
+            return Some(false);
+        }
+        let texts: Vec<&Content> = commits().filter_map(|commit| self.get(commit, path)).collect();
+        match texts[..] {
+            [Content::Text(base), Content::Text(ours), Content::Text(theirs), Content::Text(merged)] => {
+                Some(merge_lines(base, ours, theirs).is_some_and(|lines| lines == **merged))
+            }
+            [_, _, _, _] => None,
+            _ => {
+                missing.texts.extend(commits().map(|commit| (commit, path.to_owned())));
+                None
+            }
+        }
     }
 }
 

@@ -23,12 +23,11 @@ pub struct VerifyPolicy {
 }
 
 words! {
-    /// Whether the logs of failed jobs are read, and lines of them quoted.
+    /// Whether the logs of failed jobs are read and lines of them quoted: always, in private repositories alone, never.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum ReadLogs {
         #[default]
         On = "on",
-        /// In private repositories alone.
         Private = "private",
         Off = "off",
     }

@@ -1,8 +1,8 @@
 //! `loop-state.json`: the only truth about where a loop stands, carried from one reconcile to the next.
 //!
-//! It is written in camelCase. Fields that this version does not know survive, however deep ([`UnknownFields`]), so an
-//! older writer never drops what a newer one wrote. Everything derivable is derived again at each reconcile. The state
-//! keeps what only the past knows: attempts, first sightings of heads, skips, blocks, what was answered.
+//! It is written in camelCase. Top-level fields that this version does not know survive ([`LoopState::extra`]), so an older
+//! writer never drops them. Everything derivable is derived again at each reconcile. The state keeps what only the past
+//! knows: attempts, first sightings of heads, skips, blocks, what was answered.
 
 mod attempts;
 mod description;
@@ -16,11 +16,10 @@ mod progress;
 mod proposed;
 mod reruns;
 mod status;
-mod unknown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -44,11 +43,10 @@ pub use self::{
     proposed::{Changes, ProposedConfiguration},
     reruns::{AskedBy, Repeatable, Rerun},
     status::{RunStatus, Step, Stop, StopReason},
-    unknown::UnknownFields,
 };
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
+    ids::{CheckName, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
     observed::AnnouncedPush,
     policy::{Phase, Trigger},
@@ -60,7 +58,7 @@ pub const LOOP_STATE_SCHEMA: &str = "loopgate.loop-state/v1";
 
 /// The state of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", remote = "Self")]
+#[serde(rename_all = "camelCase")]
 pub struct LoopState {
     pub schema: String,
     /// `<alias>-<UTC yyyymmdd-hhmmss>`.
@@ -214,30 +212,6 @@ pub struct LoopState {
     /// Fields of newer writers.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-    /// Fields of newer writers further in.
-    #[serde(skip)]
-    pub unknown: UnknownFields,
-}
-
-impl Serialize for LoopState {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.unknown.is_empty() {
-            return Self::serialize(self, serializer);
-        }
-        let mut document = Self::serialize(self, serde_json::value::Serializer).map_err(ser::Error::custom)?;
-        self.unknown.put_back(&mut document);
-        document.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for LoopState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Value::deserialize(deserializer)?;
-        let mut state = Self::deserialize(&read).map_err(de::Error::custom)?;
-        let known = Self::serialize(&state, serde_json::value::Serializer).map_err(de::Error::custom)?;
-        state.unknown = UnknownFields::of(&read, &known);
-        Ok(state)
-    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
@@ -267,6 +241,11 @@ impl LoopState {
             }
             None => !matches!(self.status, RunStatus::InProgress | RunStatus::Escalated),
         }
+    }
+
+    /// Who took responsibility for what weakens the checks: the person, and a clause for each.
+    pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
+        self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
     }
 
     /// Of each person's pushes at least one is kept.

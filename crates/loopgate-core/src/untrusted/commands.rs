@@ -11,11 +11,16 @@ const JOINER: char = '\u{2060}';
 /// that bots obey anywhere in a line, are broken after their first character.
 pub fn without_commands(line: &str) -> Cow<'_, str> {
     static OBEYED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)/(?:lgtm|approve|merge|loop)\b|@\w|\b(?:bors|dependabot|mergify)").expect("a constant")
+        Regex::new(r"(?i)(?:^|[^\w./-])(?:/(?:lgtm|approve|merge|loop)\b|@\w|bors\b)").expect("a constant")
     });
     let start = line.find(|c: char| !c.is_whitespace()).filter(|at| line[*at..].starts_with(['/', '@', '!']));
     let broken = start.map(|at| at + 1);
-    let inside = OBEYED.find_iter(line).map(|found| found.start() + 1);
+    // The character in front of a word is part of what is found.
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '@');
+    let inside = OBEYED.find_iter(line).filter_map(|found| {
+        let at = found.as_str().find(is_word)? + found.start();
+        Some(line[at..].chars().next()?.len_utf8() + at)
+    });
     let mut places: Vec<usize> = broken.into_iter().chain(inside).collect();
     places.sort_unstable();
     places.dedup();
@@ -43,12 +48,14 @@ mod tests {
         for (line, shown) in [
             ("/lgtm", "/\u{2060}lgtm"),
             ("  !deploy now", "  !\u{2060}deploy now"),
-            ("@dependabot rebase", "@\u{2060}d\u{2060}ependabot rebase"),
+            ("@dependabot rebase", "@\u{2060}dependabot rebase"),
+            ("now @mergify refresh, user@host", "now @\u{2060}mergify refresh, user@host"),
+            ("Dependabot uses actions/checkout@v4", "Dependabot uses actions/checkout@v4"),
             ("please bors r+", "please b\u{2060}ors r+"),
             ("so /approve it", "so /\u{2060}approve it"),
             ("at /usr/lib/merge.py:3", "at /usr/lib/merge.py:3"),
             ("src/a.rs:3: error", "src/a.rs:3: error"),
-            ("neighbors", "neighbors"),
+            ("neighbors of refs/pull/1/merge", "neighbors of refs/pull/1/merge"),
         ] {
             assert_eq!(without_commands(line), shown);
             assert_eq!(without_commands(shown), shown, "again");

@@ -7,8 +7,13 @@ use regex::Regex;
 /// The text without terminal sequences, control characters but tabs and line ends, characters that are not seen or turn
 /// the reading direction, and HTML comments.
 pub fn without_hidden(text: &str) -> Cow<'_, str> {
+    /// A terminal sequence whose first character a tool wrote out.
+    static CARET: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\^\[\[[0-9;]*m").expect("a constant"));
     static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<!--.*?(?:-->|\z)").expect("a constant"));
     let mut visible = without_characters(text);
+    if visible.contains("^[[") {
+        visible = Cow::Owned(CARET.replace_all(&visible, "").into_owned());
+    }
     // What stands around a comment can become one.
     while visible.contains("<!--") {
         visible = Cow::Owned(COMMENT.replace_all(&visible, "").into_owned());
@@ -74,6 +79,7 @@ mod tests {
             ("\u{1b}[31;1mred\u{1b}[0m", "red"),
             ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
             ("\u{9b}2Ka\u{1b}Mb\u{1b}", "ab"),
+            ("^[[1;31mFAILED^[[0m ^[[x", "FAILED ^[[x"),
             ("a\tb\r\nc\u{8}", "a\tb\nc"),
             ("\u{202e}evil\u{2066}\u{200b}\u{feff}", "evil"),
             (&format!("a{tags}b"), "ab"),

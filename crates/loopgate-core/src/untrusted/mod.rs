@@ -89,7 +89,7 @@ mod tests {
     fn a_quotation_is_small() {
         assert_eq!(quote(&"a\n".repeat(100)).lines().count(), MOST_LINES);
         assert!(quote(&format!("{}\n", "é".repeat(5_000)).repeat(30)).len() <= MOST_BYTES);
-        assert_eq!(quote(&"x".repeat(1_000)).len(), LONGEST_LINE);
+        assert_eq!(quote(&"x y".repeat(1_000)).len(), LONGEST_LINE);
     }
 
     proptest! {

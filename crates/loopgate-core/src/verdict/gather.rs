@@ -7,7 +7,6 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
-    evaluate::LineRules,
     external, legs, skipped_jobs,
 };
 use crate::{
@@ -37,8 +36,6 @@ pub struct HeadEvidence {
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
     pub required_tests: BTreeMap<RequiredTest, TestStanding>,
-    /// What the rules on lines came to, where the lines are gone.
-    pub line_rules: Option<LineRules>,
     /// Whether a test passes here that fails on the base: it tests the change without having come with it.
     pub mends_a_test: bool,
 }
@@ -170,7 +167,6 @@ impl HeadEvidence {
             coverage_refused: None,
             coverage_on_base: None,
             required_tests: BTreeMap::new(),
-            line_rules: None,
             mends_a_test: false,
         }
     }
@@ -256,7 +252,6 @@ pub fn gather(
             base,
             accepted(snapshot).find_map(|evidence| evidence.regression_proof.as_ref()),
         ),
-        line_rules: None,
         mends_a_test,
         checks,
         coverage,

@@ -29,21 +29,21 @@ pub struct Chosen {
 /// Chooses the lines that say most, each with those around it, in their order.
 pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
     let lines: Vec<&str> = lines.iter().map(|line| cut(line)).collect();
-    let mut scores = salience::scores(&lines, green);
-    let shapes = salience::shapes(&lines);
+    let kinds: Vec<u64> = lines.iter().map(|line| salience::kind(line)).collect();
+    let mut scores = salience::scores(&lines, &kinds, green);
     let best =
         (0..lines.len()).filter(|at| !lines[*at].starts_with("##[")).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     let best = best.filter(|at| scores[*at] >= LEAST).map(|at| quote(lines[at].trim()));
-    let mut of_shape: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (at, shape) in shapes.iter().enumerate().filter(|(at, _)| scores[*at] >= LEAST) {
-        of_shape.entry(*shape).or_default().push(at);
+    let mut of_kind: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, kind) in kinds.iter().enumerate().filter(|(at, _)| scores[*at] >= LEAST) {
+        of_kind.entry(*kind).or_default().push(at);
     }
     let mut kept = Kept { lines: &lines, shown: BTreeSet::new(), bytes: 0, picked: 0 };
-    while let Some((at, shape)) = leading(&scores, &of_shape) {
+    while let Some((at, kind)) = leading(&scores, &of_kind) {
         if !kept.take(at) {
             break;
         }
-        for other in of_shape.get(&shape).into_iter().flatten() {
+        for other in of_kind.get(&kind).into_iter().flatten() {
             scores[*other] -= SEEN;
         }
         scores[at] = f32::MIN;
@@ -53,8 +53,8 @@ pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
 }
 
 /// The line with the best score that is left, and its kind.
-fn leading(scores: &[f32], of_shape: &HashMap<u64, Vec<usize>>) -> Option<(usize, u64)> {
-    let of_all = of_shape.iter().flat_map(|(shape, places)| places.iter().map(|at| (*at, *shape)));
+fn leading(scores: &[f32], of_kind: &HashMap<u64, Vec<usize>>) -> Option<(usize, u64)> {
+    let of_all = of_kind.iter().flat_map(|(kind, places)| places.iter().map(|at| (*at, *kind)));
     of_all
         .filter(|(at, _)| scores[*at] >= LEAST)
         .max_by(|(a, _), (b, _)| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)))

@@ -74,8 +74,11 @@ impl Job<'_> {
         let failing = Failing::among(self.steps);
         let lines: Vec<Cow<'_, str>> = step.lines.iter().map(|line| plain(line)).collect();
         let output = output_start(&step.lines);
+        // What was cut off has not told what failed.
+        let has_failed = !matches!(failing, Some(Failing::LastRunning(_)));
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
-        let report = is_of_runner.then(|| read("log of the job", tool_text(&lines[output..]).as_bytes(), options));
+        let report = (is_of_runner && has_failed)
+            .then(|| read("log of the job", step.tool_text(&lines[output..]).as_bytes(), options));
         let shown = match failing {
             Some(Failing::LastRunning(_)) => last_lines(&lines),
             _ => choose(&lines, green),
@@ -84,9 +87,7 @@ impl Job<'_> {
             Some(Failing::Step(index) | Failing::LastRunning(index)) => self.steps.get(index).map(|step| &*step.name),
             None => step.header,
         };
-        let failure = (failing.is_none_or(|failing| matches!(failing, Failing::Step(_))))
-            .then(|| step.failure(&lines[output..], &shown))
-            .flatten();
+        let failure = has_failed.then(|| step.failure(&lines[output..], &shown)).flatten();
         let excerpt = LogExcerpt {
             job: step.job.filter(|_| self.steps.is_empty()).unwrap_or(self.name).to_owned(),
             step: name.map(str::to_owned),
@@ -109,10 +110,29 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 }
 
 impl StepLines<'_> {
+    /// Whether an action failed, and no command that it ran.
+    fn is_of_action(&self) -> bool {
+        self.is_action() && !self.has_exit_code()
+    }
+
+    /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
+    /// words about the workflow.
+    fn tool_text(&self, lines: &[Cow<'_, str>]) -> String {
+        let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
+        let lines: Vec<&str> = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner)).collect();
+        let labels = Labels::of(&lines);
+        let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+        for line in lines {
+            text.push_str(labels.strip(line));
+            text.push('\n');
+        }
+        text
+    }
+
     /// The failure that the step itself tells of: where an action reports an error, that; else what the end of the output
     /// says.
     fn failure(&self, lines: &[Cow<'_, str>], shown: &Chosen) -> Option<Failure> {
-        if self.is_action() && !self.has_exit_code() {
+        if self.is_of_action() {
             let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
             return (!said.is_empty()).then(|| Failure {
                 error_class: Some(failure::WORKFLOW.to_owned()),
@@ -120,12 +140,17 @@ impl StepLines<'_> {
                 ..Failure::default()
             });
         }
-        let text = tool_text(lines);
+        let text = self.tool_text(lines);
         let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
         let read = failure::read_failure(end, &failure::Changes::default());
-        let names_cause = read.source.is_some() || read.test_name.is_some() || read.error_type != ErrorType::Other;
-        let message = shown.best.clone().filter(|_| !names_cause).unwrap_or(read.error_message);
-        (!message.trim().is_empty()).then_some(Failure { error_message: message, ..read })
+        let says_why = read.test_name.is_some()
+            || read.error_type != ErrorType::Other
+            || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
+        match shown.best.clone() {
+            // No field of one line comes from another.
+            Some(best) if !says_why => Some(Failure { error_message: best, ..Failure::default() }),
+            _ => Some(read).filter(|read| !read.error_message.trim().is_empty()),
+        }
     }
 }
 
@@ -135,18 +160,6 @@ fn plain(line: &str) -> Cow<'_, str> {
         Cow::Borrowed(line) => Cow::Borrowed(without_time(line)),
         Cow::Owned(line) => Cow::Owned(without_time(&line).to_owned()),
     }
-}
-
-/// The text of a step as its tools wrote it.
-fn tool_text(lines: &[Cow<'_, str>]) -> String {
-    let lines: Vec<&str> = lines.iter().map(|line| &**line).collect();
-    let labels = Labels::of(&lines);
-    let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
-    for line in lines.iter().filter(|line| !line.starts_with("##[error]Process completed with exit code ")) {
-        text.push_str(labels.strip(line));
-        text.push('\n');
-    }
-    text
 }
 
 fn last_lines(lines: &[Cow<'_, str>]) -> Chosen {

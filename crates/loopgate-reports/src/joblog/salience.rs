@@ -41,6 +41,14 @@ fn shape(line: &str) -> u64 {
     hasher.finish()
 }
 
+/// What kind of line it is: its words without paths, numbers and what stands in quotes. Many of one kind say the same of
+/// many things.
+pub fn kind(line: &str) -> u64 {
+    static VARIES: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"[\w.@-]*[/\\][\w./\\@:-]*|"[^"]*"|'[^']*'|`[^`]*`|\b[\w-]+\.\w+\b|\d+"#));
+    shape(&VARIES.replace_all(line, "0"))
+}
+
 fn pattern(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant")
 }
@@ -88,28 +96,27 @@ const FOREIGN: [&str; 8] = [
     "node:internal",
 ];
 
-/// Scores the lines of a step; the last is the runner's own word on how it ended.
-pub fn scores(lines: &[&str], green: Option<&GreenLog>) -> Vec<f32> {
-    let shapes: Vec<u64> = lines.iter().map(|line| shape(line)).collect();
+/// Scores the lines of a step, whose kinds are given; the last is the runner's own word on how it ended.
+pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {
     let mut counts: HashMap<u64, u32> = HashMap::new();
-    shapes.iter().for_each(|shape| *counts.entry(*shape).or_default() += 1);
+    kinds.iter().for_each(|kind| *counts.entry(*kind).or_default() += 1);
     let mut first_of: HashSet<u64> = HashSet::new();
-    let score = |(at, (line, shape)): (usize, (&&str, &u64))| {
+    let score = |(at, (line, kind)): (usize, (&&str, &u64))| {
         if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
             return 0.0;
         }
         let mut score = by_words(line);
         // The end of a step says how it ended.
         score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
-        let again = counts.get(shape).copied().unwrap_or(1) as f32;
-        score -= if first_of.insert(*shape) { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
+        let again = counts.get(kind).copied().unwrap_or(1) as f32;
+        score -= if first_of.insert(*kind) { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
         match green {
-            Some(green) if green.0.contains(shape) => score - 5.0,
+            Some(green) if green.0.contains(&shape(line)) => score - 5.0,
             Some(_) => score + 3.0,
             None => score,
         }
     };
-    lines.iter().zip(&shapes).enumerate().map(score).collect()
+    lines.iter().zip(kinds).enumerate().map(score).collect()
 }
 
 fn by_words(line: &str) -> f32 {
@@ -124,9 +131,4 @@ fn by_words(line: &str) -> f32 {
         score += 3.0;
     }
     if CALM.is_match(line) { score * 0.4 } else { score }
-}
-
-/// How alike two lines are is asked once for each.
-pub fn shapes(lines: &[&str]) -> Vec<u64> {
-    lines.iter().map(|line| shape(line)).collect()
 }

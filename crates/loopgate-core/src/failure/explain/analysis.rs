@@ -153,9 +153,9 @@ mod tests {
         let analysis = analyse(&failure, &AnalysisContext { changes: &Changes::default(), others: &[] });
         insta::assert_json_snapshot!(analysis, @r#"
         {
-          "root_cause": "`price` is read from a value that is `undefined`. It shows at `src/cart.ts:9`.",
+          "root_cause": "`TypeError: Cannot read properties of undefined (reading 'price')`. It shows at `src/cart.ts:9`.",
           "category": "null_undefined_access",
-          "fix_strategy": "Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.",
+          "fix_strategy": "",
           "confidence": 0.9,
           "rules_matched": [
             "js_property_of_nothing"

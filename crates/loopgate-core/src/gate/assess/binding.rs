@@ -7,7 +7,7 @@ use super::sighting;
 use crate::{
     gate::report::Refusal,
     ids::{GateName, Sha, Timestamp},
-    observed::{Content, FileEntry, FilesToRead, Snapshot, merge_lines, merge_whole},
+    observed::{FilesToRead, Snapshot},
     policy::InvalidateOnPush,
     state::HeadObservation,
 };
@@ -100,43 +100,12 @@ impl Binding<'_> {
         let [_, seen, _] = sides;
         let (mut missing, mut doubt) = (FilesToRead::default(), false);
         for path in self.paths {
-            match self.file_is_merged(sides, path, &mut missing) {
+            match self.snapshot.contents.is_merged(sides, self.snapshot.pull_request.head.sha, path, &mut missing) {
                 Some(true) => {}
                 Some(false) => return Ok(false),
                 None => doubt = true,
             }
         }
         if doubt { Err(Refusal::DiffUnread { seen, missing }) } else { Ok(true) }
-    }
-
-    /// `None` if it cannot be told; what would tell it is noted as missing.
-    fn file_is_merged(&self, sides: [Sha; 3], path: &str, missing: &mut FilesToRead) -> Option<bool> {
-        let contents = &self.snapshot.contents;
-        let commits = || sides.into_iter().chain([self.snapshot.pull_request.head.sha]);
-        let entries: Vec<Option<FileEntry>> = commits().filter_map(|commit| contents.entry(commit, path)).collect();
-        let [base_then, seen, base_now, now] = entries[..] else {
-            missing.entries.extend(commits().map(|commit| (commit, path.to_owned())));
-            return None;
-        };
-        if let Some(merged) = merge_whole(base_then, seen, base_now) {
-            return Some(merged == now);
-        }
-        let [Some(base_then), Some(seen), Some(base_now), Some(now)] = [base_then, seen, base_now, now] else {
-            return Some(false);
-        };
-        if merge_whole(base_then.mode, seen.mode, base_now.mode) != Some(now.mode) || !now.is_file() {
-            return Some(false);
-        }
-        let texts: Vec<&Content> = commits().filter_map(|commit| contents.get(commit, path)).collect();
-        match texts[..] {
-            [Content::Text(base_then), Content::Text(seen), Content::Text(base_now), Content::Text(now)] => {
-                Some(merge_lines(base_then, seen, base_now).is_some_and(|merged| merged == **now))
-            }
-            [_, _, _, _] => None,
-            _ => {
-                missing.texts.extend(commits().map(|commit| (commit, path.to_owned())));
-                None
-            }
-        }
     }
 }

@@ -209,7 +209,9 @@ fn agrees(raw: &str) -> bool {
 fn agrees_alone(raw: &[&str]) -> bool {
     match raw {
         [first, ..] if bare(first) == "lgtm" || matches!(*first, "+1" | ":+1:") => raw.len() <= 3,
-        [first, second, ..] => bare(first) == "looks" && bare(second) == "good" && raw.len() <= 4,
+        [first, second, .., last] => {
+            raw.len() <= 4 && [first, second].map(|word| bare(word)) == ["looks", "good"] && bare(last) == "approving"
+        }
         _ => false,
     }
 }

@@ -6,7 +6,6 @@ mod conditions;
 mod dependencies;
 mod fingerprint;
 mod reading;
-mod recorded;
 mod rules;
 mod sources;
 
@@ -15,7 +14,6 @@ use std::{cell::OnceCell, collections::BTreeSet};
 use self::{
     conditions::{Evaluator, Match},
     reading::FileReading,
-    recorded::FromRecord,
     rules::RuleHit,
 };
 use super::report::{MatchReason, TriggerMatch};
@@ -27,7 +25,6 @@ use crate::{
 };
 
 pub(super) use self::fingerprint::fingerprint;
-pub use self::recorded::{Opening, RecordedDiff, RecordedFile, Said};
 
 /// Matches kept of one gate; the rest are counted.
 pub const MATCHES_KEPT: usize = 50;
@@ -117,14 +114,12 @@ pub(super) struct Scene<'a> {
     files: Vec<FileReading<'a>>,
     /// What the rules of the presets find.
     hits: OnceCell<Vec<RuleHit>>,
-    /// Where the lines are gone.
-    record: Option<FromRecord<'a>>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
         let files = snapshot.files.known().iter().map(|file| FileReading::of(file, snapshot)).collect();
-        Self { snapshot, findings, files, hits: OnceCell::new(), record: None }
+        Self { snapshot, findings, files, hits: OnceCell::new() }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
