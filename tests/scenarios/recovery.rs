@@ -284,9 +284,11 @@ type News = fn(&World, &loopgate_core::RepoName, &Pr);
 async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
     let six: [(&str, News); 6] = [
         ("a push to the pull request", |world, _, pr| {
-            drop(world.simulator().user("alice").push(pr, &[("src/new.rs", "// Newer.\n")], "More").unwrap());
+            world.simulator().user("alice").push(pr, &[("src/new.rs", "// Newer.\n")], "More").unwrap();
         }),
-        ("a command", |world, _, pr| drop(world.simulator().user("alice").comment(pr, "/loop status").unwrap())),
+        ("a command", |world, _, pr| {
+            world.simulator().user("alice").comment(pr, "/loop status").unwrap();
+        }),
         ("another pull request", |world, repo, _| {
             let change = PullSpec::new("feat: other").file("src/other.rs", "fn other() {}\n");
             drop(world.simulator().user("alice").open_pull_request(repo, change).unwrap());
@@ -294,7 +296,7 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
         ("a push to the base", |world, repo, _| {
             let text = format!("{CONFIGURATION}# Newer.\n");
             let commit = loopgate_simulator::CommitSpec::new("Configure").file(".github/loopgate.yml", text.as_str());
-            drop(world.simulator().user("olga").push_to(repo, "main", commit).unwrap());
+            world.simulator().user("olga").push_to(repo, "main", commit).unwrap();
         }),
         ("a resync of the repository", |_, _, _| {}),
         ("time", |world, _, _| world.wait(TimeDelta::seconds(20))),

@@ -86,7 +86,7 @@ impl Observer {
     ) -> Result<WhatIf, Error> {
         let objects = GithubObjects::new(client.clone(), repository.clone());
         let (own, recorded) = futures::join!(
-            config::policy(client, repository, listed.base.sha, None),
+            config::policy(client, repository, listed.base.sha, None, false),
             recorded_attempts(&objects, listed.number, MOST_HEADS)
         );
         let own = own?.unwrap_or_else(presets);
