@@ -258,7 +258,7 @@ mod tests {
             description: "Check for null <!-- @carol -->".to_owned(),
             diff_summary: "+5/-2".to_owned(),
             path: "src/auth.rs".to_owned(),
-            line: 12,
+            line: Some(12),
             hunk: String::new(),
             cause: String::new(),
             failed_before: Vec::new(),

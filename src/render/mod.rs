@@ -95,7 +95,7 @@ pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};
-pub use memory::{memory_cards, memory_found, memory_recurring, memory_stats};
+pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;

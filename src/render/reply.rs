@@ -163,7 +163,7 @@ fn refused(refusal: &CommandRefusal) -> String {
             None => format!("there is no such command. {} lists them.", code("/loop help")),
         },
         CommandRefusal::Usage { usage } => {
-            format!("not understood; it is written {}.", code(usage))
+            format!("not understood; it is written {} as plain text.", code(usage))
         }
     }
 }

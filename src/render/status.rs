@@ -23,6 +23,7 @@ use super::{
     warning, what_if,
 };
 use loopgate_core::{
+    Login,
     attempts::Cause,
     deciding::{CheckView, NextAction, View},
     memory::ToldFix,
@@ -49,6 +50,7 @@ pub struct StatusModel {
     flags: Vec<Markdown>,
     tampering: Shown<Markdown>,
     /// Of tests as they were before the change.
+    accepted: Vec<Markdown>,
     base_tests_head: Option<String>,
     base_tests: Shown<Markdown>,
     /// What fixed errors in the edited files before.
@@ -150,6 +152,7 @@ impl StatusModel {
             escalation: view.escalation.as_ref().map(EscalationCard::of),
             flags: view.flags.values().map(flag_line).collect(),
             tampering: Shown::first(20, &view.tampering, |one| base_tests::weakened(one, snapshot)),
+            accepted: decision.next.accepted_by().take(20).map(|(by, what)| accepted_line(by, what)).collect(),
             base_tests_head,
             base_tests: base_tests.unwrap_or_default(),
             known_here: Shown::first(3, known_here(subject), memory::known_here),
@@ -182,6 +185,11 @@ fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
     let next = &subject.decision.next;
     let is_told = next.attempts.iter().all(AttemptDigest::passes);
     next.known_here.iter().flatten().filter(move |_| is_told)
+}
+
+/// "olga accepted that tests/a.py has 1 test fewer (test_sums)."
+fn accepted_line(by: &Login, what: &str) -> Markdown {
+    Markdown::ours(format!("{} accepted that {}.", short_text(by.as_str(), 40), short_text(what, 300)))
 }
 
 /// A cause that stops nothing, with what was recognised.

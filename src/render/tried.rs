@@ -51,6 +51,9 @@ pub struct Tried {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TriedAttempt {
     pub passes: bool,
+    /// It weakens tests or thresholds.
+    #[serde(default)]
+    pub weakened: bool,
     pub summary: String,
 }
 
@@ -96,6 +99,7 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
             .iter()
             .map(|attempt| TriedAttempt {
                 passes: attempt.result == VerificationResult::Pass,
+                weakened: attempt.weakened,
                 summary: line(&clip(&attempt.summary, 160)),
             })
             .collect(),

@@ -20,7 +20,6 @@ mod environment;
 mod fixer;
 #[cfg(test)]
 pub(crate) mod fixtures;
-mod flake;
 mod host;
 mod interrupt;
 mod job;
@@ -29,8 +28,8 @@ mod observer;
 mod orphans;
 mod places;
 mod plan;
-mod proof;
 mod report_files;
+mod rerun;
 mod schedule;
 mod worktree;
 
@@ -47,6 +46,6 @@ pub use lock::{Holder, Lock, LockError};
 pub use observer::{Observer, Quiet};
 pub use orphans::{LOOP_MARK, end_left_behind};
 pub use plan::{Plan, Selection, SelectionError};
-pub use proof::{Trial, base_tests, burn_in, prove};
+pub use rerun::{Trial, base_tests, burn_in, prove};
 pub use schedule::{Ran, run};
 pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError};

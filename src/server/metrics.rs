@@ -228,7 +228,7 @@ mod tests {
             let line = serde_json::json!({
                 "schema": "", "run_id": "", "author": "person", "started_at": "2026-11-21T10:00:00Z", "attempts": 2,
                 "retries": 1, "first_result": passes, "seconds_to_green": seconds,
-                "memory": { "carried": 1, "withheld": 0 }, "calls": { "same_error": 1 },
+                "memory": { "carried": 1 }, "calls": { "same_error": 1 },
             });
             serde_json::from_value::<RunLine>(line).unwrap()
         };

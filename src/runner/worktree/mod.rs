@@ -129,6 +129,12 @@ impl Worktree {
         Ok(changes::in_diff(self.printed_diff(from, to))?)
     }
 
+    /// The commits after `before` up to `after`, oldest first.
+    pub fn commits_since(&self, before: Sha, after: Sha) -> Result<Vec<Sha>, WorktreeError> {
+        let printed = self.line(&["rev-list", "--reverse", &format!("{before}..{after}")])?;
+        Ok(printed.split_whitespace().filter_map(|commit| commit.parse().ok()).collect())
+    }
+
     /// The tree of a commit.
     pub fn tree_of(&self, commit: Sha) -> Result<Sha, WorktreeError> {
         self.sha(&["rev-parse", &format!("{commit}^{{tree}}")])

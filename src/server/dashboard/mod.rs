@@ -274,7 +274,7 @@ async fn of_repository(
         let objects = loops.objects(installation, &repository);
         if page == "memory" {
             let retention = Retention { days: MemoryPolicy::default().retention_days };
-            let memory = MemoryStore::new(&objects, retention).load().await?;
+            let memory = MemoryStore::new(&objects, retention, admin.clock.now()).load().await?;
             return Ok(reply.with(StatusCode::OK, &MemoryPage::of(repository, &memory)));
         }
         // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.

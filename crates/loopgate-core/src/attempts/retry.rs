@@ -120,10 +120,13 @@ pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
     policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
 }
 
-/// The attempt with the highest score; the earliest of equals.
+/// The attempt with the highest score that weakens nothing; the earliest of equals.
 pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
     let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
-    attempts.iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+    attempts
+        .iter()
+        .filter(|attempt| !attempt.weakened)
+        .reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 /// Score of the attempt before the last.
@@ -190,6 +193,7 @@ mod tests {
             by_id: UserId::new(2),
             at: Timestamp::UNIX_EPOCH,
             settled: None,
+            accepted: Vec::new(),
         }
     }
 

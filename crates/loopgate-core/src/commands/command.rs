@@ -237,7 +237,7 @@ fn resume(rest: &str) -> Option<Command> {
 fn skip(rest: &str) -> Option<Command> {
     let (check, rest) = rest.split_once(char::is_whitespace)?;
     let reason = unquoted(option(rest.trim(), "reason")?);
-    let check = check.to_ascii_lowercase().parse().ok()?;
+    let check = plain(check).parse().ok()?;
     (!reason.is_empty()).then(|| Command::Skip { check, reason: bounded(reason) })
 }
 
@@ -284,6 +284,8 @@ fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Without the quotation marks around it, straight or curly.
+///
+/// A code span's marks are no quotation: they stay, as in all free text.
 fn unquoted(text: &str) -> &str {
     for (open, close) in [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')] {
         if let Some(inner) = text.strip_prefix(open).and_then(|text| text.strip_suffix(close)) {

@@ -300,7 +300,7 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
 fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
     // Stopped by a person, or given up at the limit without calling anybody.
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
-    let weakened = run.tampering;
+    let (weakened, mut newly_accepted) = (run.tampering, Vec::new());
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
             return AnswerOutcome::Refused(CommandRefusal::NeedsSettling { failure: open.failure });
@@ -314,8 +314,10 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
             if wrote_it(run, word.by.id) {
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
+            let before = std::mem::replace(&mut run.next.accepted_tampering, tamper::counts(weakened));
+            let is_new = |(key, count): &(&String, &u32)| before.get(*key).is_none_or(|before| before < *count);
+            newly_accepted = run.next.accepted_tampering.iter().filter(is_new).map(|(key, _)| key.clone()).collect();
             run.next.accepted.insert(cause);
-            run.next.accepted_tampering = tamper::counts(weakened);
         }
         _ => {}
     }
@@ -330,6 +332,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
         by_id: word.by.id,
         at: word.at,
         settled: None,
+        accepted: newly_accepted,
     };
     run.next.resumes.push(resume.clone());
     let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
@@ -416,7 +419,8 @@ fn settle(
     {
         run.next.blocked = None;
         let after_attempt = run.next.attempts.last().map_or(0, |last| last.number);
-        let resume = Resume { after_attempt, by: by.clone(), by_id, at, settled: Some(failure) };
+        let (settled, accepted) = (Some(failure), Vec::new());
+        let resume = Resume { after_attempt, by: by.clone(), by_id, at, settled, accepted };
         run.next.resumes.push(resume.clone());
         run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
     }

@@ -13,7 +13,6 @@ mod patch;
 mod snapshot;
 mod stack;
 
-pub(crate) use self::snapshot::hunk_start;
 pub use self::{
     assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,

@@ -52,6 +52,17 @@ pub enum LineChange {
     Removed,
 }
 
+impl LineChange {
+    /// What stands before such a line in a diff.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Unchanged => ' ',
+            Self::Added => '+',
+            Self::Removed => '-',
+        }
+    }
+}
+
 impl DiffLine<'_> {
     /// Whether the base has it.
     pub fn is_old(&self) -> bool {
@@ -208,14 +219,7 @@ mod tests {
     use super::*;
 
     fn shown(patch: &Patch<'_>) -> String {
-        let line = |line: &DiffLine<'_>| {
-            let sign = match line.change {
-                LineChange::Unchanged => ' ',
-                LineChange::Added => '+',
-                LineChange::Removed => '-',
-            };
-            format!("{sign}{}:{} {}", line.old, line.new, line.text)
-        };
+        let line = |line: &DiffLine<'_>| format!("{}{}:{} {}", line.change.sign(), line.old, line.new, line.text);
         patch.lines().map(line).collect::<Vec<_>>().join("|")
     }
 

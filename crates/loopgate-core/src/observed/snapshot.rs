@@ -288,12 +288,6 @@ impl ChangedFile {
     }
 }
 
-/// The first new line of a hunk header's remainder, `-1,3 +5,7 @@ …` → 5.
-pub(crate) fn hunk_start(header: &str) -> Option<u32> {
-    let new = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
-    new.split(',').next()?.parse().ok()
-}
-
 words! {
     /// What happened to a file. Words of GitHub's files list.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -111,7 +111,14 @@ pub fn replay(run: &RecordedRun, policy: &Policy, held: &BTreeSet<GateName>) -> 
 /// Every time somebody said `/loop resume` and had the right to, also where there was nothing to resume then: such a word
 /// is known by its head, so it counts right after that head's attempt.
 fn resume_words(run: &RecordedRun) -> Vec<Resume> {
-    let word = |by: &Login, at| Resume { after_attempt: 0, by: by.clone(), by_id: UserId::new(0), at, settled: None };
+    let word = |by: &Login, at| Resume {
+        after_attempt: 0,
+        by: by.clone(),
+        by_id: UserId::new(0),
+        at,
+        settled: None,
+        accepted: Vec::new(),
+    };
     let heeded = run.history.iter().filter_map(|line| match &line.event {
         Event::Resumed(Resumed::PullRequest { by, .. } | Resumed::LocalLoop { by, .. }) => Some(word(by, line.ts)),
         _ => None,

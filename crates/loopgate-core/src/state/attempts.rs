@@ -145,7 +145,8 @@ pub struct AttemptDigest {
     /// It fails by nothing but what is disputed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
-    /// It passes, and weakens tests or thresholds; nobody had accepted that.
+    /// It weakens tests or thresholds, whether or not a person accepted that. It is never the best attempt, is marked
+    /// wherever it is listed, and teaches the memory nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weakened: bool,
     /// What was found in the debug memory for its failures; none until it was looked up.

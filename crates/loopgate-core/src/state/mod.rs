@@ -48,7 +48,7 @@ pub use self::{
 };
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
+    ids::{CheckName, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
     observed::AnnouncedPush,
     policy::{Phase, Trigger},
@@ -282,6 +282,11 @@ impl LoopState {
             let repeated = (0..self.pushes.len()).find(|at| has_later(*at)).unwrap_or(0);
             self.pushes.remove(repeated);
         }
+    }
+
+    /// Who took responsibility for what weakens the checks: the person, and a clause for each.
+    pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
+        self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
     }
 
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried

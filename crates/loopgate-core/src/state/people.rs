@@ -115,6 +115,9 @@ pub struct Resume {
     /// The disputed failure whose settling began it; none of `/loop resume`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<FailureId>,
+    /// How the change weakens what checks it, where this person took responsibility for that: one clause each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
 }
 
 /// A comment or review whose commands were answered, or a button.

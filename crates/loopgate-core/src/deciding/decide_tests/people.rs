@@ -115,8 +115,14 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let accepted = story.comment("bob", "/loop resume --accept tampering");
     assert_eq!(accepted.action, NextAction::WaitForMerge);
     assert_eq!(accepted.view.tampering.len(), 1, "it is still shown");
-    assert_eq!(accepted.next.attempts[1].summary, "all required checks pass");
-    assert_eq!(story.push(3, &[], &["parses"]).action, NextAction::WaitForMerge, "accepted is accepted");
+    let said = "all required checks pass; bob accepted that tests/round.rs: the test “rounds” is removed";
+    assert_eq!(accepted.next.attempts[1].summary, said);
+    let later = story.push(3, &[], &["parses"]);
+    assert_eq!(later.action, NextAction::WaitForMerge, "accepted is accepted");
+    assert!(later.next.attempts[2].weakened && later.next.attempts[2].summary.contains("bob accepted that"));
+    assert_eq!(later.next.best_attempt, None, "each of them weakens the tests");
+    let line = later.memory_line(&story.snapshot).expect("a line");
+    assert!(line.weakened, "it teaches nothing");
 
     // Something else that is weakened was not accepted.
     let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };

@@ -208,7 +208,8 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         }
         Ok(None) | Err(_) => {}
     }
-    let looks = Line { text: skeleton(&line.text).into_owned(), number: line.number, alien: None };
+    let text = skeleton(&line.text).into_owned();
+    let looks = Line { written: text.clone(), text, number: line.number, alien: None };
     if let Ok(Some(intents)) = stated(&looks, vocabulary) {
         let problem = match line.alien {
             Some((_, inside)) => PhraseProblem::NotPlainText { inside: inside.as_str().to_owned() },

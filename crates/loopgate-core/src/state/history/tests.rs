@@ -248,6 +248,7 @@ fn resumed() -> BoxedStrategy<Resumed> {
         by_id: crate::UserId::new(7),
         at,
         settled: None,
+        accepted: Vec::new(),
     });
     prop_oneof![
         text().prop_map(|recovered| Resumed::Recovered { recovered }),

@@ -2,6 +2,7 @@
 //! commit. One that passes now is flaky.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -19,15 +20,8 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 pub fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
-    let few = (1..=MOST_TESTS).contains(&evidence.failures.len()) && evidence.failures_not_kept == 0;
-    let is_known = |failure: &Failure| {
-        let listed = failure.test_id.zip(evidence.tests.as_ref()).and_then(|(id, tests)| tests.state(id));
-        failure.test_name.is_some() && listed.is_some_and(TestState::is_failure)
-    };
     let tests = matches!(evidence.kind, CheckKind::Test | CheckKind::Integration);
-    if !(tests && evidence.outcome == Outcome::Failed && few && evidence.failures.iter().all(is_known)) {
-        return None;
-    }
+    let suspects = suspects(evidence).filter(|_| tests && evidence.outcome == Outcome::Failed)?;
     let check = CheckContext {
         name: &evidence.name,
         kind: evidence.kind,
@@ -35,39 +29,67 @@ pub fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Op
         command: Some(&command.run),
         directory: None,
     };
-    failure::rerun(&command.run, &evidence.failures, &check)
+    failure::rerun(&command.run, &suspects, &check)
+}
+
+/// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of a
+/// tool that repeats them itself and fails all the same.
+fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
+    let is_known = |failure: &Failure| {
+        let listed = failure.test_id.zip(evidence.tests.as_ref()).and_then(|(id, tests)| tests.state(id));
+        failure.test_name.is_some() && listed.is_some_and(TestState::is_failure)
+    };
+    let named = |name: &String| Failure { test_name: Some(name.clone()), ..Failure::default() };
+    let no_test_fails = evidence.results.is_some_and(|results| results.failed + results.errors == 0);
+    let suspects: Vec<Failure> = match no_test_fails && evidence.failures.iter().all(|one| one.test_id.is_none()) {
+        true => evidence.flaky_tests.iter().map(named).collect(),
+        false => evidence.failures.clone().into_iter().take_while(is_known).collect(),
+    };
+    let are_all = no_test_fails || suspects.len() == evidence.failures.len();
+    let few = (1..=MOST_TESTS).contains(&suspects.len()) && evidence.failures_not_kept == 0;
+    (are_all && few).then_some(suspects)
 }
 
 /// Puts what the second run showed into the evidence of the first: any success makes a test pass, as a flaky one. Where
 /// nothing but flaky tests failed, and the second run as a whole passed, the check passed; where that failed in another
 /// way, its failures stay, with the tests known as flaky.
+///
+/// A second run that named exactly these tests and ended with 0 has passed them, whether or not it lists them.
 pub fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
-    let (Some(tests), Some(again)) = (&evidence.tests, &second.tests) else { return };
-    let passes = |failure: &Failure| {
-        failure.test_id.is_some_and(|id| matches!(again.state(id), Some(TestState::Passed | TestState::Flaky)))
+    let Some(suspects) = suspects(evidence) else { return };
+    let names: BTreeSet<Option<&str>> = suspects.iter().map(|failure| failure.test_name.as_deref()).collect();
+    let exactly = super::executed(second.results) == u64::try_from(names.len()).ok();
+    let passes_whole = exactly && second.outcome == Outcome::Passed;
+    let is_green = |id| {
+        let state = second.tests.as_ref().and_then(|again| again.state(id));
+        matches!(state, Some(TestState::Passed | TestState::Flaky))
     };
-    let (flaky, stay): (Vec<Failure>, Vec<Failure>) = evidence.failures.iter().cloned().partition(passes);
+    let passes = |failure: &Failure| passes_whole || failure.test_id.is_some_and(is_green);
+    let (flaky, stay): (Vec<Failure>, Vec<Failure>) = suspects.into_iter().partition(passes);
     if flaky.is_empty() {
         return;
     }
-    evidence.flaky_tests.extend(flaky.iter().filter_map(|failure| failure.test_name.clone()));
+    let known: BTreeSet<String> = evidence.flaky_tests.iter().cloned().collect();
+    let new = flaky.iter().filter_map(|failure| failure.test_name.clone()).filter(|name| !known.contains(name));
+    evidence.flaky_tests.extend(new);
     if stay.is_empty() && second.outcome != Outcome::Passed {
         return;
     }
     let states = flaky.iter().filter_map(|failure| Some(TestOutcome::new(failure.test_id?, TestState::Passed)));
-    let mut settled = tests.clone();
-    settled.merge(TestOutcomes::new(states.collect(), OutcomesExtent::Whole));
+    if let Some(tests) = &mut evidence.tests {
+        tests.merge(TestOutcomes::new(states.collect(), OutcomesExtent::Whole));
+    }
     if let Some(results) = &mut evidence.results {
         let (failed, errors) = (results.failed, results.errors);
-        let count = flaky.len() as u64;
+        let count = (flaky.len() as u64).min(failed + errors);
         results.failed = failed.saturating_sub(count);
         results.errors = errors.saturating_sub(count.saturating_sub(failed));
         results.passed += count;
         results.flaky += count;
     }
-    evidence.tests = Some(settled);
     if stay.is_empty() {
         evidence.outcome = Outcome::Passed;
+        evidence.exit_code = second.exit_code;
         evidence.retry_class = None;
     }
     evidence.failures = stay;
@@ -160,11 +182,21 @@ mod tests {
     }
 
     #[test]
+    fn a_second_run_of_exactly_these_tests_that_ends_well_passed_them() {
+        let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
+        let mut second = check(Outcome::Passed, &[], &["x", "y"]);
+        second.tests = None;
+        settle(&mut first, &second);
+        assert_eq!((first.outcome, counts(&first)), (Outcome::Passed, (3, 0, 2)));
+        assert_eq!(first.flaky_tests, ["a", "b"]);
+    }
+
+    #[test]
     fn a_second_run_that_says_nothing_changes_nothing() {
         let first = check(Outcome::Failed, &["a"], &["b"]);
         for second in [
             check(Outcome::Passed, &[], &[]),
-            check(Outcome::Passed, &[], &["other"]),
+            check(Outcome::Passed, &[], &["other", "more"]),
             check(Outcome::Failed, &["a"], &[]),
         ] {
             let mut settled = first.clone();

@@ -4,22 +4,14 @@
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
 
-mod base_tree;
-mod burn_in;
-#[cfg(all(test, unix))]
-mod burn_in_tests;
-mod single;
+use std::time::Duration;
 
-use std::path::Path;
-
-pub use self::burn_in::burn_in;
-use self::{base_tree::BaseTree, single::Single};
-use super::interrupt::Interrupt;
+use super::{Rerun, RerunEnd, Tree, Trial, tree::BaseTree};
+use crate::runner::interrupt::Interrupt;
 use loopgate_core::{
-    CheckName, Sha,
+    Sha,
     evidence::{BaseTestRun, ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    policy::CommandCheck,
     source_files::is_test,
 };
 
@@ -27,17 +19,8 @@ use loopgate_core::{
 const MOST_FILES: usize = 10;
 /// Failing tests of a file that are named.
 const MOST_NAMED: usize = 20;
-
-/// What is to be tried.
-#[derive(Clone, Debug)]
-pub struct Trial<'a> {
-    /// The top of the working tree: the head.
-    pub root: &'a Path,
-    pub base: Sha,
-    pub files: &'a ChangedFiles,
-    /// The test checks: how this project calls its test runners.
-    pub checks: Vec<(&'a CheckName, &'a CommandCheck)>,
-}
+/// How long one run of one file may take: it may have to be built first.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs the trial. Never fails: what could not be run is a verdict that says why.
 pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
@@ -45,8 +28,9 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
     if tests.is_empty() {
         return no_test_file(trial.files);
     }
-    let named: Vec<(&ChangedFile, Single)> =
-        tests.iter().filter_map(|file| Some((*file, Single::of(trial, &file.path)?))).take(MOST_FILES).collect();
+    let rerun = |file: &&ChangedFile| Rerun::of_file(trial, trial.root, &file.path);
+    let named: Vec<(&ChangedFile, Rerun)> =
+        tests.iter().filter_map(|file| Some((*file, rerun(file)?))).take(MOST_FILES).collect();
     if named.is_empty() {
         let names: Vec<&str> = tests.iter().take(3).map(|file| file.path.as_str()).collect();
         return unknown(format!("it is not known how to run {} alone", names.join(", ")));
@@ -59,14 +43,18 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
         return unknown(format!("the tests cannot be laid over the base: {error}"));
     }
     let mut runs = Vec::new();
-    for (file, single) in named {
-        let (on_base, _) = single.run(worktree.path(), Some(trial.root), interrupt.clone()).await;
+    let (base, head) = (Tree { top: worktree.path(), working_tree: trial.root }, trial.root);
+    for (file, rerun) in named {
+        let on_base = proof_end(&rerun.run(base, TIMEOUT, interrupt.clone()).await);
         // A test that passes without the change proves nothing, whatever it does with it.
         let on_head = match on_base {
             ProofEnd::Passed => ProofEnd::Passed,
-            _ => single.run(trial.root, None, interrupt.clone()).await.0,
+            _ => {
+                let tree = Tree { top: head, working_tree: head };
+                proof_end(&rerun.run(tree, TIMEOUT, interrupt.clone()).await)
+            }
         };
-        runs.push(ProofRun { file: file.path.clone(), command: single.shell, on_base, on_head });
+        runs.push(ProofRun { file: file.path.clone(), command: rerun.line.shell, on_base, on_head });
         if interrupt.is_interrupted() {
             return unknown("it was interrupted".to_owned());
         }
@@ -86,20 +74,30 @@ pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> V
     if worktree.put_back(trial.root, trial.base, &files).is_err() {
         return Vec::new();
     }
-    let there = Trial { root: worktree.path(), ..trial.clone() };
+    let tree = Tree { top: worktree.path(), working_tree: trial.root };
     let mut runs = Vec::new();
     for file in files {
-        let Some(single) = Single::of(&there, file) else { continue };
-        let (on_head, output) = single.run(worktree.path(), Some(trial.root), interrupt.clone()).await;
-        let report = loopgate_reports::read("output", output.as_bytes(), &loopgate_reports::ReadOptions::default());
-        let mut failing: Vec<String> = report.failures.into_iter().filter_map(|failure| failure.test_name).collect();
-        failing.truncate(MOST_NAMED);
-        runs.push(BaseTestRun { file: file.to_owned(), command: single.shell, on_head, failing });
+        let Some(rerun) = Rerun::of_file(trial, worktree.path(), file) else { continue };
+        let end = rerun.run(tree, TIMEOUT, interrupt.clone()).await;
+        let on_head = proof_end(&end);
+        let failing = match end {
+            RerunEnd::Failed(names) => names.into_iter().take(MOST_NAMED).collect(),
+            RerunEnd::Passed | RerunEnd::Broken | RerunEnd::OutOfTime => Vec::new(),
+        };
+        runs.push(BaseTestRun { file: file.to_owned(), command: rerun.line.shell, on_head, failing });
         if interrupt.is_interrupted() {
             return Vec::new();
         }
     }
     runs
+}
+
+const fn proof_end(end: &RerunEnd) -> ProofEnd {
+    match end {
+        RerunEnd::Passed => ProofEnd::Passed,
+        RerunEnd::Failed(_) => ProofEnd::Failed,
+        RerunEnd::Broken | RerunEnd::OutOfTime => ProofEnd::Broken,
+    }
 }
 
 /// One test that fails without the change and passes with it is enough.
@@ -142,10 +140,11 @@ fn added_tests(files: &ChangedFiles) -> Vec<&ChangedFile> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::{fs, process::Command};
+    use std::{fs, path::Path, process::Command};
 
     use super::*;
     use crate::runner::{Changes, Interrupter};
+    use loopgate_core::policy::CommandCheck;
 
     fn sh(root: &Path, line: &str) {
         let status = Command::new("sh").arg("-c").arg(line).current_dir(root).status().unwrap();
@@ -158,11 +157,14 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
+    const PYTEST: &str = "#!/bin/sh\n. ./price\nsh \"$1\" && { echo '== 1 passed in 0.01s =='; exit 0; }\ncode=$?\n\
+                          [ $code = 1 ] && echo '== short test summary info ==' && echo \"FAILED $1::test_price - assert\" && echo '== 1 failed in 0.01s =='\nexit $code\n";
+
     /// A repository whose `pytest` is a shell script that takes each file for one.
     fn repository() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        write(root, "pytest", "#!/bin/sh\n. ./price\nexec sh \"$1\"\n");
+        write(root, "pytest", PYTEST);
         write(root, "price", "price=20\n");
         sh(root, "chmod +x pytest && git init -q -b main && git add -A");
         sh(root, "git -c user.email=a@b.c -c user.name=n commit -qm base && git checkout -qb fix/price");
@@ -196,9 +198,7 @@ mod tests {
     async fn tests_as_they_were_are_run_on_the_head() {
         let folder = repository();
         let root = folder.path();
-        let test = |asks: &str| {
-            format!("test \"$price\" = {asks} || {{ echo 'FAILED tests/test_a.py::test_price - {asks}'; exit 1; }}\n")
-        };
+        let test = |asks: &str| format!("test \"$price\" = {asks}\n");
         for (name, asks) in [("a", "20"), ("b", "20"), ("gone", "21"), ("same", "20")] {
             write(root, &format!("tests/test_{name}.py"), &test(asks));
         }
