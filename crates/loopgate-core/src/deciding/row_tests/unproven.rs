@@ -15,6 +15,7 @@ fn job(story: &mut Story, name: &str, run: u64, conclusion: Conclusion) {
         url: Some(format!("https://github.com/acme/widgets/actions/runs/{run}/job/{number}")),
         annotations: Vec::new(),
         summary: None,
+        output: None,
     });
 }
 
