@@ -79,13 +79,12 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     let worktree =
         Worktree::at(&std::env::current_dir().map_err(CliError::unavailable)?).map_err(CliError::bad_data)?;
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
-    let (old, new) = (tree(before)?, tree(after)?);
-    let files = &worktree.changes(old, new).map_err(CliError::unavailable)?;
-    let wanted = tamper::files_to_read(files, Some(old), new);
+    let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
+    let files = &changes(*before, *after)?;
+    let wanted = tamper::files_to_read(files, Some(*before), *after);
     let contents = &worktree.contents(wanted).map_err(CliError::unavailable)?;
-    let edits = reflex::Edits { files, contents, before: old, after: new };
-    let verdict = reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION);
-    let mut refusals = match verdict {
+    let edits = reflex::Edits { files, contents, before: *before, after: *after };
+    let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION) {
         EditVerdict::Refuse(refusals) => refusals,
         EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),
     };

@@ -15,6 +15,7 @@ use crate::render::{
     memory,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
+    tampering::tampering,
     verdict::Subject,
     words,
 };
@@ -133,11 +134,7 @@ fn analysis(failures: &[Cause<'_>], found: &[Tampering], snapshot: &Snapshot) ->
     if found.is_empty() {
         return Some(root_causes(failures)).filter(|said| !said.as_str().is_empty()).unwrap_or_else(nothing);
     }
-    let hunk = |one: &Tampering| match one.hunk.as_slice() {
-        [] => String::new(),
-        lines => format!("\n\n{}\n", fence("diff", &lines.join("\n"))),
-    };
-    let told = found.iter().take(10).map(|one| format!("\n- {}{}", base_tests::weakened(one, snapshot), hunk(one)));
+    let told = found.iter().take(10).map(|one| format!("\n- {}", base_tests::weakened(one, snapshot)));
     let more = found.len().saturating_sub(10);
     let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
     let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
@@ -329,10 +326,17 @@ fn question(escalation: &EscalationView) -> Markdown {
     Markdown::ours(said)
 }
 
-/// The patch of the file the failures point at, else of the file with most changes. Lines that weaken a test are shown with
-/// their finding, and nothing else.
+/// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
+/// lines that do, and nothing else.
 fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
-    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout | Trigger::Tampering);
+    if about == Trigger::Tampering && subject.policy.retry.escalation_diff != EscalationDiff::Omit {
+        let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
+        let hunks: Vec<String> = found
+            .map(|one| format!("{}\n\n{}", short_text(&tampering(one), 340), fence("diff", &one.hunk.join("\n"))))
+            .collect();
+        return Markdown::ours(hunks.join("\n\n"));
+    }
+    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
     if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
         return Markdown::default();
     }

@@ -67,11 +67,8 @@ pub fn judge_edits(
         return EditVerdict::Nothing;
     }
     let mut refusals = intrusions(files, configuration);
-    refusals.extend(
-        tamper::findings(&tamper::Change::of_fixer(files, contents, before, after, failed))
-            .into_iter()
-            .map(EditRefusal::Weakens),
-    );
+    let change = tamper::Change::of_fixer(files, contents, before, after, failed);
+    refusals.extend(tamper::findings(&change).into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
     }

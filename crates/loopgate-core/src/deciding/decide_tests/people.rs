@@ -115,8 +115,8 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let accepted = story.comment("bob", "/loop resume --accept tampering");
     assert_eq!(accepted.action, NextAction::WaitForMerge);
     assert_eq!(accepted.view.tampering.len(), 1, "it is still shown");
-    let said = &accepted.next.attempts[1].summary;
-    assert!(said.starts_with("all required checks pass; bob accepted that tests/round.rs"), "{said}");
+    let said = "all required checks pass; bob accepted that tests/round.rs: the test “rounds” is removed";
+    assert_eq!(accepted.next.attempts[1].summary, said);
     let later = story.push(3, &[], &["parses"]).clone();
     assert_eq!(later.action, NextAction::WaitForMerge, "accepted is accepted");
     assert!(later.next.attempts[2].weakened && later.next.attempts[2].summary.contains("bob accepted that"));
