@@ -45,6 +45,13 @@ pub struct Limits {
     pub lane: usize,
 }
 
+impl Limits {
+    /// Targets read from disk at once: with half of a lane in memory, this leaves a quarter to what arrives meanwhile.
+    fn page(self) -> usize {
+        (self.lane / 4).max(1)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { workers: 32, per_installation: 12, lane: 256 }
@@ -127,7 +134,9 @@ impl DirtySet {
                 lane.enqueue(target);
             }
         } else {
-            let has_room = lane.held[class as usize] < self.limits.lane;
+            // A page that is under way has room beside what arrives meanwhile.
+            let page = if matches!(lane.rest[class as usize], Rest::InMemory) { 0 } else { self.limits.page() };
+            let has_room = lane.held[class as usize] + page < self.limits.lane;
             match &mut lane.rest[class as usize] {
                 // What is new need not wait until a walk over the disk meets it.
                 _ if has_room => {
@@ -206,8 +215,7 @@ impl DirtySet {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
                 *rest = Rest::Loading(pass);
-                // What arrives meanwhile has room beside a page.
-                return Some((installation, class, after, (self.limits.lane / 4).max(1)));
+                return Some((installation, class, after, self.limits.page()));
             }
         }
         None
