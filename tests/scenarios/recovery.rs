@@ -311,8 +311,7 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
         // A commit on the base, so that the file is read anew; and another look half a minute later.
         world.person("olga").pushes_to(&repo, "main", &[("README.md", "Read me.\n")]).await;
         alice.pushes(&pr, &[("src/new.rs", "fn newer() {}\n")]).await;
-        world.wait(TimeDelta::seconds(31));
-        world.settle().await;
+        world.after(TimeDelta::seconds(31), &pr, name, |_| true).await;
         assert_eq!(world.look(&pr).status(), before, "{name}: nobody knows what governs");
         let (_, metrics) = world.reads("/metrics").await;
         assert!(metrics.contains("loopgate_repositories_without_configuration 1\n"), "{name}: {metrics}");
