@@ -297,7 +297,7 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
             drop(world.simulator().user("olga").push_to(repo, "main", commit).unwrap());
         }),
         ("a resync of the repository", |_, _, _| {}),
-        ("time", |world, _, _| world.wait(TimeDelta::seconds(20))),
+        ("time", |world, _, _| world.wait(TimeDelta::minutes(5))),
     ];
     for (name, news) in six {
         let world = World::quick(Some("6")).await;
