@@ -52,12 +52,20 @@ impl Inbox {
         self.0.send(WriteRequest { change, reply }).await.map_err(|_| Unavailable)?;
         answer.await.unwrap_or(Err(Unavailable))
     }
+
+    pub fn bookings(&self) -> Bookings {
+        Bookings(self.0.downgrade())
+    }
 }
 
-impl SharedBudget for Inbox {
+/// Books in the storage for as long as the server runs: unlike an [`Inbox`], it keeps the writer from nothing.
+#[derive(Debug)]
+pub(super) struct Bookings(mpsc::WeakSender<WriteRequest>);
+
+impl SharedBudget for Bookings {
     fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>> {
         Box::pin(async move {
-            match self.apply(Change::Take(claim)).await {
+            match Inbox(self.0.upgrade()?).apply(Change::Take(claim)).await {
                 Ok(Applied::Taken(granted)) => Some(granted),
                 Ok(_) | Err(Unavailable) => None,
             }

@@ -152,7 +152,7 @@ impl Server {
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
         for github in self.recovery.iter().chain(&self.examined).chain(self.loops.as_ref().map(LoopReader::github)) {
-            github.share_budget(Arc::new(inbox.clone()));
+            github.share_budget(Arc::new(inbox.bookings()));
         }
         let (ask, asked) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();

@@ -299,7 +299,7 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
             world.simulator().user("olga").push_to(repo, "main", commit).unwrap();
         }),
         ("a resync of the repository", |_, _, _| {}),
-        ("time", |world, _, _| world.wait(TimeDelta::seconds(20))),
+        ("time", |world, _, _| world.wait(TimeDelta::minutes(5))),
     ];
     for (name, news) in six {
         let world = World::quick(Some("6")).await;
@@ -313,8 +313,7 @@ async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
         // A commit on the base, so that the file is read anew; and another look half a minute later.
         world.person("olga").pushes_to(&repo, "main", &[("README.md", "Read me.\n")]).await;
         alice.pushes(&pr, &[("src/new.rs", "fn newer() {}\n")]).await;
-        world.wait(TimeDelta::seconds(31));
-        world.settle().await;
+        world.after(TimeDelta::seconds(31), &pr, name, |_| true).await;
         assert_eq!(world.look(&pr).status(), before, "{name}: nobody knows what governs");
         let (_, metrics) = world.reads("/metrics").await;
         assert!(metrics.contains("loopgate_repositories_without_configuration 1\n"), "{name}: {metrics}");

@@ -333,7 +333,8 @@ impl Reconcile {
         }
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            let revisit_at = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            let revisit_at = next.into_iter().chain(doubts.confirmed_at()).min();
             return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
         };
         if begun.facts.is_archived() {
