@@ -125,9 +125,9 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         }
         let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.0.is_match(name)).collect();
         if has_commands || !settings.is_empty() {
-            // In a script of the product, `;` and `||` mean nothing unless a check runs there.
-            let runs_check =
-                |one: &Tampering| !is_program || one.hunk.iter().any(|line| WORDS.runners.0.is_match(line));
+            // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
+            let is_script = is_program && SourceLanguage::of(path) == Some(SourceLanguage::Shell);
+            let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.0.is_match(line));
             let ignored = lines.each(&WORDS.ignores_failures.0, ground, |words| Deed::FailuresIgnored { words });
             found.extend(ignored.filter(runs_check));
             found.extend(thresholds(&lines, ground));
