@@ -333,7 +333,12 @@ impl Reconcile {
         }
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            let revisit_at = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            let dormant = &self.observer.dormant;
+            let revisit_at = match dormant.is_dormant(&job.repository) {
+                true => dormant.next_look(&job.repository, job.number, client.now()),
+                // It was not the configuration that was not found, but the pull request.
+                false => doubts.confirmed_at(),
+            };
             return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
         };
         if begun.facts.is_archived() {
