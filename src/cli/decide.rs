@@ -161,9 +161,9 @@ mod tests {
           context:
             attempts_summary: |-
               Iteration 1: tests fail — src/login.test.ts: The test expects `token` and gets `undefined`.
-              Iteration 2: tests fail — src/login.test.ts: `jwt.sign` is called, but it holds no `function`.
+              Iteration 2: tests fail — src/login.test.ts: `TypeError: jwt.sign is not a function`.
               Iteration 3: tests fail — src/login.test.ts: The test expects `123` and gets `"123"`.
-            pattern_detected: 'src/login.test.ts fails each time otherwise: The test expects `token` and gets `undefined`. `jwt.sign` is called, but it holds no `function`. Now: The test expects `123` and gets `"123"`.'
+            pattern_detected: 'src/login.test.ts fails each time otherwise: The test expects `token` and gets `undefined`. `TypeError: jwt.sign is not a function`. Now: The test expects `123` and gets `"123"`.'
           question: |-
             After 3 attempts the test still disagrees with the code. Which side is right?
             1. The test, which expects 123: change the code.

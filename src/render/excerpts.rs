@@ -84,7 +84,7 @@ pub(super) fn quoted(text: &str) -> String {
 pub(super) struct ExcerptCard {
     pub job: Markdown,
     pub step: Option<Markdown>,
-    pub log: Option<String>,
+    pub log: Option<Markdown>,
     pub lines: Markdown,
     pub cut_lines: u64,
 }
@@ -98,7 +98,7 @@ pub(super) fn cards(decision: &Decision) -> Shown<ExcerptCard> {
         ExcerptCard {
             job: short_text(&excerpt.job, 100),
             step: excerpt.step.as_deref().map(|step| short_text(step, 100)),
-            log: excerpt.log.as_deref().and_then(address),
+            log: excerpt.log.as_deref().and_then(address).map(Markdown::ours),
             lines: Markdown::ours(lines.join("\n")),
             cut_lines: excerpt.cut_lines,
         }

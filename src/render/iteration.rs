@@ -92,9 +92,13 @@ fn feedback(decided: &IterationDecision<'_>) -> Feedback {
             let ending = last.map(|line| format!(" Its output ends with: {}", first_line(line))).unwrap_or_default();
             vec![format!("Run the tests and make them pass.{ending}")]
         }
-        TestStatus::Fail => {
-            items.iter().map(|item| format!("{} {} ({})", problem(item), item.action, item.reason)).collect()
-        }
+        TestStatus::Fail => items
+            .iter()
+            .map(|item| match item.action.as_str() {
+                "" => problem(item),
+                action => format!("{} {action} ({})", problem(item), item.reason),
+            })
+            .collect(),
     };
     actionable_items.extend(review.iter().map(|item| format!("Review: {}", item.text)));
     let summary = cut_at_sentence(&summary, decided.policy.feedback_max_length);

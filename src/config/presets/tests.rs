@@ -413,19 +413,22 @@ fn the_document_says_what_the_rules_are() {
         }
         for rule in rules {
             let tier = match rule.tier {
-                RuleTier::Opens => "Opens the gate.",
-                RuleTier::Suspects => "A suspect: it opens the gate together with another.",
+                RuleTier::Opens => "Opens.",
+                RuleTier::Suspects => "A suspect.",
             };
             let kinds: Vec<&str> = rule.kinds.iter().map(|kind| kind.as_str()).collect();
+            let kinds = match rule.condition {
+                RuleCondition::Path { .. } | RuleCondition::Line { .. } => format!(" Files: {}.", kinds.join(", ")),
+                RuleCondition::NewFolder | RuleCondition::Manifest(_) => String::new(),
+            };
             let shown = |example: &RuleExample| format!("{}\n{}", example.path, example.lines.join("\n"));
             let _ = write!(
                 document,
-                "\n### {}\n\n{}{}. {tier} {} Files: {}.\n\n```diff\n# found in {}\n# not in {}\n```\n",
+                "\n### {}\n\n{}{}. {tier} {}{kinds}\n\n```diff\nfound: {}\nnot: {}\n```\n",
                 rule.id,
                 rule.says[..1].to_uppercase(),
                 &rule.says[1..],
                 looks_at(&rule.condition),
-                kinds.join(", "),
                 shown(&rule.opens),
                 shown(&rule.quiet),
             );
@@ -441,33 +444,34 @@ fn the_document_says_what_the_rules_are() {
 const MEASURED: &str = "<!-- measured -->";
 const END: &str = "<!-- end of measured -->";
 
-/// What a rule looks at, with its first words; the file of the gate has all.
+/// Words of a rule that the document shows; the file of the gate has all.
+const SHOWN: usize = 4;
+
+/// What a rule looks at, with its first words.
 fn looks_at(condition: &RuleCondition) -> String {
     let words = |words: &[String]| {
-        let first = words.iter().take(8).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        let more = words.len().saturating_sub(8);
+        let first = words.iter().take(SHOWN).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let more = words.len().saturating_sub(SHOWN);
         if more > 0 { format!("{first} and {more} more") } else { first }
     };
     match condition {
         RuleCondition::Path { globs, words: named } => {
             let globs = globs.as_slice().iter().map(|glob| glob.as_str().to_owned());
-            format!("Looks at paths: {}.", words(&named.iter().cloned().chain(globs).collect::<Vec<_>>()))
+            format!("Paths: {}.", words(&named.iter().cloned().chain(globs).collect::<Vec<_>>()))
         }
         RuleCondition::Line { side, words: named, pattern } => {
             let side = match side {
-                RuleSide::Added => "added",
-                RuleSide::Removed => "removed",
-                RuleSide::Changed => "added and removed",
+                RuleSide::Added => "Added",
+                RuleSide::Removed => "Removed",
+                RuleSide::Changed => "Changed",
             };
             let what = if pattern.is_some() { "by an expression".to_owned() } else { words(named) };
-            format!("Looks at {side} lines: {what}.")
+            format!("{side} lines: {what}.")
         }
-        RuleCondition::Manifest(ManifestChange::Dependency) => "Looks at the dependencies of manifests.".to_owned(),
-        RuleCondition::Manifest(ManifestChange::Source) => {
-            "Looks at where manifests and lock files fetch from.".to_owned()
-        }
-        RuleCondition::Manifest(ManifestChange::Hook) => "Looks at what manifests run at install.".to_owned(),
-        RuleCondition::Manifest(ManifestChange::Action) => "Looks at `uses:` of workflows.".to_owned(),
-        RuleCondition::NewFolder => "Looks at the folders at the top.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Dependency) => "Dependencies of manifests.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Source) => "Where manifests and lock files fetch from.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Hook) => "What manifests run at install.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Action) => "`uses:` of workflows.".to_owned(),
+        RuleCondition::NewFolder => "Folders at the top.".to_owned(),
     }
 }

@@ -16,8 +16,7 @@ impl Client {
     /// Reads a log into `kept`; whether it is longer than what is read. Its store gets no token, and is never named.
     ///
     /// # Errors
-    /// [`Error::NotFound`] while GitHub has none, [`Error::Rejected`] with 410 when it is gone; every other kind of
-    /// [`Error`].
+    /// [`Error::NotFound`] while GitHub has none, and when it is gone; every other kind of [`Error`].
     pub(crate) async fn read_log(&self, path: &str, kept: &mut Kept) -> Result<bool, Error> {
         let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await?;
         if !answer.is_redirect() {

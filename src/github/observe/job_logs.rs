@@ -129,9 +129,7 @@ async fn output(
             Ok(Log::Read(Box::new(output)))
         }
         Err(Error::NotFound { .. }) if is_young(check, client.now()) => Ok(Log::NotYet),
-        Err(Error::NotFound { .. } | Error::Rejected { status: 410, .. }) => {
-            Ok(Log::Never("GitHub has it no longer".to_owned()))
-        }
+        Err(Error::NotFound { .. }) => Ok(Log::Never("GitHub has it no longer".to_owned())),
         // A log is welcome, and not needed.
         Err(error @ (Error::Unavailable { .. } | Error::Unreadable { .. })) => Ok(Log::Never(error.to_string())),
         Err(error) => error.refusal().map(|error| Log::Never(error.to_string())),

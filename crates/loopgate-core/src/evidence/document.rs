@@ -423,6 +423,9 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The class of a failure that is about the workflow and not about the code: an action could not do its work.
+    pub const OF_WORKFLOW: &str = "workflow";
+
     /// The best place to look at: where the code failed, else where the test stands.
     pub fn location(&self) -> Option<(&str, Option<u32>)> {
         match (&self.source, &self.test_file) {

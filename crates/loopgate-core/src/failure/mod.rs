@@ -12,9 +12,6 @@ mod explain;
 mod read;
 mod tell;
 
-/// The class of a failure that is about the workflow and not about the code: an action could not do its work.
-pub const WORKFLOW: &str = "workflow";
-
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{
     AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,

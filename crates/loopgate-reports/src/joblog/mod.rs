@@ -135,7 +135,7 @@ impl StepLines<'_> {
         if self.is_of_action() {
             let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
             return (!said.is_empty()).then(|| Failure {
-                error_class: Some(failure::WORKFLOW.to_owned()),
+                error_class: Some(Failure::OF_WORKFLOW.to_owned()),
                 error_message: said.join("\n"),
                 ..Failure::default()
             });

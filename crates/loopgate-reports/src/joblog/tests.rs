@@ -104,7 +104,7 @@ fn what_an_action_reports_is_about_the_workflow() {
     let read = read_whole(&log);
     assert!(read.report.expect("the runner wrote it").failures.is_empty(), "it is no finding of a linter");
     let failure = read.failure.expect("it failed");
-    assert_eq!(failure.error_class.as_deref(), Some(failure::WORKFLOW));
+    assert_eq!(failure.error_class.as_deref(), Some(Failure::OF_WORKFLOW));
     assert_eq!(failure.error_message, "Unable to find Node version '23.99' for platform linux.");
 }
 

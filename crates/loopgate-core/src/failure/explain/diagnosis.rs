@@ -8,10 +8,7 @@ use crate::{
         RootCauseCategory::{ConfigurationError, TypeMismatch},
         SourceLocation,
     },
-    failure::{
-        WORKFLOW,
-        read::{Changes, Frame, Reading, Sides, text::code},
-    },
+    failure::read::{Changes, Frame, Reading, Sides, text::code},
     source_files::is_test,
 };
 
@@ -41,7 +38,7 @@ impl Diagnosis {
         let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
         let patterns = known.matched.clone();
         let conclusion = match &known.by {
-            _ if failure.error_class.as_deref() == Some(WORKFLOW) => {
+            _ if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
                 Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::silent() }
             }
             Some(known) => explained(known.clone(), reading),

@@ -197,7 +197,7 @@ fn commands_with_something_wrong_say_what() {
         ("/loop skip lint", usage("/loop skip <check> --reason \"…\"")),
         ("/loop dispute 3fa9c01b", usage("/loop dispute <failure> <reason>")),
         ("/loop `retry`", usage("/loop retry")),
-        ("/loop resume --accept `tampering`", usage("/loop resume [--accept tampering]")),
+        ("/loop resume --accept `tampering`", usage("/loop resume [--accept tampering | results_lost | skipped]")),
         ("`/approve` security", NotPlainText { inside: "code".into() }),
         ("/approve `security`", NotPlainText { inside: "code".into() }),
     ] {
