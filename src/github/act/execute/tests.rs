@@ -265,12 +265,12 @@ async fn only_our_own_reaction_is_taken_back() {
     let bench = Bench::new().await;
     bench.answer("GET", at, ok(200, json!([bobs, { "id": 7, "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
     bench.answer("DELETE", &format!("{at}/7"), ResponseTemplate::new(204)).await;
-    assert_eq!(bench.execute(&[take_back.clone()]).await.unwrap().done, 1);
+    assert_eq!(bench.execute(std::slice::from_ref(&take_back)).await.unwrap().done, 1);
 
     let bench = Bench::new().await;
     bench.answer("GET", at, ok(200, json!([bobs]))).await;
     for _ in 0..2 {
-        assert_eq!(bench.execute(&[take_back.clone()]).await.unwrap().done, 0);
+        assert_eq!(bench.execute(std::slice::from_ref(&take_back)).await.unwrap().done, 0);
     }
     assert_eq!(bench.requests().await.len(), 1, "whose it is is remembered");
 }
