@@ -56,7 +56,7 @@ impl Evaluator<'_> {
             GateTrigger::Paths(paths) => self.in_files(|reading| touched(reading.file, paths)),
             GateTrigger::AddedLines(wanted) => self.in_files(|reading| changed(reading, wanted, true)),
             GateTrigger::RemovedLines(wanted) => self.in_files(|reading| changed(reading, wanted, false)),
-            GateTrigger::DependenciesAdded => self.in_files(|reading| new_dependencies(reading)),
+            GateTrigger::DependenciesAdded => self.in_files(new_dependencies),
             GateTrigger::NewTopLevelFolder => self.new_folder(),
             GateTrigger::Labels(labels) => self.labelled(labels),
             GateTrigger::BaseBranch(globs) => {

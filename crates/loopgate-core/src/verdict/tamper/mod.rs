@@ -328,7 +328,10 @@ impl<'a> Change<'a> {
             head,
             failed: failed.chain(failed_on_base).collect(),
             named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            ran_before: of_old_side.into_iter().chain(earlier().last().and_then(|last| last.tests.clone())).collect(),
+            ran_before: of_old_side
+                .into_iter()
+                .chain(earlier().next_back().and_then(|last| last.tests.clone()))
+                .collect(),
             ran_now: joined(checks()),
             has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),

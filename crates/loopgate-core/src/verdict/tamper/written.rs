@@ -499,7 +499,7 @@ fn is_snapshot(path: &str) -> bool {
 fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
     let path = file.previous_path.as_ref().unwrap_or(&file.path);
     if file.status == FileStatus::Added
-        || !is_snapshot(path) && !(in_test_folder(path) && TestSyntax::of(path).is_none())
+        || !(is_snapshot(path) || in_test_folder(path) && TestSyntax::of(path).is_none())
     {
         return None;
     }
