@@ -41,9 +41,6 @@ use loopgate_core::{
     state::Repeatable,
 };
 
-/// How many effects of each kind.
-pub type EffectCounts = BTreeMap<&'static str, u64>;
-
 /// A comment that people delete is posted again so often within [`POSTED_WITHIN`]; then only the check run says so.
 const MOST_REMADE: usize = 3;
 const POSTED_WITHIN: TimeDelta = TimeDelta::hours(1);
@@ -70,10 +67,13 @@ pub struct Executor {
     /// delete comes back, but not for ever.
     posted: Mutex<BTreeMap<(RepoName, PrNumber, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind.
-    waiting: Mutex<BTreeMap<(RepoName, PrNumber), EffectCounts>>,
+    waiting: Mutex<BTreeMap<(RepoName, PrNumber), ByKind>>,
     /// Reactions that are known to be ours, or known to be others' alone.
     reactions: TtlCache<(Reacted, ReactionKind), Whose>,
 }
+
+/// How many effects there are of each kind.
+type ByKind = BTreeMap<&'static str, u64>;
 
 /// What came of a list of effects.
 #[derive(Debug, Default, PartialEq)]
@@ -124,7 +124,7 @@ impl Executor {
         let place = Place { client, surface };
         let mut executed = Executed::default();
         let mut left_out = None;
-        let mut waiting: EffectCounts = BTreeMap::new();
+        let mut waiting = ByKind::new();
         for effect in effects {
             let need = need(surface, effect);
             if left_out.is_some() && need >= left_out {
@@ -165,7 +165,7 @@ impl Executor {
         Ok(executed)
     }
 
-    fn note_waiting(&self, surface: &ObservedSurface, waiting: EffectCounts) {
+    fn note_waiting(&self, surface: &ObservedSurface, waiting: ByKind) {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let pull = (surface.repository.clone(), surface.number);
         if waiting.is_empty() {
@@ -176,7 +176,7 @@ impl Executor {
     }
 
     /// Effects that wait for their turn to be created, by kind.
-    pub fn waiting(&self) -> EffectCounts {
+    pub fn waiting(&self) -> ByKind {
         let all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = BTreeMap::from(KINDS.map(|kind| (kind, 0)));
         for (kind, count) in all.values().flatten() {

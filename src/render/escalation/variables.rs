@@ -207,9 +207,12 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
 fn root_causes(causes: &[Cause<'_>]) -> Markdown {
     let line = |cause: &Cause<'_>| {
         let view = cause.first;
-        let explained = explained(view).map(|why| format!(" {}", words::sentence(why, 300))).unwrap_or_default();
+        let told = [explained(view).unwrap_or_default(), view.told.action.as_str()];
+        let told = told.into_iter().filter(|words| !words.is_empty());
+        let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
+        let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
         let (id, category) = (code(&view.cause.to_string()), words::category(view.category));
-        format!("- {id} ({category}):{explained} {}", words::sentence(&view.told.action, 300))
+        format!("- {id} ({category}): {told}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }

@@ -82,9 +82,8 @@ impl Rerun {
         let usual = usual.map(|((name, check), (command, directory))| (command, directory, *name, *check));
         own.chain(usual).find_map(|(run, directory, name, check)| {
             let (command, framework) = (Some(run.as_str()), Some(framework_of(&run)));
+            let context = CheckContext { name, kind: CheckKind::Test, framework, command, directory: Some(&directory) };
             let test = test(&directory);
-            let directory = Some(directory.as_str());
-            let context = CheckContext { name, kind: CheckKind::Test, framework, command, directory };
             let line = CommandLine::new(failure::alone(&test, &context)?, PathBuf::new(), Duration::ZERO);
             let environment = check.environment.clone();
             Some(Self { line: CommandLine { environment, ..line }, name: test.test_name.unwrap_or_default() })
