@@ -333,7 +333,12 @@ impl Reconcile {
         }
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            let revisit_at = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            // That a pull request is gone may be said by a server that lags behind, too.
+            let revisit_at = if self.observer.dormant.is_dormant(&job.repository) {
+                self.observer.dormant.next_look(&job.repository, job.number, client.now())
+            } else {
+                doubts.confirmed_at()
+            };
             return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
         };
         if begun.facts.is_archived() {
