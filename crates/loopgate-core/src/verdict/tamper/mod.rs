@@ -15,7 +15,7 @@ use crate::{
     evidence::{BaseTestRun, CheckEvidence, CheckKind, Evidence, ProofEnd, TestOutcomes},
     ids::Sha,
     observed::{ChangedFiles, Contents, FileAt, ReceivedEvidence, Snapshot},
-    state::LoopState,
+    state::{DisputeEnd, LoopState, Settlement},
 };
 
 /// Findings kept of one change, and lines shown of each.
@@ -271,6 +271,8 @@ pub struct Change<'a> {
     /// A check of tests has no results by test.
     pub has_unread_tests: bool,
     pub base_tests: Vec<&'a BaseTestRun>,
+    /// Tests that a person settled to be wrong: a change of them is what was asked for.
+    pub wrong: BTreeSet<&'a str>,
     pub maker: Maker,
 }
 
@@ -302,6 +304,7 @@ impl<'a> Change<'a> {
             ran_now: None,
             has_unread_tests: true,
             base_tests: Vec::new(),
+            wrong: BTreeSet::new(),
             maker: Maker::Fixer,
         }
     }
@@ -335,6 +338,7 @@ impl<'a> Change<'a> {
             ran_now: joined(checks()),
             has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
+            wrong: settled_as_wrong(state),
             maker: Maker::Anybody,
         }
     }
@@ -344,10 +348,29 @@ impl<'a> Change<'a> {
         self.failed.iter().any(|reported| is_declared(reported, declared))
     }
 
+    /// Whether a test that is declared by this name was settled to be wrong.
+    fn is_wrong(&self, declared: &str) -> bool {
+        self.wrong.iter().any(|reported| is_declared(reported, declared))
+    }
+
     /// What a ground weighs: one about a test that failed, or of a fixer, holds alone.
     fn ground(&self, is_of_failed: bool) -> Weight {
         if is_of_failed || self.maker == Maker::Fixer { Weight::Alone } else { Weight::Ground }
     }
+}
+
+/// Tests of disputes that were settled for the code. The newest word on a test counts.
+fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
+    let mut wrong = BTreeSet::new();
+    for dispute in &state.disputes {
+        let (Some(test), Some(DisputeEnd::Settled { outcome, .. })) = (&dispute.test, &dispute.end) else { continue };
+        if *outcome == Settlement::Code {
+            wrong.insert(test.as_str());
+        } else {
+            wrong.remove(test.as_str());
+        }
+    }
+    wrong
 }
 
 /// The tests that these checks ran.
@@ -402,7 +425,8 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
 
 /// A changed test that passes as changed and fails as it was.
 fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
-    if run.on_head != ProofEnd::Failed {
+    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| change.is_wrong(test));
+    if run.on_head != ProofEnd::Failed || is_settled {
         return None;
     }
     let failed = run.failing.iter().any(|test| change.failed.contains(test.as_str()) || change.failed(test));

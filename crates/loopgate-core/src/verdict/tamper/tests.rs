@@ -1257,6 +1257,20 @@ fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
 }
 
 #[test]
+fn a_test_that_was_settled_to_be_wrong_may_state_another_value_and_no_less() {
+    const TEST: &str = "def test_sum():\n    assert add(1, 2) == 4\n    assert add(2, 2) == 4\n";
+    for (to, is_held) in [("    assert add(1, 2) == 3\n", false), ("", true)] {
+        let (files, contents) = changed(&[edit("tests/test_sum.py", TEST, "    assert add(1, 2) == 4\n", to)]);
+        let failed = BTreeSet::from(["tests/test_sum.py::test_sum"]);
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone());
+        change.maker = Maker::Anybody;
+        assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{to}");
+        change.wrong = failed;
+        assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{to}");
+    }
+}
+
+#[test]
 fn a_base_test_that_fails_on_the_head() {
     let run = BaseTestRun {
         file: "tests/a.py".into(),
@@ -1270,6 +1284,8 @@ fn a_base_test_that_fails_on_the_head() {
     assert_eq!(findings(&change)[0].weight, Weight::Ground);
     change.failed = BTreeSet::from(["tests/a.py::test_a"]);
     assert_eq!(findings(&change)[0].weight, Weight::Proof);
+    change.wrong = BTreeSet::from(["tests/a.py::test_a"]);
+    assert_eq!(findings(&change), []);
 }
 
 #[test]

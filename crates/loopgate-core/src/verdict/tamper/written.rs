@@ -374,7 +374,12 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         all.push(found(Deed::WeakerMatcher { test: test.clone() }, ground, at));
     } else if now.values < then.values && now.count == then.count && now.exact == then.exact && lost > 0 {
         all.push(found(Deed::ValueComputed { test: test.clone() }, ground, at));
-    } else if new.is_test && lost > 0 && now.count == then.count && !changes_program(change) && same_shape(&then, &now)
+    } else if new.is_test
+        && lost > 0
+        && now.count == then.count
+        && !changes_program(change)
+        && same_shape(&then, &now)
+        && !change.is_wrong(&test)
     {
         all.push(found(Deed::ValueChanged { test: test.clone() }, ground, at));
     }
@@ -389,7 +394,7 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     if new.is_test && catches(new) > catches(old) {
         all.push(found(Deed::SwallowsErrors { test: test.clone() }, ground, at));
     }
-    if all.is_empty() && failed {
+    if all.is_empty() && failed && !change.is_wrong(&test) {
         all.push(found(Deed::FailingTestEdited { test, helper: None }, Weight::Alone, at));
     }
     all
@@ -458,8 +463,8 @@ fn same_shape(then: &Asserted<'_>, now: &Asserted<'_>) -> bool {
 fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
     static NAMED: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]").expect("a constant expression"));
-    let failed: Vec<&Part> =
-        pairs.iter().filter_map(|pair| pair.new).filter(|new| new.is_test && change.failed(&new.name)).collect();
+    let is_failed = |new: &&Part| new.is_test && change.failed(&new.name) && !change.is_wrong(&new.name);
+    let failed: Vec<&Part> = pairs.iter().filter_map(|pair| pair.new).filter(is_failed).collect();
     let mut found = Vec::new();
     if failed.is_empty() {
         return found;
