@@ -10,11 +10,9 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
-    "letters",
-    "untrusted",
+    "source_files",
     "evidence",
     "observed",
-    "source_files",
     "policy",
     "failure",
     "memory",

@@ -130,7 +130,6 @@ fn stripped(state: LoopState) -> LoopState {
         skips: Vec::new(),
         approved_runs: BTreeSet::new(),
         first_seen_heads: Vec::new(),
-        pushes: Vec::new(),
         resumes: Vec::new(),
         accepted: BTreeSet::new(),
         ..state
@@ -292,15 +291,11 @@ fn answered(state: &mut LoopState, source: Asked, answer: Answer) {
 /// When a head was first seen.
 fn observation(created: &ArtifactCreated, written: Timestamp) -> Option<HeadObservation> {
     match created {
-        ArtifactCreated::HeadSeen { head, base, gates, merge_base, at, .. } => Some(HeadObservation {
-            sha: *head,
-            at: *at,
-            gates: gates.clone(),
-            base: base.clone(),
-            merge_base: *merge_base,
-        }),
+        ArtifactCreated::HeadSeen { head, base, gates, at, .. } => {
+            Some(HeadObservation { sha: *head, at: *at, gates: gates.clone(), base: base.clone() })
+        }
         ArtifactCreated::Head { head } => {
-            Some(HeadObservation { sha: *head, at: written, gates: Default::default(), base: None, merge_base: None })
+            Some(HeadObservation { sha: *head, at: written, gates: Default::default(), base: None })
         }
         ArtifactCreated::Produced { .. } => None,
     }

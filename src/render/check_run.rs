@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     annotations::{CheckAnnotation, annotations},
     configuration, explain, fit,
-    gate_card::{self, GateCard},
+    gate_card::GateCard,
     links::Links,
     sanitize::{Markdown, clip, code, line},
     status::{self, StatusModel},
@@ -261,7 +261,7 @@ struct GatesModel {
     verdict: &'static str,
     gates: fit::Shown<GateCard>,
     unmatched: fit::Shown<Markdown>,
-    quiet: Markdown,
+    quiet: String,
 }
 
 impl fit::Shorten for GatesModel {
@@ -274,6 +274,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
     let closed = view.gates.iter().any(GateReport::is_closed);
+    let quiet: Vec<String> = quiet.iter().map(|gate| gate.name.to_string()).collect();
     let mut model = GatesModel {
         verdict: match (closed, shown.is_empty()) {
             (true, _) => "A gate is not approved yet. The people named below decide.",
@@ -282,7 +283,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
         },
         gates: fit::Shown::first(60, shown, |gate| GateCard::new(gate, subject, &links)),
         unmatched: status::unmatched(subject),
-        quiet: gate_card::quiet(&quiet, &links),
+        quiet: words::few(&quiet, 20),
     };
     let render = |model: &GatesModel| templates::render("check_run/gates.md", model);
     fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| gates_title(&view.gates))

@@ -133,7 +133,7 @@ struct Page {
     checks: Shown<Markdown>,
     rules: Shown<Markdown>,
     gates: Shown<ExplainedGate>,
-    quiet: Markdown,
+    quiet: String,
     attempts: Shown<Markdown>,
     warnings: Shown<Markdown>,
 }
@@ -142,7 +142,8 @@ impl Page {
     fn of(subject: &Subject<'_>) -> Self {
         let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
         let verdict = verdict::verdict(subject);
-        let quiet: Vec<&GateReport> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
+        let quiet = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate));
+        let quiet: Vec<String> = quiet.map(|gate| gate.name.to_string()).collect();
         Self {
             icon: verdict.icon,
             verdict: verdict.words,
@@ -173,7 +174,7 @@ impl Page {
                 ))
             }),
             gates: with_members(explained(subject, &links), subject),
-            quiet: gate_card::quiet(&quiet, &links),
+            quiet: words::few(&quiet, 50),
             attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {
                 let row = attempt_row(attempt, &links);
                 Markdown::ours(format!(

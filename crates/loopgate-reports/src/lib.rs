@@ -19,7 +19,6 @@ mod detect;
 mod formats;
 mod identities;
 mod inspect;
-pub mod joblog;
 mod json;
 mod mark;
 mod markup;

@@ -4,7 +4,6 @@
 
 mod agents;
 mod configuration;
-mod import;
 mod workflows;
 
 use std::{collections::BTreeSet, path::Path, str::FromStr};
@@ -43,7 +42,6 @@ Examples:
   loopgate init --dry-run
   loopgate init --follow tests.yml
   loopgate init --own-workflow --action acme/loopgate/action@v1
-  loopgate init --from agent-approval-check
   loopgate init --agents
   loopgate init --loop --action acme/loopgate/action@v1")]
 pub struct Arguments {
@@ -62,9 +60,6 @@ pub struct Arguments {
     /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
     #[arg(long = "loop")]
     fixes: bool,
-    /// Take over what a workflow told another tool
-    #[arg(long, value_name = "TOOL", conflicts_with_all = ["agents", "fixes"])]
-    from: Option<import::Source>,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
     #[arg(long, value_name = "ACTION")]
     action: Option<ActionReference>,
@@ -271,13 +266,10 @@ fn files(
         }
         return Ok(files);
     }
-    let mut text = match ci.followed.as_slice() {
+    let text = match ci.followed.as_slice() {
         [] => configuration::text(detected, VERIFY),
         jobs => configuration::following(jobs),
     };
-    if arguments.from == Some(import::Source::AgentApprovalCheck) {
-        text.push_str(&import::gate(root)?);
-    }
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
         CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))

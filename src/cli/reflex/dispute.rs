@@ -21,6 +21,7 @@ use loopgate_core::{
     policy::{CommitAuthor, Trigger},
     reflex::{Alias, Turn},
     state::{CommandRefusal, DisputeSource},
+    verdict::tamper,
 };
 
 /// Disputes a failure in the active loop here, if there is one: its alias.
@@ -93,7 +94,7 @@ impl Session<'_> {
             }
         };
         let tree = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
-        let weakened = self.weakening(tree)?;
+        let weakened = tamper::findings(&self.change(tree)?);
         let turn = Turn::settled(&self.state, failure, outcome, person(), &weakened, Utc::now());
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
         self.save(turn, None).await.map(drop)

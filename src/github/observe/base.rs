@@ -8,10 +8,9 @@ use loopgate_core::{
     RepoName, Sha,
     escalation::disputes,
     observed::{
-        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, PullRequest, ReceivedEvidence,
-        Snapshot,
+        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence, Snapshot,
     },
-    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest, RuleCondition},
+    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest},
     state::LoopState,
     verdict::coverage,
 };
@@ -70,8 +69,9 @@ pub(super) async fn folders(
 fn asks_for_folders(trigger: &GateTrigger) -> bool {
     match trigger {
         GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Rules(rules) => rules.iter().any(|(_, rule, _)| rule.condition == RuleCondition::NewFolder),
-        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
+        GateTrigger::Any(inner) | GateTrigger::All(inner) | GateTrigger::SameFile(inner) => {
+            inner.iter().any(asks_for_folders)
+        }
         GateTrigger::Not(inner) => asks_for_folders(inner),
         _ => false,
     }
@@ -105,8 +105,7 @@ pub(super) fn with_documents(checks: Option<BaseEvidence>, documents: Option<Bas
     }
 }
 
-/// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
-/// runs themselves.
+/// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame.
 pub(super) async fn evidence(
     client: &Client,
     repository: &RepoName,
@@ -114,10 +113,9 @@ pub(super) async fn evidence(
     us: &AppIdentity,
     checks: &Checks,
     policy: &Policy,
-    is_private: bool,
-) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>), Error> {
+) -> Result<Option<BaseEvidence>, Error> {
     if !checks.has_mapped_failure(&policy.verify) {
-        return Ok((None, Vec::new()));
+        return Ok(None);
     }
     let read = if checks.has_mapped_status_failure(&policy.verify) {
         checks::read(client, repository, base, us).await
@@ -126,11 +124,10 @@ pub(super) async fn evidence(
     };
     let mut on_base = match read {
         Ok(checks) => checks,
-        Err(error) => return error.refusal().map(|_| (None, Vec::new())),
+        Err(error) => return error.refusal().map(|_| None),
     };
     // Two failures are told apart by what they say.
     on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
-    on_base.read_logs(client, repository, &policy.verify, is_private, &[]).await?;
     let mut evidence = BTreeMap::new();
     for (name, check) in &policy.verify.checks {
         if let CheckSource::External(source) = &check.source
@@ -139,6 +136,5 @@ pub(super) async fn evidence(
             evidence.insert(name.clone(), found);
         }
     }
-    let evidence = (!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None });
-    Ok((evidence, on_base.external))
+    Ok((!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None }))
 }

@@ -50,7 +50,6 @@ struct App {
 struct Output {
     title: Option<String>,
     summary: Option<String>,
-    text: Option<String>,
     annotations_count: Option<u64>,
 }
 
@@ -147,7 +146,7 @@ impl Checks {
                 if annotations != Some(0) {
                     self.annotated.push((self.external.len(), annotations.unwrap_or(0)));
                 }
-                let output = run.output.map(|output| [output.title, output.summary, output.text]);
+                let output = run.output.map(|output| [output.title, output.summary]);
                 let summary: Vec<_> = output.into_iter().flatten().flatten().filter(|text| !text.is_empty()).collect();
                 self.external.push(ExternalCheck {
                     id: Some(run.id),
@@ -158,7 +157,6 @@ impl Checks {
                     url: run.html_url,
                     annotations: Vec::new(),
                     summary: (!summary.is_empty()).then(|| summary.join("\n\n")),
-                    output: None,
                 });
             }
         }
@@ -186,7 +184,6 @@ impl Checks {
             url: status.target_url,
             annotations: Vec::new(),
             summary: status.description.filter(|text| !text.is_empty()),
-            output: None,
         });
     }
 
@@ -242,14 +239,14 @@ fn is_ours(run: &WireRun, us: &AppIdentity) -> bool {
         && (!us.is_actions() || act::is_signed(run.external_id.as_deref()))
 }
 
-pub(super) const fn has_failed(check: &ExternalCheck) -> bool {
+const fn has_failed(check: &ExternalCheck) -> bool {
     use Conclusion::{ActionRequired, Failure, StartupFailure, TimedOut};
     let CheckProgress::Completed { conclusion, .. } = check.progress else { return false };
     matches!(conclusion, Failure | TimedOut | ActionRequired | StartupFailure)
 }
 
 /// Whether the policy takes this check for one of its own.
-pub(super) fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
+fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
     verify.checks.values().any(|policy| match &policy.source {
         CheckSource::External(source) => source.is_of(&check.name, check.app.as_deref()),
         CheckSource::Command(_) => false,

@@ -99,9 +99,6 @@ payload! {
     /// `pull_request`
     PullRequestEvent {
         pull_request: PullRequest<'a>,
-        /// Of `synchronize`: the heads before and after.
-        before: Option<Text<'a>>,
-        after: Option<Text<'a>>,
     }
 }
 
@@ -294,7 +291,7 @@ payload! {
 }
 
 payload! {
-    /// `team`, `membership`, `member` and `organization`
+    /// `team`, `membership` and `organization`
     OrganizationEvent {
         organization: Option<Organization<'a>>,
         team: Option<Team<'a>>,

@@ -71,9 +71,7 @@ impl Resync {
                 }
             }
             for (installation, unread) in &mut self.unread {
-                let client = tools.github.client(Some(*installation));
-                client.ask_again();
-                match client.repositories().await {
+                match tools.github.client(Some(*installation)).repositories().await {
                     Ok(repositories) => *unread = repositories.into(),
                     Err(error) => {
                         tracing::warn!(%installation, reason = %error, "GitHub does not list the repositories");

@@ -255,14 +255,9 @@ fn other_systems_are_asked_in_their_own_way() {
         url: None,
         annotations: Vec::new(),
         summary: None,
-        output: None,
     };
     let mut story = Story::opened();
-    let source = ExternalSource {
-        name: crate::policy::NameGlob::parse("ci / *").unwrap(),
-        app: None,
-        when_skipped: Default::default(),
-    };
+    let source = ExternalSource { name: crate::policy::NameGlob::parse("ci / *").unwrap(), app: None };
     story.policy.verify.checks[&check("unit")].source = CheckSource::External(source);
     story.snapshot.checks = vec![
         run(31, "ci / linux", ACTIONS, Conclusion::Failure),

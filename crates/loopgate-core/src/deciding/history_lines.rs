@@ -96,7 +96,6 @@ impl Lines<'_> {
                 head: seen.sha,
                 base: seen.base.clone(),
                 gates: seen.gates.clone(),
-                merge_base: seen.merge_base,
                 at: seen.at,
                 stale_head: self.superseded_unjudged(seen.sha),
             };

@@ -14,7 +14,6 @@ mod matchers;
 mod memory;
 mod preset;
 mod retry;
-mod rules;
 mod trigger;
 mod verify;
 
@@ -30,7 +29,7 @@ pub use self::{
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, HearsApps},
     gate::{
-        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
+        ApproveBy, Approvers, ChecklistMode, Codeowners, Context, Exclusion, Exclusions, GateDefinition, GatePolicy,
         GateTrigger, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
     },
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
@@ -41,11 +40,10 @@ pub use self::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
         OnRegression, PassingTests, ReviewRequirement, Waits, backoff,
     },
-    rules::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier},
     trigger::{EscalationAction, Trigger},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
-        ReadLogs, Verbosity, VerifyPolicy, WhenSkipped,
+        Verbosity, VerifyPolicy,
     },
 };
 use super::ids::{GateName, Login, Sha};

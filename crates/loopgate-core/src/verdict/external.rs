@@ -8,7 +8,7 @@ use crate::{
         WorkflowRun,
     },
     policy::ExternalSource,
-    verdict::{CheckStanding, skipped_jobs},
+    verdict::CheckStanding,
 };
 
 /// Where GitHub looks for workflows.
@@ -28,7 +28,7 @@ pub fn standing(
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
     for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
-        match ended(check, kind) {
+        match ended(check) {
             None => return CheckStanding::Running { url: check.url.clone() },
             Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
             Some(Ended::With(outcome, class)) => {
@@ -94,12 +94,11 @@ enum Ended {
 }
 
 /// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-const fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
+const fn ended(check: &ExternalCheck) -> Option<Ended> {
     let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
     Some(match conclusion {
-        Conclusion::Success => Ended::With(Outcome::Passed, None),
-        Conclusion::Neutral if !skipped_jobs::has_to_run(kind) => Ended::With(Outcome::Passed, None),
-        Conclusion::Skipped | Conclusion::Neutral => Ended::With(Outcome::Skipped, None),
+        Conclusion::Success | Conclusion::Neutral => Ended::With(Outcome::Passed, None),
+        Conclusion::Skipped => Ended::With(Outcome::Skipped, None),
         Conclusion::Failure => Ended::With(Outcome::Failed, None),
         Conclusion::TimedOut => Ended::With(Outcome::TimedOut, Some(RetryClass::Logic)),
         Conclusion::Cancelled => Ended::With(Outcome::Cancelled, Some(RetryClass::External)),
@@ -123,13 +122,7 @@ fn evidence_of(
     if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }
-    if let Some(output) = check.output.as_ref().filter(|_| outcome.is_failure()) {
-        evidence.failures = output.failures.iter().map(|failure| of_kind(failure, kind)).collect();
-        evidence.failures_not_kept = output.failures_not_kept;
-        evidence.findings.clone_from(&output.findings);
-        evidence.excerpts = vec![output.excerpt.clone()];
-    }
-    if outcome.is_failure() && evidence.failures.is_empty() {
+    if outcome.is_failure() {
         let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
         evidence.failures = failing
             .map(|annotation| Failure {
@@ -156,13 +149,6 @@ fn evidence_of(
         }
     }
     evidence
-}
-
-fn of_kind(failure: &Failure, kind: CheckKind) -> Failure {
-    match failure.error_type {
-        ErrorType::Other => Failure { error_type: error_type_of(kind), ..failure.clone() },
-        _ => failure.clone(),
-    }
 }
 
 /// What an annotation of a check of this kind most probably is.

@@ -5,13 +5,12 @@ mod commands;
 mod disputes;
 mod evidence;
 mod stages;
-mod unproven;
 
 use chrono::TimeDelta;
 
 use crate::{
     deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, MergedBranch, NextAction, Post, Warning},
-    evidence::{CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass},
+    evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
     failure::Blame,
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
@@ -22,7 +21,6 @@ use crate::{
     policy::{
         ApproveRuns, AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, Codeowners, CommandCheck,
         ConfigError, ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
-        WhenSkipped,
     },
     stage::Stage,
     stages::Blocker,
@@ -82,8 +80,7 @@ fn refused() -> ReceivedEvidence {
 /// The unit tests come from other systems' check runs.
 fn external(conclusions: &[Option<Conclusion>]) -> Story {
     let mut story = Story::opened();
-    let source =
-        ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None, when_skipped: Default::default() };
+    let source = ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None };
     story.policy.verify.checks[&name("unit")].source = CheckSource::External(source);
     let run = |(number, conclusion): (u64, &Option<Conclusion>)| ExternalCheck {
         id: Some(CheckRunId::new(number)),
@@ -95,7 +92,6 @@ fn external(conclusions: &[Option<Conclusion>]) -> Story {
         url: None,
         annotations: Vec::new(),
         summary: None,
-        output: None,
     };
     story.snapshot.checks = (1..).zip(conclusions).map(run).collect();
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];

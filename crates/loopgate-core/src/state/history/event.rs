@@ -158,11 +158,9 @@ pub enum ArtifactCreated {
         head: Sha,
         #[serde(default)]
         base: Option<String>,
-        /// Digests of the diff that triggers each gate.
+        /// Digest of the diff that triggers each gate.
         #[serde(default)]
         gates: BTreeMap<GateName, String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        merge_base: Option<Sha>,
         at: Timestamp,
         /// The head of before, if another took its place before its verification ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
