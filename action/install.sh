@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Puts the loopgate program on this runner and tells its path as the output `program`.
+# Puts the loopgate program on this runner and tells its path as the output `program`, and what the steps that run it
+# compare it with as the output `sha256`.
 #
-# From the environment: LOOPGATE_BINARY (a program that is there: nothing is downloaded), else LOOPGATE_VERSION (default:
-# the version of the Cargo.toml beside this action) of LOOPGATE_REPOSITORY's releases. What is downloaded is used only if
+# From the environment, which action.yml sets from its inputs: LOOPGATE_BINARY (a program that is there: nothing is
+# downloaded), else LOOPGATE_VERSION (default: the version of the Cargo.toml beside this action) of LOOPGATE_REPOSITORY's
+# releases at LOOPGATE_DOWNLOAD_URL. What lies in the runner's folders already is not used. What is downloaded is used only if
 # its SHA-256 is the one in the release's checksums and, where there is a gh that can tell, the release workflow made it.
 set -euo pipefail
 
@@ -11,9 +13,15 @@ die() {
     exit 64
 }
 
+sha256() {
+    if command -v sha256sum > /dev/null; then sha256sum < "$1"; else shasum -a 256 < "$1"; fi | cut -d ' ' -f 1
+}
+
 tell() {
-    printf 'program=%s\n' "$1" >> "${GITHUB_OUTPUT:?}"
+    local found
+    found=$(sha256 "$1")
     "$1" --version
+    printf 'program=%s\nsha256=%s\n' "$1" "$found" >> "${GITHUB_OUTPUT:?}"
 }
 
 case ${LOOPGATE_COMMAND:-} in
@@ -48,13 +56,7 @@ esac
 name=loopgate-$version-$target
 program=loopgate
 case $target in *windows*) program=loopgate.exe ;; esac
-folder=${RUNNER_TEMP:?}/$name
-if [ -x "$folder/$program" ]; then
-    tell "$folder/$program"
-    exit 0
-fi
-
-base=${LOOPGATE_DOWNLOAD_URL:-${GITHUB_SERVER_URL:-https://github.com}/$LOOPGATE_REPOSITORY/releases/download}/v$version
+base=${LOOPGATE_DOWNLOAD_URL:?}/v$version
 archive=$name.tar.gz
 download=$(mktemp -d)
 trap 'rm -rf "$download"' EXIT
@@ -67,12 +69,7 @@ fetch SHA256SUMS
 # One line, of this archive alone: a second line could not make up for a wrong first.
 expected=$(awk -v file="$archive" '$2 == file || $2 == "*" file { print $1 }' "$download/SHA256SUMS")
 [[ $expected =~ ^[0-9a-f]{64}$ ]] || die "SHA256SUMS of release $version has not exactly one line for $archive"
-if command -v sha256sum > /dev/null; then
-    found=$(sha256sum < "$download/$archive")
-else
-    found=$(shasum -a 256 < "$download/$archive")
-fi
-[ "${found%% *}" = "$expected" ] || die "the SHA-256 of $archive is not the one in SHA256SUMS: it is not used"
+[ "$(sha256 "$download/$archive")" = "$expected" ] || die "the SHA-256 of $archive is not the one in SHA256SUMS: it is not used"
 # By the bundle of the release: asking GitHub's API takes a token, which no step of a job that runs others' code is given.
 if gh attestation verify --help > /dev/null 2>&1; then
     fetch attestations.jsonl
@@ -84,7 +81,9 @@ else
     echo "$archive: its SHA-256 is right; there is no gh that could verify its attestation"
 fi
 
-mkdir -p "$folder"
-tar -xzf "$download/$archive" -C "$folder" "$program"
+# A folder that nobody has prepared.
+folder=$(mktemp -d "${RUNNER_TEMP:?}/$name.XXXXXX")
+tar -xzf "$download/$archive" -C "$folder" "$program" || die "$archive cannot be unpacked: it is not used"
+[ -f "$folder/$program" ] && [ ! -L "$folder/$program" ] || die "$archive holds no program: it is not used"
 chmod 755 "$folder/$program"
 tell "$folder/$program"

@@ -45,7 +45,10 @@ if [ "$count" = 0 ]; then
 fi
 [ "$(git rev-parse --verify --quiet "refs/heads/fix~$count")" = "$before" ] && [ -z "$(git rev-list --min-parents=2 "$before..refs/heads/fix")" ] ||
     die "the fixes are not based on the pull request's head, one after the other"
-"${LOOPGATE_PROGRAM:?}" loop judge "$before" "$(git rev-parse refs/heads/fix)" ||
+if command -v sha256sum > /dev/null; then found=$(sha256sum < "${LOOPGATE_PROGRAM:?}"); else found=$(shasum -a 256 < "${LOOPGATE_PROGRAM:?}"); fi
+[ "${found%% *}" = "${LOOPGATE_PROGRAM_SHA256:?}" ] || die "the program is not the one that was installed: it is not run"
+# It judges every commit: what one brings and the next takes away is pushed all the same.
+"$LOOPGATE_PROGRAM" loop judge "$before" "$(git rev-parse refs/heads/fix)" ||
     die "the fixes change what is not for a fixer to change: nothing was pushed"
 with_token git push --quiet "$remote" "refs/heads/fix:refs/heads/$branch"
 echo "Pushed $count commits to $branch."

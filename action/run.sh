@@ -9,6 +9,12 @@ option() { # option FLAG VALUE: given only where there is a value
 }
 
 program=${LOOPGATE_PROGRAM:?}
+# Other steps may have written here since it was installed.
+if command -v sha256sum > /dev/null; then found=$(sha256sum < "$program"); else found=$(shasum -a 256 < "$program"); fi
+if [ "${found%% *}" != "${LOOPGATE_PROGRAM_SHA256:?}" ]; then
+    echo '::error title=Loopgate::the program is not the one that was installed: it is not run'
+    exit 69
+fi
 case ${LOOPGATE_COMMAND:?} in
     verify)
         arguments=(verify)
@@ -24,16 +30,10 @@ case ${LOOPGATE_COMMAND:?} in
         option --fix-command "${LOOPGATE_FIX_COMMAND:-}"
         option --max-iterations "${LOOPGATE_MAX_ATTEMPTS:-}"
         "$program" "${arguments[@]}" -- "${LOOPGATE_TASK:-make the checks pass}"
-        code=0
-        "$program" loop run || code=$?
-        # Another job pushes it, where nothing of the pull request runs.
-        if [ -n "${LOOPGATE_BEFORE:-}" ] && [ "$(git rev-parse HEAD)" != "$LOOPGATE_BEFORE" ]; then
-            bundle=${RUNNER_TEMP:?}/loopgate-fixes/fixes.bundle
-            mkdir -p "${bundle%/*}"
-            git bundle create --quiet "$bundle" "$LOOPGATE_BEFORE..HEAD"
-            printf 'bundle-path=%s\n' "$bundle" >> "${GITHUB_OUTPUT:?}"
-        fi
-        exit "$code"
+        arguments=(loop run)
         ;;
 esac
+# The checks read the environment of every process of this user. This shell becomes the program, which no process can
+# read, and what the program does not need is not in its environment at all.
+unset GITHUB_ENV GITHUB_PATH GITHUB_STATE BASH_ENV LOOPGATE_PROGRAM_SHA256
 exec "$program" "${arguments[@]}"

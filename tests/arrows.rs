@@ -10,9 +10,11 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
-    "source_files",
+    "letters",
+    "untrusted",
     "evidence",
     "observed",
+    "source_files",
     "policy",
     "failure",
     "memory",

@@ -34,7 +34,7 @@ const SECTIONS: [(&str, &[&str]); 11] = [
         &["core/deciding/row_tests/commands.rs", "core/deciding/row_tests/disputes.rs", "core/escalation"],
     ),
     ("Gates", &["core/gate/waiting.rs", "core/gate/assess/tests", "tests/gates"]),
-    ("Coverage, proofs and weakened tests", &["core/verdict/coverage", "core/verdict/tamper", "src/runner/proof"]),
+    ("Coverage, proofs and weakened tests", &["core/verdict/coverage", "core/verdict/tamper", "src/runner/rerun"]),
     ("One commit, several branches", &["tests/github/names.rs"]),
     ("Where the state is kept", &["tests/github/storage.rs", "tests/action_only"]),
     ("Debug memory, metrics, replays", &["core/memory", "core/metrics", "core/replay"]),

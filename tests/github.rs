@@ -6,6 +6,8 @@ mod bench;
 mod cost;
 #[path = "github/group.rs"]
 mod group;
+#[path = "github/makers.rs"]
+mod makers;
 #[path = "github/names.rs"]
 mod names;
 #[path = "github/objects.rs"]

@@ -116,6 +116,7 @@ pub fn state(bytes: &[u8]) {
 
 /// The text of a failure, as it is pasted or read from a log.
 pub fn failure(bytes: &[u8]) {
-    let inspection = failure::inspect(&String::from_utf8_lossy(bytes));
-    assert_eq!(inspection.fingerprint, failure::inspect(&String::from_utf8_lossy(bytes)).fingerprint);
+    let text = String::from_utf8_lossy(bytes);
+    let inspection = || failure::inspect_failure(failure::read_failure(&text, &failure::Changes::default()));
+    assert_eq!(inspection().fingerprint, inspection().fingerprint);
 }

@@ -1,10 +1,11 @@
 //! What GitHub Actions tells a step about the run it is part of.
 
-use std::{env, fs};
+use std::{env, fs, path::Path};
 
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::output;
 use crate::render;
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, WorkflowRunId,
@@ -17,6 +18,25 @@ const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
 /// Whether this is a step of a workflow, whose log the runner reads.
 pub fn is_here() -> bool {
     env::var_os("GITHUB_ACTIONS").is_some_and(|value| !value.is_empty())
+}
+
+/// Keeps this step's own environment from what it runs: on Linux no process of this user reads the environment or memory of
+/// this one. The files named there are how a step speaks to the steps after it.
+pub fn hide_from_checks() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        output::note_line(format_args!("the environment of this step can be read by its checks: {error}"));
+    }
+}
+
+/// The folder below the top of the repository that the input `working-directory` names; empty for the top.
+pub fn working_directory(root: &Path) -> String {
+    let is_named = env::var("LOOPGATE_WORKING_DIRECTORY").is_ok_and(|named| !matches!(named.as_str(), "" | "."));
+    let below = || {
+        let (here, root) = (env::current_dir().ok()?.canonicalize().ok()?, root.canonicalize().ok()?);
+        Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
+    };
+    is_named.then(below).flatten().unwrap_or_default()
 }
 
 /// Text from outside, for the log of a step: the runner takes no command from it.

@@ -15,7 +15,6 @@ use crate::{
     config::{self, OnlineFindings, Source},
     github::{Governing, Observer},
     render,
-    runner::Checkout,
 };
 use loopgate_core::{RepoName, policy::ConfigError};
 
@@ -100,14 +99,7 @@ fn read(path: &Path) -> Result<Written, CliError> {
 async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     let repository = match &arguments.repository {
         Some(repository) => repository.clone(),
-        None => {
-            let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
-            checkout.repository.ok_or_else(|| {
-                CliError::usage(
-                    "the remote `origin` names no repository on GitHub; name it with --repository OWNER/REPO",
-                )
-            })?
-        }
+        None => local::repository_of_origin("name it with --repository OWNER/REPO")?,
     };
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,

@@ -5,8 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{CliError, CommandResult, exit, output, output::Format};
+use crate::render::{IterationAnswer, iteration_answer};
 use loopgate_core::{
-    deciding::iteration::{self, Request, Response, Sides, Understood},
+    deciding::{
+        DecisionWord,
+        iteration::{self, Request, Sides, Understood},
+    },
     failure::{self, Changes, FeedbackItem, FeedbackLine, Place},
 };
 use loopgate_reports::{self, ReadOptions};
@@ -42,22 +46,24 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let text = output::read_text(&arguments.file)?;
-    let response =
+    let (word, answer) =
         answer(&text).map_err(|error| CliError::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
     match format {
-        Format::Human => output::text(serde_yaml::to_string(&response).map_err(CliError::bad_data)?),
-        Format::Json => output::json(&response)?,
+        Format::Human => output::text(serde_yaml::to_string(&answer).map_err(CliError::bad_data)?),
+        Format::Json => output::json(&answer)?,
     }
-    Ok(exit::of(response.decision.word()))
+    Ok(exit::of(word))
 }
 
 /// The decision about a document, or what is wrong with it.
-fn answer(text: &str) -> Result<Response, String> {
+fn answer(text: &str) -> Result<(DecisionWord, IterationAnswer), String> {
     let request: Request = serde_yaml::from_str(text).map_err(|error| plain(&error.to_string()))?;
     let check = &request.iteration_check;
     let earlier: Vec<Understood> =
         check.previous_attempts.iter().map(|attempt| understand(&attempt.test_result.output)).collect();
-    iteration::decide(&request, &understand(&check.test_result.output), &earlier).map_err(|error| error.to_string())
+    let now = understand(&check.test_result.output);
+    let decided = iteration::decide(&request, &now, &earlier).map_err(|error| error.to_string())?;
+    Ok((decided.word, iteration_answer(&decided)))
 }
 
 /// An error of the parser without the names of our types.
@@ -116,7 +122,7 @@ mod tests {
 
     #[test]
     fn two_sides_without_a_name_are_asked_about_too() {
-        let response = answer(&document("3", "AssertionError: expected 3, got 4")).unwrap();
+        let (_, response) = answer(&document("3", "AssertionError: expected 3, got 4")).unwrap();
         insta::assert_snapshot!(serde_yaml::to_string(&response).unwrap(), @r"
         decision:
           action: escalate
@@ -140,7 +146,7 @@ mod tests {
         let attempt = |output: &str| format!("  - test_result: {{ status: fail, output: {output:?} }}\n");
         let told = |earlier: [&str; 2], now| {
             let text = document("3", now) + "  previous_attempts:\n" + &earlier.map(attempt).concat();
-            serde_yaml::to_string(&answer(&text).unwrap()).unwrap()
+            serde_yaml::to_string(&answer(&text).unwrap().1).unwrap()
         };
         let (undefined, missing, number) = (
             "FAIL src/login.test.ts\n  Expected: token\n  Received: undefined\n",
@@ -155,9 +161,9 @@ mod tests {
           context:
             attempts_summary: |-
               Iteration 1: tests fail — src/login.test.ts: The test expects `token` and gets `undefined`.
-              Iteration 2: tests fail — src/login.test.ts: `jwt.sign` is called, but it holds no `function`.
+              Iteration 2: tests fail — src/login.test.ts: `TypeError: jwt.sign is not a function`.
               Iteration 3: tests fail — src/login.test.ts: The test expects `123` and gets `"123"`.
-            pattern_detected: 'src/login.test.ts fails each time otherwise: The test expects `token` and gets `undefined`. `jwt.sign` is called, but it holds no `function`. Now: The test expects `123` and gets `"123"`.'
+            pattern_detected: 'src/login.test.ts fails each time otherwise: The test expects `token` and gets `undefined`. `TypeError: jwt.sign is not a function`. Now: The test expects `123` and gets `"123"`.'
           question: |-
             After 3 attempts the test still disagrees with the code. Which side is right?
             1. The test, which expects 123: change the code.
@@ -169,7 +175,7 @@ mod tests {
 
     #[test]
     fn feedback_names_a_place_or_none() {
-        let response = answer(&document("1", "boom")).unwrap();
+        let (_, response) = answer(&document("1", "boom")).unwrap();
         let said = serde_yaml::to_string(&response).unwrap();
         assert!(said.contains("summary: 'The tests fail: `boom`."), "{said}");
     }

@@ -1,6 +1,8 @@
 //! `loopgate dispute` and `loopgate settle`: a failure is not whoever repairs' to fix, and who is right. It is handed in where a person settles it: as a comment of
 //! the pull request, in the loop here, or as the line of a commit's message.
 
+use std::{collections::BTreeSet, time::Duration};
+
 use clap::Args;
 use serde::Serialize;
 
@@ -11,7 +13,12 @@ use super::{
     reflex, runtime,
 };
 use crate::{render, runner::FixerDispute};
-use loopgate_core::{FailureId, commands::command, state::DisputeKind};
+use loopgate_core::{
+    FailureId, Login,
+    commands::command,
+    gate::{self, ReactionKind},
+    state::DisputeKind,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nA comment is the word of whoever owns the token, so it takes a person's or an agent's own.\n\n\
@@ -59,6 +66,7 @@ fn kind(word: &str) -> Result<DisputeKind, String> {
 pub(super) enum HandedIn {
     Comment {
         url: String,
+        answer: CommentAnswer,
     },
     /// The loop here, which waits now.
     Loop {
@@ -82,7 +90,13 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     match format {
         Format::Json => output::json(&handed_in)?,
         Format::Human => output::line(match handed_in {
-            HandedIn::Comment { url } => format!("{} is disputed: {}", dispute.failure, render::plain_line(&url)),
+            HandedIn::Comment { url, answer } => {
+                let url = render::plain_line(&url);
+                match answer {
+                    CommentAnswer::CarriedOut => format!("{} is disputed: {url}", dispute.failure),
+                    CommentAnswer::NoneYet => format!("Posted, and not answered yet: {url}"),
+                }
+            }
             HandedIn::Loop { alias } => format!(
                 "{} is disputed, and the loop {alias} waits until a person settles it: loopgate loop resume --settle \
                  test|code|\"neither …\"",
@@ -104,24 +118,67 @@ pub fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments
     if command::read(&format!("settle {words}")).is_err() {
         return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
     }
-    let url = runtime()?.block_on(async {
+    let (url, answer) = runtime()?.block_on(async {
         say(&Reader::from_environment()?, pull_request, &format!("settle {words}"), "comment on the pull request").await
     })?;
     match format {
-        Format::Json => output::json(&HandedIn::Comment { url })?,
-        Format::Human => output::line(format_args!("Said: {}", render::plain_line(&url))),
+        Format::Json => output::json(&HandedIn::Comment { url, answer })?,
+        Format::Human => {
+            let said = match answer {
+                CommentAnswer::CarriedOut => "Settled",
+                CommentAnswer::NoneYet => "Posted, and not answered yet",
+            };
+            output::line(format_args!("{said}: {}", render::plain_line(&url)));
+        }
     }
     Ok(exit::OK)
 }
 
-/// A command in a comment; its address.
-async fn say(reader: &Reader, of: &PullRequest, command: &str, otherwise: &str) -> Result<String, CliError> {
+/// Whether Loopgate has answered a comment.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CommentAnswer {
+    CarriedOut,
+    NoneYet,
+}
+
+/// Seconds before each look for the answer to a comment.
+const LOOKS_FOR_ANSWER: [u64; 3] = [1, 2, 3];
+
+/// A command in a comment: its address, and how it is answered. What would not be read as this command is not posted.
+async fn say(
+    reader: &Reader,
+    of: &PullRequest,
+    command: &str,
+    otherwise: &str,
+) -> Result<(String, CommentAnswer), CliError> {
     if reader.rights != Rights::Token {
         let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");
         return Err(CliError::bad_data(without));
     }
-    let url = reader.of(of.clone()).await?.say(&format!("/loop {command}")).await;
-    url.map_err(|error| feedback::told(of, error))
+    let body = format!("/loop {command}");
+    let bot: Login = "loopgate[bot]".parse().map_err(CliError::unavailable)?;
+    let reading = gate::read(&body, &bot, &BTreeSet::new());
+    if reading.commands().next().cloned() != command::read(command).ok() {
+        return Err(CliError::usage(format!(
+            "a comment with these words is no command: {}",
+            render::plain_line(&body)
+        )));
+    }
+    let pull_request = reader.of(of.clone()).await?;
+    let comment = pull_request.say(&body).await.map_err(|error| feedback::told(of, error))?;
+    for seconds in LOOKS_FOR_ANSWER {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        match pull_request.answer_to(&comment).await {
+            Ok(Some(ReactionKind::NotAccepted)) => {
+                let url = render::plain_line(&comment.url);
+                return Err(CliError::bad_data(format!("it does not count; the pull request says why: {url}")));
+            }
+            Ok(Some(_)) => return Ok((comment.url, CommentAnswer::CarriedOut)),
+            Ok(None) | Err(_) => {}
+        }
+    }
+    Ok((comment.url, CommentAnswer::NoneYet))
 }
 
 /// As a comment by whoever owns the credentials, who may be anybody: the pull request's loop says whether they may.
@@ -132,8 +189,8 @@ pub(super) async fn on_pull_request(
 ) -> Result<HandedIn, CliError> {
     let words = words(dispute)?;
     let otherwise = format!("push a commit whose message has the line Loopgate-Dispute: {words}");
-    let url = say(reader, of, &format!("dispute {words}"), &otherwise).await?;
-    Ok(HandedIn::Comment { url })
+    let (url, answer) = say(reader, of, &format!("dispute {words}"), &otherwise).await?;
+    Ok(HandedIn::Comment { url, answer })
 }
 
 /// In the loop that is active here, else nowhere yet.

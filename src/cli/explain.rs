@@ -12,15 +12,23 @@ use crate::{
     github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
     render,
 };
-use loopgate_core::{policy::StateBackend, state::history::Event};
+use loopgate_core::{
+    GateName,
+    policy::{Policy, StateBackend},
+    state::history::Event,
+};
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nWithout any of these a public repository is read.\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \
-    loopgate explain acme/widgets#12", online::ENVIRONMENT))]
+#[command(after_help = format!("{}\nWithout any of these a public repository is read.\n\nNothing is written. The exit code is that of the decision.\n\nExamples:\n  \
+    loopgate explain acme/widgets#12\n  \
+    loopgate explain acme/widgets#12 --gate security", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The pull request
     #[arg(value_name = "OWNER/REPO#N")]
     pull_request: PullRequest,
+    /// Only this gate: each rule that found something, its line, and how to turn it off
+    #[arg(long, value_name = "NAME")]
+    gate: Option<GateName>,
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
@@ -33,11 +41,24 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
             "note: the state is in an artifact (`state.backend`), so earlier attempts and skips are not known here",
         );
     }
+    if let Some(gate) = &arguments.gate {
+        let rules = render::gate_rules(decision, snapshot, gate).ok_or_else(|| no_gate(gate, policy))?;
+        match format {
+            Format::Json => output::json(&rules)?,
+            Format::Human => output::text(rules.text()),
+        }
+        return Ok(exit::of(decision.word()));
+    }
     match format {
         Format::Json => output::json(&document(&looked))?,
         Format::Human => output::line(render::plain(&render::explain(decision, snapshot, policy))),
     }
     Ok(exit::of(decision.word()))
+}
+
+fn no_gate(gate: &GateName, policy: &Policy) -> CliError {
+    let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
+    CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
 }
 
 /// What would be decided of a pull request now.

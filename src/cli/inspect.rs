@@ -1,10 +1,6 @@
 //! `loopgate inspect`: what does Loopgate understand by this?
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    io::{self, Read},
-    path::PathBuf,
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -12,8 +8,16 @@ use serde_json::json;
 
 use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::config::{self, Source};
-use loopgate_core::{GateName, Login, failure, gate};
-use loopgate_reports::ReadOptions;
+use loopgate_core::{
+    GateName, Login,
+    evidence::LogExcerpt,
+    failure::{self, FailureInspection},
+    gate,
+};
+use loopgate_reports::{
+    ReadOptions,
+    joblog::{self, Job},
+};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -158,35 +162,21 @@ fn show(document: &impl Serialize, format: Format) -> CommandResult {
 
 fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
     let options = ReadOptions { keep: 1, ..ReadOptions::default() };
-    let mut input = Tail { input: output::open(&arguments.file)?, kept: VecDeque::new() };
-    let failures = loopgate_reports::read("input", &mut input, &options).failures;
-    // What is left where the reader stopped early.
-    io::copy(&mut input, &mut io::sink()).map_err(CliError::bad_data)?;
-    let text = String::from_utf8_lossy(input.kept.make_contiguous());
-    if text.trim().is_empty() {
+    let (report, kept) = joblog::read_output("input", output::open(&arguments.file)?, &options);
+    if kept.is_empty() {
         return Err(CliError::bad_data(format!("{} is empty", output::shown(&arguments.file))));
     }
+    let log = Job::default().read(kept, None, &options);
     // One failure: a log may hold several, and no field of one may come from another.
-    let inspection = failures.into_iter().next().map_or_else(|| failure::inspect(&text), failure::inspect_failure);
-    show(&inspection, format)
+    let failures = log.report.unwrap_or(report).failures.into_iter();
+    let failure = failures.chain(log.failure).next().unwrap_or_default();
+    show(&Inspected { inspection: failure::inspect_failure(failure), excerpt: log.excerpt }, format)
 }
 
-/// Passes on what it reads, and keeps the end of it.
-struct Tail {
-    input: Box<dyn Read>,
-    kept: VecDeque<u8>,
-}
-
-impl Tail {
-    /// Bytes kept of the end: failures stand there.
-    const KEPT: usize = 1024 * 1024;
-}
-
-impl Read for Tail {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.kept.extend(&buffer[..read]);
-        self.kept.drain(..self.kept.len().saturating_sub(Self::KEPT));
-        Ok(read)
-    }
+/// A failure as it is understood, and the lines that are shown of it.
+#[derive(Serialize)]
+struct Inspected {
+    #[serde(flatten)]
+    inspection: FailureInspection,
+    excerpt: LogExcerpt,
 }

@@ -1,6 +1,7 @@
 //! `loopgate memory`: what failed before in a repository, and what fixed it.
 
 use std::{
+    collections::BTreeMap,
     io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -22,7 +23,7 @@ use crate::{
 };
 use loopgate_core::{
     FailureId, RepoName,
-    memory::{Card, Index, Memory, MemoryLine, Pattern, Recurring, Retention},
+    memory::{Card, CitedFile, Memory, MemoryLine, Pattern, Recurring, Retention},
     policy::MemoryPolicy,
 };
 
@@ -126,18 +127,27 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         }
         match Place::open(arguments.repository.as_ref()).await? {
             Place::OnGithub(objects) => {
-                carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
+                carry_out(&MemoryStore::new(&objects, retention, Utc::now()), None, &arguments.command, format).await
             }
-            Place::Here(objects) => carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await,
+            Place::Here(objects) => {
+                let root = here.as_ref().map(|checkout| checkout.root.as_path());
+                carry_out(&MemoryStore::new(&objects, retention, Utc::now()), root, &arguments.command, format).await
+            }
         }
     })
 }
 
-async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command, format: Format) -> CommandResult {
+/// `here` is the top of the working tree, where the memory is that of the repository here.
+async fn carry_out<G: ListObjects>(
+    store: &MemoryStore<'_, G>,
+    here: Option<&Path>,
+    command: &Command,
+    format: Format,
+) -> CommandResult {
     let memory = store.load().await.map_err(CliError::unavailable)?;
     match command {
         Command::Query(query) => {
-            show_cards(&query.cards(&Index::of(&memory)), &query.seen(&memory), format)?;
+            show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format)?;
         }
         Command::Patterns => {
             let patterns: Vec<(&Card, Pattern)> =
@@ -147,7 +157,7 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
                     let patterns: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
                     output::json(&json!({ "schema": "loopgate.memory-patterns/v1", "patterns": patterns }))?;
                 }
-                Format::Human => output::line(render::memory_cards(patterns.iter().map(|(card, _)| *card))),
+                Format::Human => output::line(render::memory_cards(patterns.iter().map(|(card, _)| (*card, None)))),
             }
         }
         Command::Stats => match format {
@@ -156,7 +166,8 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
         },
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
-            show_cards(&Index::of(&memory).of_files(&files), &[], format)?;
+            let cards = memory.of_files(&files);
+            show_cards(&here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards)), &[], format)?;
         }
         Command::Forget { id } => {
             let lines = store.forget(*id).await.map_err(CliError::unavailable)?;
@@ -178,19 +189,22 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
             }
         }
         Command::Import { file } => {
-            let lines = MemoryLine::read_all(&output::read_text(file)?);
-            let count = lines.len();
+            let text = output::read_text(file)?;
+            let lines = MemoryLine::read_all(&text);
+            let (count, of) = (lines.len(), text.lines().filter(|line| !line.trim().is_empty()).count());
             let notes = MemoryNotes { lines, ..MemoryNotes::default() };
-            store.record(&notes, Utc::now()).await.map_err(CliError::unavailable)?;
-            output::note_line(format!("{count} lines taken in"));
+            store.record(&notes).await.map_err(CliError::unavailable)?;
+            let others =
+                if count < of { format!(" of {of}; the others are no lines of a memory") } else { String::new() };
+            output::note_line(format!("{count} lines taken in{others}"));
         }
     }
     Ok(exit::OK)
 }
 
 impl QueryArguments {
-    fn cards<'m>(&self, index: &Index<'m>) -> Vec<&'m Card> {
-        index.search(&self.words.join(" ")).into_iter().filter(|card| self.fits(card)).collect()
+    fn cards<'m>(&self, memory: &'m Memory) -> Vec<&'m Card> {
+        memory.search(&self.words.join(" ")).into_iter().filter(|card| self.fits(card)).collect()
     }
 
     fn fits(&self, card: &Card) -> bool {
@@ -208,7 +222,7 @@ impl QueryArguments {
         if self.file.is_some() || self.error.is_some() {
             return Vec::new();
         }
-        let mut seen = memory.without_card(&self.words.join(" "));
+        let mut seen = memory.unmended(&self.words.join(" "));
         seen.retain(|seen| {
             self.test.as_ref().is_none_or(|test| seen.test.contains(test.as_str()))
                 && self.since.is_none_or(|since| seen.last_seen.date_naive() >= since)
@@ -221,16 +235,35 @@ impl QueryArguments {
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
     let retention = Retention { days: MemoryPolicy::default().retention_days };
     let memory = match Place::open(repository).await? {
-        Place::OnGithub(objects) => MemoryStore::new(&objects, retention).load().await,
-        Place::Here(objects) => MemoryStore::new(&objects, retention).load().await,
+        Place::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+        Place::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
     };
     let memory = memory.map_err(CliError::unavailable)?;
-    Ok(render::memory_found(&Index::of(&memory).search(words), &memory.without_card(words)))
+    Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
 }
 
-fn show_cards(cards: &[&Card], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
+/// Cards of which it is not known where their places stand now.
+fn unplaced(cards: Vec<&Card>) -> Vec<(&Card, Option<u32>)> {
+    cards.into_iter().map(|card| (card, None)).collect()
+}
+
+/// Cards whose places are in the working tree, each with its line.
+fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
+    let found = |card: &&'m Card| {
+        let read = |path| Some((path, local::cited(root, path)?));
+        let files: BTreeMap<&str, String> = card.cited().filter_map(read).collect();
+        let line = card.find(|path| files.get(path).map(|text| CitedFile { blob: None, text }))?;
+        Some((*card, Some(line)))
+    };
+    cards.iter().filter_map(found).collect()
+}
+
+fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
     match format {
-        Format::Json => output::json(&render::memory_found(cards, seen)),
+        Format::Json => {
+            let cards: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
+            output::json(&render::memory_found(&cards, seen))
+        }
         Format::Human => {
             output::line(render::memory_cards(cards.iter().copied()));
             if !seen.is_empty() {
@@ -249,7 +282,7 @@ fn stats(memory: &Memory) -> serde_json::Value {
         "recurring": memory.recurring.values().filter(|seen| seen.occurrences > 0).count(),
         "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
         "weeks": memory.weeks,
-        "trial": memory.trial,
+        "offers": memory.offers,
     })
 }
 

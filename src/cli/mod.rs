@@ -209,6 +209,9 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> CommandResult {
     output::behave(cli.loudness(), cli.colour);
+    if actions::is_here() {
+        actions::hide_from_checks();
+    }
     if let Some(directory) = &cli.directory {
         let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
         std::env::set_current_dir(directory).map_err(refused)?;

@@ -186,7 +186,7 @@ fn ended(evidence: &CheckEvidence) -> String {
         Outcome::Passed => "✓",
         Outcome::Skipped => "–",
         Outcome::Cancelled => "⊘",
-        Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => "✗",
+        Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted | Outcome::ResultsLost => "✗",
     };
     let seconds = evidence.duration_ms as f64 / 1000.0;
     let why = evidence.skipped_because.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();

@@ -14,7 +14,10 @@ use crate::{
         ApiUrl, AppCredentials, Credentials, ErrorKind, Github, LoopReader, Setup, SystemClock,
         registration::StoredApp, webhook::OwnApp,
     },
-    server::{DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
+    server::{
+        DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal,
+        survive_file_size_limit,
+    },
 };
 
 /// What names an App. Where none of it is given, and none is stored, one is registered first.
@@ -137,7 +140,12 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         Some(pages) => server.setup(pages),
         None => server,
     };
-    let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
+    survive_file_size_limit().map_err(CliError::unavailable)?;
+    let running = tokio::select! {
+        started = server.start(reconciler) => started.map_err(CliError::unavailable)?,
+        // The database may be away for as long as it takes.
+        stop = stop_signal() => return stop.map(|()| exit::OK).map_err(CliError::unavailable),
+    };
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     let learned = async {
         if known.is_none() {

@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{
     config,
-    github::{Error, ErrorKind, ListedPast, Observer},
+    github::{Error, ErrorKind, ListedPast, Observer, PastState},
     render::{self, Trial, Tried},
 };
-use loopgate_core::{RepoName, observed::ExternalCheck, policy::Policy};
+use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
 
 /// Changes with what is kept, so that nothing of another version is read.
-const FORM: &str = "2";
+const FORM: &str = "3";
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\
@@ -89,19 +89,16 @@ async fn read(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed = observer.last_ended(&client, repository, arguments.last.into()).await;
+    let listed = observer.changed_last(&client, repository, PastState::Ended, arguments.last.into()).await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
-    let bar = ProgressBar::new(listed.len() as u64).with_style(
-        ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
+    let bar = progress_bar(listed.len());
     let mut tried = Vec::with_capacity(listed.len());
     for one in listed {
         bar.set_message(format!("#{}", one.number));
         let known = kept.read(&one);
         let told = match known {
             Some(known) => known,
-            None => match observer.past(&client, repository, one.number, &policy).await {
+            None => match observer.past(&client, repository, one.number, Vec::new(), &policy).await {
                 Ok(past) => {
                     let told = render::tried(&past, &past.judge(|head| policy(&head.checks)));
                     kept.write(&one, &told);
@@ -120,8 +117,14 @@ async fn read(
     Ok((tried, None))
 }
 
+/// How many pull requests have been read.
+pub(super) fn progress_bar(all: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
+    ProgressBar::new(all as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
 /// An error of GitHub's, and what to do about it.
-fn with_remedy(error: &Error) -> String {
+pub(super) fn with_remedy(error: &Error) -> String {
     let remedy = match (error, error.kind()) {
         (Error::Unauthorized { .. }, _) => {
             "GITHUB_TOKEN is wrong or has expired: set another, or none for a public repository"
@@ -145,7 +148,7 @@ struct Kept(Option<PathBuf>);
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    updated_at: String,
+    updated_at: Timestamp,
     tried: Tried,
 }
 
@@ -174,7 +177,7 @@ impl Kept {
     /// What cannot be kept is asked for again.
     fn write(&self, one: &ListedPast, tried: &Tried) {
         let Some(folder) = self.0.as_deref() else { return };
-        let entry = Entry { updated_at: one.updated_at.clone(), tried: tried.clone() };
+        let entry = Entry { updated_at: one.updated_at, tried: tried.clone() };
         if let Ok(text) = serde_json::to_string(&entry) {
             let _ = fs::create_dir_all(folder).and_then(|()| fs::write(Self::file(folder, one), text));
         }

@@ -24,6 +24,7 @@ use super::{
     progress, runtime,
 };
 use crate::{
+    refs::LocalRepository,
     render::{self, Detail, Told},
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
@@ -194,7 +195,13 @@ pub(super) fn verify(
     }
     let mut local = Local::new(&checkout, base, changes, policy, evidence);
     local.snapshot.base_evidence = base_evidence;
-    let decision = local.decide(Utc::now());
+    let mut decision = local.decide(Utc::now());
+    if decision.memory_questions(&local.policy).look_up
+        && let Ok(repository) = runtime()?.block_on(LocalRepository::open(&checkout.root))
+    {
+        let found = local::look_up(&repository, &checkout.root, &decision, &local.snapshot, &local.policy);
+        decision.remember(runtime()?.block_on(found));
+    }
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     tell_outputs(&decision, &path, &summary)?;

@@ -1,42 +1,41 @@
-//! `loopgate what-if`: recorded runs under another configuration.
+//! `loopgate what-if`: the last pull requests under another configuration. Only reads.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
-    CliError, CommandResult, exit, online,
+    CliError, CommandResult, exit, local,
+    online::{self, Online},
     output::{self, Format},
-    recorded::{Place, Since},
+    recorded::Since,
     runtime,
+    try_history::{progress_bar, with_remedy},
 };
 use crate::{
     config,
-    github::{Clock as _, SystemClock},
-    refs::{ListObjects, recorded_runs},
+    github::{Clock as _, Error, Observer, PastState, SystemClock},
     render,
 };
-use loopgate_core::{
-    RepoName, Timestamp,
-    replay::{self, RecordedRun},
-};
+use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
 
-/// Runs that are read at most: each costs some requests.
-const MOST_RUNS: usize = 150;
+/// Pull requests that are read at most: each costs some requests.
+const MOST: usize = 100;
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\nRuns are judged again from what their attempts kept, by the same code. Organisation \
-    defaults are not read.\nWithout a repository the one here is read: its local loops, and the pull requests that were \
-    fetched with\n  git fetch origin 'refs/loopgate/*:refs/loopgate/*'\n\nExample:\n  \
+#[command(after_help = format!("{}\n\nPull requests are read again as `loopgate try` reads them, and decided twice: under the \
+    configuration at their base,\nand under the other. The attempts in their state refs bring the evidence of the Action. \
+    Organisation defaults are not\nread. At most 22 requests are made for each pull request, and those for the rights of \
+    people.\n\nExample:\n  \
     loopgate what-if acme/widgets --config .github/loopgate.yml --since 30d", online::ENVIRONMENT))]
 pub struct Arguments {
-    /// The repository on GitHub [default: the one here]
+    /// The repository on GitHub [default: that of the remote `origin`]
     #[arg(value_name = "OWNER/REPO")]
     repository: Option<RepoName>,
     /// The other configuration
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// How far back
+    /// How far back, by the last change of the pull request
     #[arg(long, default_value = "30d", value_name = "TIME")]
     since: Since,
 }
@@ -44,25 +43,51 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let text = output::read_text(&arguments.config)?;
     let policy = config::parse(&output::shown(&arguments.config), &text).map_err(CliError::bad_data)?;
-    let since = SystemClock.now() - arguments.since.0;
-    let runs = runtime()?.block_on(async {
-        match Place::open(arguments.repository.as_ref()).await? {
-            Place::OnGithub(objects) => runs(&objects, since).await,
-            Place::Here(objects) => runs(&objects, since).await,
-        }
-    })?;
-    let told = replay::what_if(&runs, &policy);
+    let repository = match &arguments.repository {
+        Some(repository) => repository.clone(),
+        None => local::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
+    };
+    let (compared, stopped) = runtime()?.block_on(compare(&repository, arguments.since, &policy))?;
     match format {
-        Format::Json => output::json(&told)?,
-        Format::Human => output::text(render::what_if(&told)),
+        Format::Json => output::json(&compared)?,
+        Format::Human => output::text(render::what_if(&compared)),
     }
-    Ok(exit::OK)
+    match stopped {
+        None => Ok(exit::OK),
+        Some(error) => Err(CliError::unavailable(format!(
+            "only {} pull requests were read: {}",
+            compared.runs,
+            with_remedy(&error)
+        ))),
+    }
 }
 
-async fn runs<G: ListObjects>(objects: &G, since: Timestamp) -> Result<Vec<RecordedRun>, CliError> {
-    let (runs, left_out) = recorded_runs(objects, since, MOST_RUNS).await.map_err(CliError::unavailable)?;
-    if left_out > 0 {
-        output::note_line(format_args!("note: {left_out} older runs were not read"));
+/// The differences, and why reading ended early.
+async fn compare(repository: &RepoName, since: Since, policy: &Policy) -> Result<(WhatIf, Option<Error>), CliError> {
+    let Online { github, installation } = online::connect_as_anybody(repository).await?;
+    let client = github.client(installation);
+    let observer = Observer::new(github);
+    let listed = observer.changed_last(&client, repository, PastState::All, MOST).await;
+    let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
+    let from = SystemClock.now() - since.0;
+    let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
+    listed.retain(|one| one.updated_at >= from);
+    if !is_all {
+        output::note_line(format_args!("note: pull requests before the last {MOST} were not read"));
     }
-    Ok(runs)
+    let bar = progress_bar(listed.len());
+    let mut compared = WhatIf::new();
+    for one in &listed {
+        bar.set_message(format!("#{}", one.number));
+        match observer.compare_past(&client, repository, one, policy, compared.clone()).await {
+            Ok(more) => compared = more,
+            Err(error) => {
+                bar.finish_and_clear();
+                return Ok((compared, Some(error)));
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok((compared, None))
 }

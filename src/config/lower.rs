@@ -1,12 +1,7 @@
 //! What the sections share while they become a policy: the problems found so far, and matchers within limits.
 
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex, PoisonError},
-};
-
 use super::{
-    place::{Layer, Place},
+    place::Place,
     problem::{Problem, shorten},
     wrappers::Located,
 };
@@ -59,7 +54,7 @@ impl Lowering {
             let problem = Problem::wrong(*place, "only paths that never match are listed");
             self.refuse(problem.hint("begin the list with what does match, for example `\"**\"`"));
         }
-        (self.globs_of(&BUILTIN_GLOBS, &globs, NameGlob::path), self.excluded(&except))
+        (self.globs_of(&globs, NameGlob::path), self.excluded(&except))
     }
 
     /// Globs over paths that are left out, asked all at once. See [`NameGlob::excluded_path`] for how they match.
@@ -68,13 +63,11 @@ impl Lowering {
     }
 
     fn excluded(&mut self, written: &[(Place, &str)]) -> PathGlobs {
-        self.globs_of(&BUILTIN_EXCLUDED, written, NameGlob::excluded_path)
+        self.globs_of(written, NameGlob::excluded_path)
     }
 
-    fn globs_of(&mut self, known: &Compiled<PathGlobs>, written: &[(Place, &str)], parse: ParseGlob) -> PathGlobs {
-        remembered(known, written, || {
-            PathGlobs::new(written.iter().filter_map(|&(place, glob)| self.path_glob(place, glob, parse)).collect())
-        })
+    fn globs_of(&mut self, written: &[(Place, &str)], parse: ParseGlob) -> PathGlobs {
+        PathGlobs::new(written.iter().filter_map(|&(place, glob)| self.path_glob(place, glob, parse)).collect())
     }
 
     /// Globs over paths where nothing can be excluded.
@@ -83,9 +76,6 @@ impl Lowering {
     }
 
     fn path_glob(&mut self, place: Place, glob: &str, parse: ParseGlob) -> Option<NameGlob> {
-        if place.layer == Layer::Builtin {
-            return parse(glob).ok();
-        }
         if let Some(relative) = glob.strip_prefix('/') {
             let problem = Problem::wrong(place, "paths are relative to the root of the repository");
             self.refuse(problem.hint(format!("write `{}`", shorten(relative))));
@@ -131,9 +121,6 @@ impl Lowering {
 
     /// A regular expression.
     pub fn pattern(&mut self, written: &Located<String>) -> Option<Pattern> {
-        if written.place.layer == Layer::Builtin {
-            return Some(Pattern::constant(&written.value));
-        }
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS {
             if self.patterns == MAX_PATTERNS + 1 {
@@ -168,30 +155,8 @@ impl Lowering {
         &mut self,
         written: impl IntoIterator<Item = (Option<&'w PatternName>, &'w Vec<Located<String>>)>,
     ) -> LinePatterns {
-        let written: Vec<_> =
-            written.into_iter().flat_map(|(name, list)| list.iter().map(move |one| (name, one))).collect();
-        let name_of = |name: Option<&'w PatternName>| name.map_or("", PatternName::as_str);
-        let key: Vec<_> = written
-            .iter()
-            .flat_map(|&(name, text)| [(text.place, name_of(name)), (text.place, text.value.as_str())])
-            .collect();
-        remembered(&BUILTIN_PATTERNS, &key, || {
-            let patterns = written.iter().filter_map(|&(name, text)| Some(self.pattern(text)?.named(name.cloned())));
-            LinePatterns::new(patterns.collect())
-        })
-    }
-
-    /// Words of paths, in the singular or the plural, as one expression.
-    pub fn path_words(&mut self, written: &[Located<String>]) -> LinePatterns {
-        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == ' ';
-        for word in written.iter().filter(|word| word.value.is_empty() || !word.value.chars().all(is_plain)) {
-            let problem = Problem::wrong(word.place, format!("`{}` is no word of a path", shorten(&word.value)));
-            self.refuse(problem.hint("write lower-case letters and digits, and a blank between words"));
-        }
-        let Some(first) = written.first() else { return LinePatterns::default() };
-        let words: Vec<&str> = written.iter().map(|word| word.value.as_str()).collect();
-        let value = format!(r"\b(?:{})s?\b", words.join("|"));
-        self.line_patterns([(None, &vec![Located { value, place: first.place }])])
+        let written = written.into_iter().flat_map(|(name, list)| list.iter().map(move |one| (name, one)));
+        LinePatterns::new(written.filter_map(|(name, text)| Some(self.pattern(text)?.named(name.cloned()))).collect())
     }
 
     /// A path inside the repository.
@@ -226,25 +191,7 @@ impl Lowering {
     }
 }
 
-/// The presets are part of every configuration: their matchers are compiled once, when they are first asked. Their text
-/// is fixed, so these maps are bounded.
-static BUILTIN_GLOBS: Compiled<PathGlobs> = LazyLock::new(Mutex::default);
-static BUILTIN_EXCLUDED: Compiled<PathGlobs> = LazyLock::new(Mutex::default);
-static BUILTIN_PATTERNS: Compiled<LinePatterns> = LazyLock::new(Mutex::default);
-
 type ParseGlob = fn(&str) -> Result<NameGlob, globset::Error>;
-
-/// What the texts of a list become.
-type Compiled<T> = LazyLock<Mutex<HashMap<Vec<String>, T>>>;
-
-fn remembered<T: Clone>(known: &Compiled<T>, written: &[(Place, &str)], compile: impl FnOnce() -> T) -> T {
-    if written.iter().any(|(place, _)| place.layer != Layer::Builtin) {
-        return compile();
-    }
-    // A thread that panicked while compiling has left the map as it was.
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    known.entry(written.iter().map(|&(_, text)| text.to_owned()).collect()).or_insert_with(compile).clone()
-}
 
 /// `true` or `false` as the switch it is.
 pub(super) const fn switch(written: Option<bool>, default: Switch) -> Switch {

@@ -138,13 +138,20 @@ impl de::Error for Problem {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        if let Some(instead) = instead_of(variant) {
+            return Self::placeless(What::UnknownWord(variant.to_owned()), Some(instead.to_owned()));
+        }
         Self::placeless(What::UnknownWord(variant.to_owned()), Some(suggest::among(variant, expected)))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let hint = match suggest::nearest(field, expected.iter().copied()).is_empty() {
-            true => Hint::Misplaced { key: field.to_owned(), known: expected },
-            false => Hint::Said(suggest::among(field, expected)),
+        let is_like_none = suggest::nearest(field, expected.iter().copied()).is_empty();
+        // Other sections may get keys of their own that are called so.
+        let instead = instead_of(field).filter(|_| field != "words" || expected.contains(&"globs"));
+        let hint = match instead {
+            Some(instead) => Hint::Said(instead.to_owned()),
+            None if is_like_none => Hint::Misplaced { key: field.to_owned(), known: expected },
+            None => Hint::Said(suggest::among(field, expected)),
         };
         Self { place: None, what: What::UnknownKey(field.to_owned()), hint: Some(hint) }
     }
@@ -152,6 +159,18 @@ impl de::Error for Problem {
     fn missing_field(field: &'static str) -> Self {
         Self::placeless(What::MissingKey(field), None)
     }
+}
+
+/// What to write instead of a key of gates that earlier versions had.
+fn instead_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "same_file" => "write `all`, or a gate for each condition: files are not asked one by one any more",
+        "words" => "write `globs`, for example `\"**/*session*/**\"`",
+        "unless" | "code_only" => "leave it out: no line is excused. A narrower pattern or `except` names fewer lines",
+        "split_words" | "with_context" => "leave it out, and write a pattern for the line as it stands",
+        "skip_own_name" => "leave it out: a name that means yourselves is left out of the patterns",
+        _ => return None,
+    })
 }
 
 /// serde's words for Rust's types are not our readers' words.

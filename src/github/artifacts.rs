@@ -178,12 +178,13 @@ fn check(evidence: &Evidence, origin: &ArtifactOrigin<'_>) -> Result<(), String>
     if &evidence.repository != origin.repository {
         return Err("it is about another repository".into());
     }
-    if evidence.head_sha != origin.head || origin.run_head != origin.head {
-        return Err(format!(
-            "it is about commit {}, not about the head {}",
-            evidence.head_sha.short(),
-            origin.head.short()
-        ));
+    if evidence.head_sha != origin.head {
+        let (about, head) = (evidence.head_sha.short(), origin.head.short());
+        return Err(format!("it is about commit {about}, not about the head {head}"));
+    }
+    if origin.run_head != origin.head {
+        let (run, head) = (origin.run_head.short(), origin.head.short());
+        return Err(format!("its workflow run is of commit {run}, not of the head {head}"));
     }
     if !origin.allowed.iter().any(|allowed| allowed == origin.path) {
         return Err(unlisted(origin.path));

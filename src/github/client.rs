@@ -4,13 +4,15 @@
 //! [`WRITES_AT_ONCE`]; those of one pull request go one after the other. What may be sent at all is the business of
 //! the [`Budget`]: a request waits there before it takes a place among those under way, so that what people wait for is
 //! held up by nothing. A token is renewed by one caller while the others wait. Once a rate limit is met, nothing more is
-//! sent for that installation until it ends: going on could get the App banned. Two processes of one App share GitHub's
-//! limits without knowing of each other; each meets the limit by itself and waits.
+//! sent for that installation until it ends: going on could get the App banned. Several processes of one App book what they
+//! take of GitHub's limits in one place ([`SharedBudget`]).
+
+mod job_log;
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -31,7 +33,10 @@ use tokio::sync::Semaphore;
 use super::{
     Clock, Credentials, Error, ErrorKind, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
-    budget::{Budget, Held, Need, PointsLimit, Quota, READ, WRITE},
+    budget::{
+        Budget, Claim, Granted, Held, Limited, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, PointsLimit, Quota, READ,
+        SharedBudget, WRITE, limits, points_of,
+    },
     cache::{CacheKey, CachedAnswer},
     fence,
     health::Health,
@@ -41,7 +46,7 @@ use super::{
     usage::{Meter, Spending},
     work_class::{Served, WorkClass, served},
 };
-use loopgate_core::{InstallationId, Sha, Timestamp, observed::AppIdentity};
+use loopgate_core::{CheckRunId, CommentId, InstallationId, Sha, Timestamp, observed::AppIdentity};
 
 /// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
 const READS_AT_ONCE: usize = 20;
@@ -49,6 +54,10 @@ const READS_AT_ONCE: usize = 20;
 const WRITES_AT_ONCE: usize = 4;
 /// How often a request asks whether there are points for it.
 const POINTS_PAUSE: Duration = Duration::from_millis(100);
+/// How often a request asks whether other processes have left points for it.
+const POINTS_OF_OTHERS_PAUSE: Duration = Duration::from_secs(1);
+/// How long after it was booked GitHub may count a creation.
+const CREATION_TAKES: TimeDelta = TimeDelta::seconds(2);
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
 /// What is refused or absent still after so long is believed: servers that lag or are in trouble say it too.
@@ -57,8 +66,14 @@ pub(crate) const REFUSAL_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
 const MOST_REFUSALS: usize = 10_000;
 /// How long a 404 is believed that was found again.
 const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
+/// When a post that an answer says is gone is believed to be: a server that lags behind says it of what is new.
+const GONE_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(2);
+/// How long a list that still shows what is gone is not believed.
+const GONE_IS_REMEMBERED: TimeDelta = TimeDelta::hours(1);
 /// How long GitHub's lists may not show what was just created.
 const LISTS_LAG: TimeDelta = TimeDelta::minutes(2);
+/// In GitHub's answers to a token of an installation that is suspended.
+const SUSPENDED: &str = "installation has been suspended";
 /// Bytes of a JSON answer at most: a page of 100 comments of 65,536 characters fits.
 const JSON_LIMIT: usize = 32 << 20;
 
@@ -79,6 +94,7 @@ struct Hub {
     meter: Meter,
     health: Health,
     points: PointsLimit,
+    shared_budget: OnceLock<Arc<dyn SharedBudget>>,
 }
 
 /// What a [`Github`] is made of beside its address and credentials.
@@ -111,7 +127,8 @@ impl Github {
         let transport = Transport::new(api)?;
         let points = if transport.is_hosted() { PointsLimit::On } else { points };
         let (meter, health) = (Meter::default(), Health::default());
-        let hub = Hub { transport, credentials, cache, clock, patience, meter, health, points };
+        let shared_budget = OnceLock::new();
+        let hub = Hub { transport, credentials, cache, clock, patience, meter, health, points, shared_budget };
         Ok(Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() })
     }
 
@@ -124,6 +141,11 @@ impl Github {
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
+    }
+
+    /// Books what is taken of GitHub's limits there from now on, with other processes. The first one stays.
+    pub fn share_budget(&self, budget: Arc<dyn SharedBudget>) {
+        self.hub.shared_budget.set(budget).ok();
     }
 
     /// Who we are here; asked once, through any client of this GitHub. The bot's id is known once an installation's
@@ -198,12 +220,40 @@ struct Shared {
     reading: Semaphore,
     writing: Semaphore,
     budget: Mutex<Budget>,
+    /// Points that this process has taken of those that all share, and until when it may use them.
+    points: tokio::sync::Mutex<(u32, Timestamp)>,
     limit: Mutex<Limit>,
     /// Reliances on refusals and absences that were not confirmed.
     doubtful: AtomicU64,
     /// What was refused when it was last asked for, and since when.
     refused: Mutex<HashMap<String, Timestamp>>,
     created: Mutex<Vec<Created>>,
+    /// Why GitHub takes no more requests for this installation: it was suspended, or the App was uninstalled.
+    silenced: Mutex<Option<String>>,
+    /// Posts of which GitHub said that they are gone: they win over lists, and over what we created.
+    gone: Mutex<HashMap<PostId, Gone>>,
+}
+
+/// A comment or a check run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum PostId {
+    Comment(CommentId),
+    CheckRun(CheckRunId),
+}
+
+/// How GitHub said that a post is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToldGone {
+    /// By an event: it is so.
+    ByEvent,
+    /// By a 404, which a server that lags behind may say of what was just created.
+    ByAnswer,
+}
+
+#[derive(Debug)]
+struct Gone {
+    since: Timestamp,
+    is_sure: bool,
 }
 
 /// The rate limit met last.
@@ -223,11 +273,14 @@ impl Client {
                 reading: Semaphore::new(READS_AT_ONCE),
                 writing: Semaphore::new(WRITES_AT_ONCE),
                 budget: Mutex::new(Budget::new(hub.points)),
+                points: tokio::sync::Mutex::new((0, Timestamp::UNIX_EPOCH)),
                 hub,
                 limit: Mutex::default(),
                 doubtful: AtomicU64::default(),
                 refused: Mutex::default(),
                 created: Mutex::default(),
+                silenced: Mutex::default(),
+                gone: Mutex::default(),
             }),
         }
     }
@@ -371,6 +424,19 @@ impl Client {
         Ok(body)
     }
 
+    /// A file that was found absent is asked for again when it is next read.
+    ///
+    /// # Errors
+    /// A path that makes no address.
+    pub(crate) fn doubt_absence(&self, path: &str) -> Result<(), Error> {
+        let key = self.key(path, Accept::Raw)?;
+        if let Some(CachedAnswer::Absent { .. }) = self.shared.hub.cache.get(&key).as_deref() {
+            let now = self.now();
+            self.shared.hub.cache.put(key, CachedAnswer::Absent { since: now, until: now });
+        }
+        Ok(())
+    }
+
     /// How often a refusal or absence was relied on that is not confirmed yet: whoever does looks again after
     /// [`REFUSAL_IS_CONFIRMED_AFTER`], and keeps nothing of it. Each look counts, since a newer look's wish replaces that of
     /// the one before.
@@ -411,9 +477,27 @@ impl Client {
         created.push(Created { list: list.to_owned(), id, at: now, item });
     }
 
-    /// Forgets what we created there, since we have removed it.
-    pub(crate) fn removed(&self, id: u64) {
-        self.shared.created.lock().unwrap_or_else(PoisonError::into_inner).retain(|item| item.id != id);
+    /// Forgets what we created, since GitHub says that it is gone, or we have removed it. A second answer that says so at
+    /// least [`GONE_IS_CONFIRMED_AFTER`] later wins over lists that still show it. Returns when to look again.
+    pub(crate) fn gone(&self, post: PostId, told: ToldGone) -> Timestamp {
+        let (list, id) = post.list_and_id();
+        let mut created = self.shared.created.lock().unwrap_or_else(PoisonError::into_inner);
+        created.retain(|item| item.id != id || !item.list.ends_with(list));
+        let (mut gone, now) = (self.shared.gone.lock().unwrap_or_else(PoisonError::into_inner), self.now());
+        gone.retain(|_, gone| now - gone.since < GONE_IS_REMEMBERED);
+        if gone.len() >= MOST_REFUSALS {
+            gone.clear();
+        }
+        let known = gone.entry(post).or_insert(Gone { since: now, is_sure: false });
+        known.is_sure |= told == ToldGone::ByEvent || now - known.since >= GONE_IS_CONFIRMED_AFTER;
+        now + GONE_IS_CONFIRMED_AFTER
+    }
+
+    /// Whether a list shows what is gone.
+    pub(crate) fn is_gone(&self, list: &str, id: u64) -> bool {
+        let gone = self.shared.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        let post = PostId::in_list(list, id);
+        post.and_then(|post| gone.get(&post)).is_some_and(|gone| gone.is_sure)
     }
 
     /// What we created in a list a moment ago, and is not among these ids.
@@ -538,19 +622,64 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
-    pub(crate) fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
+    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
         let Served { urgency, behind } = served();
-        let asked = self.shared.budget().creates.book(need, head, behind.count(), self.now());
-        asked.map(|()| Booked { shared: &self.shared, what: Booking::Creation }).map_err(|until| {
-            self.shared.hub.meter.deferred(urgency.class());
-            Error::Paced { until }
-        })
+        let book = || {
+            self.shared.budget().creates.book(need, head, behind.count(), self.now()).map_err(|until| {
+                self.shared.hub.meter.deferred(urgency.class());
+                Error::Paced { until }
+            })
+        };
+        book()?;
+        match self.take(Limited::Creations, 1, limits(need), CREATION_TAKES).await {
+            None => Ok(Booked { shared: &self.shared, what: Booking::Creation }),
+            Some(Granted { is_granted, taken }) => {
+                self.shared.budget().creates.booked_with_others(&taken);
+                match is_granted {
+                    true => Ok(Booked { shared: &self.shared, what: Booking::WithOthers }),
+                    // With what others have taken it is known when there is room.
+                    false => book().and(Err(Error::Paced { until: self.now() + CREATION_TAKES })),
+                }
+            }
+        }
     }
 
     /// Books a creation that waits for nothing.
-    pub(crate) fn book_at_once(&self) -> Booked<'_> {
+    pub(crate) async fn book_at_once(&self) -> Booked<'_> {
         self.shared.budget().creates.begin();
+        self.take(Limited::Creations, 1, Vec::new(), CREATION_TAKES).await;
         Booked { shared: &self.shared, what: Booking::Creation }
+    }
+
+    /// Takes something of what all processes share; `None` where none does, or it cannot be booked.
+    async fn take(
+        &self,
+        what: Limited,
+        amount: u32,
+        limits: Vec<(TimeDelta, usize)>,
+        usable_for: TimeDelta,
+    ) -> Option<Granted> {
+        let (budget, installation) = (self.shared.hub.shared_budget.get()?, self.shared.installation?);
+        let claim = Claim { installation, what, amount, limits, now: self.now(), usable_for };
+        budget.take(claim).await
+    }
+
+    /// Whether there are points for a request among those that all processes share.
+    async fn has_points(&self, class: WorkClass, points: u32) -> bool {
+        if self.shared.budget().points == PointsLimit::Off || self.shared.hub.shared_budget.get().is_none() {
+            return true;
+        }
+        let mut held = self.shared.points.lock().await;
+        if held.0 < points || held.1 <= self.now() {
+            let limits = vec![(TimeDelta::minutes(1), points_of(class) as usize)];
+            match self.take(Limited::Points, POINTS_AT_ONCE, limits, POINTS_ARE_USABLE).await {
+                Some(Granted { is_granted: true, .. }) => *held = (POINTS_AT_ONCE, self.now() + POINTS_ARE_USABLE),
+                Some(_) => return false,
+                None => return true,
+            }
+        }
+        held.0 -= points;
+        true
     }
 
     /// Asks GraphQL. A question changes nothing, so it may be repeated.
@@ -620,7 +749,14 @@ impl Client {
                 budget.ask(class, points, self.now())
             };
             match asked {
-                Ok(()) => return Ok(Booked { shared: &self.shared, what: Booking::Points(points) }),
+                Ok(()) => {
+                    let booked = Booked { shared: &self.shared, what: Booking::Points(points) };
+                    if self.has_points(class, points).await {
+                        return Ok(booked);
+                    }
+                    booked.give_back();
+                    tokio::time::sleep(POINTS_OF_OTHERS_PAUSE).await;
+                }
                 Err(Held::ForPeople { until }) => {
                     self.shared.hub.meter.deferred(class);
                     return Err(Error::KeptForPeople { until });
@@ -648,6 +784,7 @@ impl Client {
         let (mut refused, mut retries, mut hops, mut keys_refused) = (None, 0, 0, 0);
         loop {
             self.respect_limit()?;
+            self.respect_silence()?;
             let token = self.token(refused.as_ref()).await?;
             if request.method != Method::GET {
                 fence::check(path).await?;
@@ -675,6 +812,11 @@ impl Client {
                         continue;
                     }
                     RetryDecision::RenewToken(_) if self.turns_key(&mut keys_refused) => continue,
+                    RetryDecision::Failed(Error::Forbidden { message, .. })
+                        if self.renews() && message.contains(SUSPENDED) =>
+                    {
+                        return Err(self.silence(message));
+                    }
                     RetryDecision::Again(error) if repeat == Repeat::Safe => error,
                     RetryDecision::RenewToken(error) | RetryDecision::Again(error) | RetryDecision::Failed(error) => {
                         return Err(error);
@@ -721,6 +863,22 @@ impl Client {
             Some(until) if self.now() < until => Err(Error::RateLimited { until }),
             _ => Ok(()),
         }
+    }
+
+    fn respect_silence(&self) -> Result<(), Error> {
+        let silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
+        silenced.clone().map_or(Ok(()), |message| Err(Error::NotInstalled { message }))
+    }
+
+    /// Nothing is asked any more, until [`ask_again`](Self::ask_again).
+    fn silence(&self, message: String) -> Error {
+        let mut silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
+        Error::NotInstalled { message: silenced.insert(message).clone() }
+    }
+
+    /// An event, or a list of installations, says that the App may ask here.
+    pub fn ask_again(&self) {
+        self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     fn count(&self, request: &Outgoing<'_>) {
@@ -790,6 +948,10 @@ impl Client {
                     }
                     RetryDecision::Again(error) => error,
                     RetryDecision::NotModified => return Err(unreadable(&path, "304")),
+                    // Only an installation that is gone or suspended gets no token.
+                    RetryDecision::Failed(error @ (Error::NotFound { .. } | Error::Forbidden { .. })) => {
+                        return Err(self.silence(error.to_string()));
+                    }
                     RetryDecision::Failed(error) => return Err(error),
                 },
                 Err(broken) => error_of(broken, &path, request.limit),
@@ -823,6 +985,18 @@ pub(crate) struct Booked<'c> {
 enum Booking {
     Points(u32),
     Creation,
+    /// Counted with what other processes take.
+    WithOthers,
+    /// Not used after all.
+    Unused(u32),
+}
+
+impl Booked<'_> {
+    fn give_back(mut self) {
+        if let Booking::Points(points) = self.what {
+            self.what = Booking::Unused(points);
+        }
+    }
 }
 
 impl Drop for Booked<'_> {
@@ -831,6 +1005,8 @@ impl Drop for Booked<'_> {
         match self.what {
             Booking::Points(points) => budget.answered(points, now),
             Booking::Creation => budget.creates.answered(now),
+            Booking::WithOthers => {}
+            Booking::Unused(points) => budget.given_back(points),
         }
     }
 }
@@ -865,6 +1041,28 @@ pub(super) struct Page<T> {
     pub links: Option<String>,
     pub content: T,
 }
+
+impl PostId {
+    /// What the path of its list ends with.
+    const fn list_and_id(self) -> (&'static str, u64) {
+        match self {
+            Self::Comment(id) => (COMMENTS, id.get()),
+            Self::CheckRun(id) => (CHECK_RUNS, id.get()),
+        }
+    }
+
+    fn in_list(list: &str, id: u64) -> Option<Self> {
+        if list.ends_with(COMMENTS) {
+            Some(Self::Comment(CommentId::new(id)))
+        } else {
+            list.ends_with(CHECK_RUNS).then(|| Self::CheckRun(CheckRunId::new(id)))
+        }
+    }
+}
+
+/// What the path of a list of comments, or of check runs, ends with.
+const COMMENTS: &str = "/comments";
+const CHECK_RUNS: &str = "/check-runs";
 
 /// Something that we created in a list.
 struct Created {

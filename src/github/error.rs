@@ -27,6 +27,9 @@ pub enum Error {
     /// The credentials are not accepted, also after a renewal.
     #[error("GitHub does not accept the credentials ({message})")]
     Unauthorized { message: String },
+    /// The App was uninstalled or suspended there. Nothing is asked until an event says otherwise.
+    #[error("the App may ask nothing there any more ({message})")]
+    NotInstalled { message: String },
     /// A 5xx or a broken connection, after the retries that were safe.
     #[error("GitHub did not answer {path} ({message})")]
     Unavailable { path: String, message: String, retry_at: Option<Timestamp> },
@@ -71,13 +74,16 @@ impl Error {
             Self::Paced { until } => ErrorKind::Paced { until: *until },
             Self::Unavailable { retry_at, .. } => ErrorKind::Outage { retry_at: *retry_at },
             Self::Unreadable { .. } => ErrorKind::Outage { retry_at: None },
-            Self::Unauthorized { .. } | Self::Setup(_) => ErrorKind::Fault,
+            Self::Unauthorized { .. } | Self::NotInstalled { .. } | Self::Setup(_) => ErrorKind::Fault,
         }
     }
 
-    /// When what failed may be tried again.
+    /// When what failed may be tried again. A key that GitHub does not take any more concerns no single target, so nothing
+    /// is given up for it.
     pub const fn retry(&self) -> Retry {
         match self.kind() {
+            _ if matches!(self, Self::NotInstalled { .. }) => Retry::OnEvent,
+            _ if matches!(self, Self::Unauthorized { .. }) => Retry::WhenAnswered,
             ErrorKind::Refusal | ErrorKind::Fault => Retry::Later,
             ErrorKind::Outage { retry_at: None } => Retry::WhenAnswered,
             ErrorKind::Outage { retry_at: Some(at) } | ErrorKind::Wait { until: at } => Retry::At(at),

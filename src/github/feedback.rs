@@ -20,7 +20,7 @@ use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
     render::{Ended, ReadFrom, Reading, Told},
 };
-use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, observed::OwnCheck};
+use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, gate::ReactionKind, observed::OwnCheck};
 
 /// Pages of check runs and of comments that are read at most. The status comment is among the first comments.
 const MOST_PAGES: usize = 3;
@@ -99,6 +99,13 @@ impl Run {
     }
 }
 
+/// A comment that was posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostedComment {
+    pub url: String,
+    id: u64,
+}
+
 impl FeedbackSeen {
     /// `since`: only what was said of another head counts.
     pub fn reading(self, since: Option<Sha>) -> Reading {
@@ -175,10 +182,23 @@ impl FeedbackReader {
     ///
     /// # Errors
     /// As [`Client::write`]: where it is not known whether the comment was made, it is not made again.
-    pub async fn say(&self, words: &str) -> Result<String, Error> {
+    pub async fn say(&self, words: &str) -> Result<PostedComment, Error> {
         let path = format!("{}/issues/{}/comments", path::repo(&self.repository), self.number);
         let said: Value = self.client.write(Method::POST, &path, &json!({ "body": words }), Repeat::Never).await?;
-        Ok(said["html_url"].as_str().unwrap_or_default().to_owned())
+        let url = said["html_url"].as_str().unwrap_or_default().to_owned();
+        Ok(PostedComment { url, id: said["id"].as_u64().unwrap_or_default() })
+    }
+
+    /// The reaction with which Loopgate answers a command in a comment; `None` while there is none.
+    ///
+    /// # Errors
+    /// Where GitHub does not show the comment.
+    pub async fn answer_to(&self, comment: &PostedComment) -> Result<Option<ReactionKind>, Error> {
+        let path = format!("{}/issues/comments/{}", path::repo(&self.repository), comment.id);
+        let shown: Value = self.client.get(&path).await?;
+        let has =
+            |reaction: &ReactionKind| shown["reactions"][reaction.as_str()].as_u64().is_some_and(|count| count > 0);
+        Ok([ReactionKind::NotAccepted, ReactionKind::Done].into_iter().find(has))
     }
 
     fn may_be(&self, bot: &str) -> bool {

@@ -72,6 +72,6 @@ impl Reconcile {
         let texts = Rendered::of_check_runs(render::given_up(times), render::given_up(times));
         let effects = plan(&observed, &wished, &texts);
         let executed = self.executor.execute(&client, &observed, &effects).await?;
-        executed.paced_until.map_or(Ok(()), |until| Err(Error::Paced { until }.into()))
+        executed.again_at.map_or(Ok(()), |until| Err(Error::Paced { until }.into()))
     }
 }

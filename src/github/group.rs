@@ -97,7 +97,7 @@ impl Reconcile {
         let wished = Surface { verify: Some(verify), gates: Some(gates), ..Surface::default() };
         let effects = plan(&observed, &wished, &texts);
         let executed = self.executor.execute(&client, &observed, &effects).await.map_err(Failed::from)?;
-        if let Some(until) = executed.paced_until {
+        if let Some(until) = executed.again_at {
             return Err(Error::Paced { until }.into());
         }
         for problem in &executed.problems {

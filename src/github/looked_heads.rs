@@ -238,7 +238,11 @@ mod tests {
     /// Looked at since second 10: the check run 7 had ended, `build` is configured.
     fn looked() -> LookedHeads {
         let heads = LookedHeads::default();
-        let source = ExternalSource { name: NameGlob::parse("build").unwrap(), app: Some("ci".to_owned()) };
+        let source = ExternalSource {
+            name: NameGlob::parse("build").unwrap(),
+            app: Some("ci".to_owned()),
+            when_skipped: Default::default(),
+        };
         let pull_request = PrNumber::new(12);
         let look = Look { pull_request, begun: at(10), ended: [CheckRunId::new(7)].into(), sources: vec![source] };
         heads.looks.put(place(), look, at(12));

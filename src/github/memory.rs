@@ -17,7 +17,7 @@ use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
-    memory::{AppliedFix, CitedFile, Index, LineStatus, Memory, MemoryLine, Retention},
+    memory::{AppliedFix, CitedFile, LineStatus, Memory, MemoryLine, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
@@ -142,9 +142,9 @@ impl DebugMemory {
         let taught = match self.with(&snapshot.repository, |of| of.taught.get(&run).copied()) {
             None if writers == Writers::Others && policy.state == StateBackend::Ref && decision.attempt.is_none() => {
                 let objects = GithubObjects::new(client.clone(), snapshot.repository.clone());
-                let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days });
-                store
-                    .taught(&run, attempt, client.now())
+                let retention = Retention { days: policy.memory.retention_days };
+                MemoryStore::new(&objects, retention, client.now())
+                    .taught(&run, attempt)
                     .await
                     .ok()
                     .flatten()
@@ -164,7 +164,7 @@ impl DebugMemory {
             return Ok(Memory::default());
         }
         let objects = GithubObjects::new(client.clone(), repository.clone());
-        let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days });
+        let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days }, now);
         let (tip, memory) = store.cards().await?;
         let until = tip.is_none().then(|| now + ABSENCE_IS_BELIEVED_FOR);
         self.with(repository, |of| of.without_cards_until = until);
@@ -218,7 +218,7 @@ impl DebugMemory {
         };
         let objects = GithubObjects::new(client.clone(), repository.clone());
         let written = match self.ask_again(client, repository, &mut notes, now).await {
-            Ok(()) => MemoryStore::new(&objects, Retention { days }).record(&notes, now).await,
+            Ok(()) => MemoryStore::new(&objects, Retention { days }, now).record(&notes).await,
             Err(error) => Err(error),
         };
         self.with(repository, |of| match written {
@@ -326,9 +326,8 @@ async fn look_up(
     decision: &mut Decision,
     memory: &Memory,
 ) -> MemoryAnswers {
-    let index = Index::of(memory);
-    decision.search(&index);
-    let asked = decision.look_up(&index, snapshot, policy);
+    decision.search(memory);
+    let asked = decision.look_up(memory, snapshot, policy);
     let read = asked.cited().into_iter().take(MOST_CITED).map(async |cited| {
         let repository = path::repo(&snapshot.repository);
         let head = snapshot.pull_request.head.sha;

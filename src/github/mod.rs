@@ -48,7 +48,7 @@ mod work_class;
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
 pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
-pub use budget::{PointsLimit, Quota};
+pub use budget::{Claim, Granted, Limited, PointsLimit, Quota, SharedBudget};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
@@ -60,8 +60,8 @@ pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment,
-    PullRequestFacts, Target,
+    DormantRepository, Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun,
+    OwnComment, PastState, PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};

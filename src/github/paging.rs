@@ -100,8 +100,8 @@ impl Client {
         Ok(Listing { items, completeness: Completeness::Incomplete })
     }
 
-    /// [`list`](Self::list), with what we created there and the list does not show yet: lists may lag behind, and what
-    /// was posted must not be posted again.
+    /// [`list`](Self::list), with what we created there and the list does not show yet, and without what is gone and it still
+    /// shows: lists may lag behind, what was posted must not be posted again, and what was deleted must be.
     ///
     /// # Errors
     /// As there.
@@ -112,6 +112,7 @@ impl Client {
         id: impl Fn(&P::Item) -> u64,
     ) -> Result<Listing<P::Item>, Error> {
         let mut listing = self.list::<P>(path, most).await?;
+        listing.items.retain(|item| !self.is_gone(path, id(item)));
         let unlisted = self.unlisted(path, |created| listing.items.iter().any(|item| id(item) == created));
         listing.items.extend(unlisted);
         Ok(listing)

@@ -206,6 +206,44 @@ impl Transport {
         Ok(Incoming { status: parts.status, headers: parts.headers, body })
     }
 
+    /// Whether an address outside the API may be asked: over https; over http on loopback alone, where the API is there too.
+    pub(crate) fn may_be_followed(&self, address: &str) -> bool {
+        let is_local = |uri: &Uri| matches!(uri.host(), Some("127.0.0.1" | "localhost" | "[::1]"));
+        let Ok(uri) = address.parse::<Uri>() else { return false };
+        match uri.scheme_str() {
+            Some("https") => uri.host().is_some(),
+            Some("http") => is_local(&uri) && self.api.0.parse::<Uri>().is_ok_and(|api| is_local(&api)),
+            _ => false,
+        }
+    }
+
+    /// Reads an address elsewhere piece by piece, without our token, until its end or until `each` wants no more. Gives the
+    /// status, and where it redirects to.
+    pub(crate) async fn stream_elsewhere(
+        &self,
+        address: &str,
+        mut each: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(StatusCode, Option<String>), Broken> {
+        let request = Request::get(address)
+            .body(octocrab::OctoBody::empty())
+            .map_err(|error| Broken::NeverSent(error.to_string()))?;
+        let answer = self.octocrab.send(request).await.map_err(|error| broken(&error))?;
+        let (parts, mut body) = answer.into_parts();
+        let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        while parts.status.is_success() {
+            match body.frame().await {
+                None => break,
+                Some(Err(error)) => return Err(Broken::Unclear(innermost(&error))),
+                Some(Ok(frame)) => {
+                    if frame.data_ref().is_some_and(|bytes| !each(bytes)) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok((parts.status, location))
+    }
+
     /// Reads a pre-signed address elsewhere, as archive downloads are redirected to: without our token.
     pub(crate) async fn fetch_elsewhere(&self, address: &str, limit: usize) -> Result<Incoming, Broken> {
         let request = Request::get(address)

@@ -142,6 +142,8 @@ loopgate_core::words! {
         NothingThatGoverns = "nothing_that_governs",
         /// Of a check that the configuration does not name.
         NotConfigured = "not_configured",
+        /// Told of a place that takes no requests from now on: suspended, uninstalled, archived, deleted.
+        NothingToAsk = "nothing_to_ask",
         /// Sent by a repository's own webhook, not to an installation of the App.
         NoInstallation = "no_installation",
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{RefsError, store::document};
 use loopgate_core::{
     deciding::AttemptRecord,
-    evidence::{ChangedCoverage, CheckEvidence, Failure},
+    evidence::{ChangedCoverage, CheckEvidence, Failure, LogExcerpt},
     failure::FeedbackLine,
     reflex::FixRecord,
     state::AttemptDigest,
@@ -33,17 +33,13 @@ struct Detail {
     failures: usize,
     characters: usize,
     log: usize,
-    files: usize,
 }
 
-/// Names of files go first: a failure tells more.
-const DETAILS: [Detail; 6] = [
-    Detail { failures: 20, characters: 1_000, log: 1_000, files: 100 },
-    Detail { failures: 20, characters: 1_000, log: 1_000, files: 30 },
-    Detail { failures: 20, characters: 1_000, log: 1_000, files: 5 },
-    Detail { failures: 10, characters: 300, log: 300, files: 5 },
-    Detail { failures: 3, characters: 120, log: 0, files: 5 },
-    Detail { failures: 0, characters: 0, log: 0, files: 0 },
+const DETAILS: [Detail; 4] = [
+    Detail { failures: 20, characters: 1_000, log: 1_000 },
+    Detail { failures: 10, characters: 300, log: 300 },
+    Detail { failures: 3, characters: 120, log: 0 },
+    Detail { failures: 0, characters: 0, log: 0 },
 ];
 
 impl AttemptFile {
@@ -141,7 +137,6 @@ fn whole(
             "cost_usd": fix.cost_usd,
         })).or_else(|| record.fix_applied.as_ref().map(|fix| json!(fix.in_short()))),
         "feedback": feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
-        "basis": record.basis.shortened(detail.files),
         // Every test there was is no part of the record of one attempt: it outgrows all the rest.
         "digest": AttemptDigest { tests: None, ..digest.clone() },
     })
@@ -162,6 +157,8 @@ fn shortened_check(check: &CheckEvidence, detail: Detail) -> CheckEvidence {
         failures_not_kept: check.failures_not_kept + u64::try_from(check.failures.len() - kept).unwrap_or(u64::MAX),
         findings: check.findings.iter().take(detail.failures).cloned().collect(),
         tests: None,
+        // The code under test wrote the lines: they stand on the pull request alone.
+        excerpts: check.excerpts.iter().map(LogExcerpt::reference).collect(),
         reports: check.reports.iter().take(detail.failures).cloned().collect(),
         ..check.clone()
     }

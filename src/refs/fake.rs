@@ -8,7 +8,7 @@ use std::{
 use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
     Score, Sha,
-    deciding::{AttemptRecord, DecisionWord, Provenance, ReplayBasis},
+    deciding::{AttemptRecord, DecisionWord, Provenance},
     evidence::Compare,
     policy::Phase,
     state::{
@@ -165,15 +165,6 @@ pub(crate) fn judged() -> Event {
     Event::EvaluationDone { attempt: 1, head, score: Score::ZERO, passed: false, failed_rules }
 }
 
-/// Nothing was changed, and nothing asked.
-fn basis() -> ReplayBasis {
-    let basis = serde_json::json!({
-        "diff": { "files": [] }, "base_branch": "main", "author": "alice", "labels": [], "readiness": "ready",
-        "code_type": "bug_fix", "gates": [], "checks": {}, "line_rules": {},
-    });
-    serde_json::from_value(basis).unwrap()
-}
-
 /// An attempt's record with nothing in it but its number.
 pub(crate) fn record(number: u32) -> AttemptRecord {
     let digest = serde_json::json!({
@@ -198,6 +189,5 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
         compare: Compare::default(),
         analysis: Vec::new(),
         fix_applied: None,
-        basis: basis(),
     }
 }

@@ -35,7 +35,7 @@ pub use memory::{MemoryNotes, MemoryStore, Recorded};
 pub use name::RefName;
 pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
-pub use recorded::{each_run, recorded_runs};
+pub use recorded::{each_run, recorded_attempts};
 pub use run_lines::RunLines;
 pub use seal::{Seal, SealOf};
 pub(crate) use store::HISTORY_FILE;

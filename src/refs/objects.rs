@@ -78,6 +78,8 @@ pub enum Retry {
     WhenAnswered,
     /// With growing pauses, and not for ever: nothing says that it passes by itself.
     Later,
+    /// Never by itself: nothing may be asked there until an event says otherwise.
+    OnEvent,
 }
 
 /// What can go wrong with a ref or what it points at.

@@ -1,11 +1,9 @@
-//! Reading many recorded runs.
-
-use std::collections::BTreeMap;
+//! Reading what runs recorded.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{ListObjects, RefName, RefsError, StateStore};
-use loopgate_core::{Sha, Timestamp, replay::RecordedRun};
+use super::{GitObjects, ListObjects, RefName, RefsError, StateStore};
+use loopgate_core::{PrNumber, Sha, replay::RecordedAttempt};
 
 /// Runs read at the same time.
 const AT_ONCE: usize = 8;
@@ -31,33 +29,28 @@ pub async fn each_run<G: ListObjects, T, R: Future<Output = Result<Option<T>, Re
     Ok((read.into_iter().flatten().collect(), left_out))
 }
 
-/// The runs that something happened to since then, open and archived, as they can be judged again.
+/// The newest attempts that the run of a pull request recorded, oldest first, at most `most` of them; none where no state is
+/// kept in a ref, or none can be read.
 ///
 /// # Errors
 /// When the git database does not answer.
-pub async fn recorded_runs<G: ListObjects>(
+pub async fn recorded_attempts<G: GitObjects>(
     objects: &G,
-    since: Timestamp,
+    number: PrNumber,
     most: usize,
-) -> Result<(Vec<RecordedRun>, usize), RefsError> {
-    each_run(objects, |_| true, most, |name, tip| recorded_run(objects, name, tip, since)).await
-}
-
-async fn recorded_run<G: ListObjects>(
-    objects: &G,
-    name: RefName,
-    tip: Sha,
-    since: Timestamp,
-) -> Result<Option<RecordedRun>, RefsError> {
+) -> Result<Vec<RecordedAttempt>, RefsError> {
+    let mut name = RefName::pull_request(number);
+    let mut tip = objects.read_ref(&name).await?;
+    if tip.is_none() {
+        name = RefName::archive(number);
+        tip = objects.read_ref(&name).await?;
+    }
+    let Some(tip) = tip else { return Ok(Vec::new()) };
     let store = StateStore::new(objects, name);
-    let Some((state, history)) = store.recorded(tip).await? else { return Ok(None) };
-    if state.updated_at < since {
-        return Ok(None);
+    let Ok(state) = store.state_at(tip).await? else { return Ok(Vec::new()) };
+    let mut attempts = Vec::new();
+    for attempt in &state.attempts[state.attempts.len().saturating_sub(most)..] {
+        attempts.extend(store.recorded_attempt(tip, attempt.number).await?);
     }
-    let mut attempts = BTreeMap::new();
-    for attempt in &state.attempts {
-        let recorded = store.recorded_attempt(tip, attempt.number).await?;
-        attempts.extend(recorded.map(|recorded| (attempt.number, recorded)));
-    }
-    Ok(Some(RecordedRun { state, history, attempts }))
+    Ok(attempts)
 }

@@ -130,6 +130,7 @@ fn stripped(state: LoopState) -> LoopState {
         skips: Vec::new(),
         approved_runs: BTreeSet::new(),
         first_seen_heads: Vec::new(),
+        pushes: Vec::new(),
         resumes: Vec::new(),
         accepted: BTreeSet::new(),
         ..state
@@ -291,11 +292,15 @@ fn answered(state: &mut LoopState, source: Asked, answer: Answer) {
 /// When a head was first seen.
 fn observation(created: &ArtifactCreated, written: Timestamp) -> Option<HeadObservation> {
     match created {
-        ArtifactCreated::HeadSeen { head, base, gates, at, .. } => {
-            Some(HeadObservation { sha: *head, at: *at, gates: gates.clone(), base: base.clone() })
-        }
+        ArtifactCreated::HeadSeen { head, base, gates, merge_base, at, .. } => Some(HeadObservation {
+            sha: *head,
+            at: *at,
+            gates: gates.clone(),
+            base: base.clone(),
+            merge_base: *merge_base,
+        }),
         ArtifactCreated::Head { head } => {
-            Some(HeadObservation { sha: *head, at: written, gates: Default::default(), base: None })
+            Some(HeadObservation { sha: *head, at: written, gates: Default::default(), base: None, merge_base: None })
         }
         ArtifactCreated::Produced { .. } => None,
     }

@@ -53,6 +53,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
             | Verb::Resume
             | Verb::Stop
             | Verb::Skip
+            | Verb::Forget
             | Verb::Dispute
             | Verb::Settle => return None,
         };
@@ -196,6 +197,7 @@ pub(super) fn considered(word: &loopgate_core::gate::Considered, gate: &GateRepo
                 report: gate,
                 approve_by: super::gate_card::approve_by(subject.policy, &gate.name),
                 head: subject.snapshot.pull_request.head.sha,
+                links: &Links::of(subject.snapshot),
             };
             refusal::line(word, refused, &context)
         }
@@ -257,7 +259,7 @@ mod tests {
             description: "Check for null <!-- @carol -->".to_owned(),
             diff_summary: "+5/-2".to_owned(),
             path: "src/auth.rs".to_owned(),
-            line: 12,
+            line: Some(12),
             hunk: String::new(),
             cause: String::new(),
             failed_before: Vec::new(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     annotations::{CheckAnnotation, annotations},
     configuration, explain, fit,
-    gate_card::GateCard,
+    gate_card::{self, GateCard},
     links::Links,
     sanitize::{Markdown, clip, code, line},
     status::{self, StatusModel},
@@ -261,7 +261,7 @@ struct GatesModel {
     verdict: &'static str,
     gates: fit::Shown<GateCard>,
     unmatched: fit::Shown<Markdown>,
-    quiet: String,
+    quiet: Markdown,
 }
 
 impl fit::Shorten for GatesModel {
@@ -274,7 +274,6 @@ fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
     let closed = view.gates.iter().any(GateReport::is_closed);
-    let quiet: Vec<String> = quiet.iter().map(|gate| gate.name.to_string()).collect();
     let mut model = GatesModel {
         verdict: match (closed, shown.is_empty()) {
             (true, _) => "A gate is not approved yet. The people named below decide.",
@@ -283,7 +282,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
         },
         gates: fit::Shown::first(60, shown, |gate| GateCard::new(gate, subject, &links)),
         unmatched: status::unmatched(subject),
-        quiet: words::few(&quiet, 20),
+        quiet: gate_card::quiet(&quiet, &links),
     };
     let render = |model: &GatesModel| templates::render("check_run/gates.md", model);
     fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| gates_title(&view.gates))

@@ -60,6 +60,15 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
             row.note = Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))));
             "⏭️ skipped".to_owned()
         }
+        CheckStanding::AwaitsRelease { job, cause, url } => {
+            row.link = url.as_deref().map(|url| links.to("job", url)).unwrap_or_default();
+            row.note = Some(short_text(&words::skipped_job(job, cause), 300));
+            "⏳ skipped, and waited for".to_owned()
+        }
+        CheckStanding::NotApplicable { url, .. } => {
+            row.link = url.as_deref().map(|url| links.to("job", url)).unwrap_or_default();
+            "⏭️ skipped by its own condition".to_owned()
+        }
         CheckStanding::NotStarted { url, .. } => {
             row.link = url.as_deref().map(|url| links.to("why", url)).unwrap_or_default();
             "❌ could not be started".to_owned()

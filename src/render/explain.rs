@@ -133,7 +133,7 @@ struct Page {
     checks: Shown<Markdown>,
     rules: Shown<Markdown>,
     gates: Shown<ExplainedGate>,
-    quiet: String,
+    quiet: Markdown,
     attempts: Shown<Markdown>,
     warnings: Shown<Markdown>,
 }
@@ -142,8 +142,7 @@ impl Page {
     fn of(subject: &Subject<'_>) -> Self {
         let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
         let verdict = verdict::verdict(subject);
-        let quiet = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate));
-        let quiet: Vec<String> = quiet.map(|gate| gate.name.to_string()).collect();
+        let quiet: Vec<&GateReport> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
         Self {
             icon: verdict.icon,
             verdict: verdict.words,
@@ -174,7 +173,7 @@ impl Page {
                 ))
             }),
             gates: with_members(explained(subject, &links), subject),
-            quiet: words::few(&quiet, 50),
+            quiet: gate_card::quiet(&quiet, &links),
             attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {
                 let row = attempt_row(attempt, &links);
                 Markdown::ours(format!(

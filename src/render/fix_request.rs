@@ -53,9 +53,11 @@ pub(super) fn request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Po
 }
 
 fn entry(number: usize, item: &FeedbackLine) -> String {
+    let problem: Markdown = short_text(&item.problem, 300);
+    let action = Some(short_text(&item.action, 300)).filter(|_| !item.action.is_empty());
+    let action = action.map(|action| format!(" {action}")).unwrap_or_default();
     let again = item.reproduce.as_deref().map(|command| format!(" Again: {}", code(command))).unwrap_or_default();
-    let (problem, action): (Markdown, Markdown) = (short_text(&item.problem, 300), short_text(&item.action, 300));
-    format!("{number}. {}: {problem} {action}{again}", code(&item.location))
+    format!("{number}. {}: {problem}{action}{again}", code(&item.location))
 }
 
 /// A workflow that is started with the feedback.
@@ -87,7 +89,11 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatc
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{fixtures::Story, observed::ReviewVerdict, verdict::FeedbackFact};
+    use loopgate_core::{
+        fixtures::{Story, evidence, sha},
+        observed::{ReceivedEvidence, ReviewVerdict},
+        verdict::FeedbackFact,
+    };
 
     #[test]
     fn an_agent_is_named_and_nobody_else() {
@@ -147,7 +153,15 @@ mod tests {
     fn a_workflow_gets_the_feedback() {
         let to = DispatchFixer::Repository { event_type: "fix".into() };
         let mut story = story(to.clone());
-        story.push(1, &["a"], &[]);
+        story.set_head(1);
+        story.decide();
+        let mut received = evidence(sha(1), &["a"], &[]);
+        if let ReceivedEvidence::Accepted(evidence) = &mut received {
+            let failure = &mut evidence.checks.last_mut().unwrap().failures[0];
+            (failure.expected, failure.actual) = (Some("2".to_owned()), Some("3".to_owned()));
+        }
+        story.snapshot.evidence = vec![received];
+        story.decide();
         let dispatch = dispatched(&story);
         assert_eq!((dispatch.to, dispatch.branch.as_str()), (to, "alice/round"));
         assert_eq!(dispatch.payload["attempt"], json!(1));

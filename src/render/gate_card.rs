@@ -12,7 +12,10 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login, PatternName,
-    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Unusable},
+    gate::{
+        Absence, Approval, GateReport, GateStanding, Holding, MatchReason, Refusal, RuleEvidence, TriggerMatch,
+        Unusable,
+    },
     observed::Lifecycle,
     policy::{ApproveBy, Policy},
 };
@@ -42,7 +45,7 @@ impl GateCard {
     pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let pull = &subject.snapshot.pull_request;
         let by = approve_by(subject.policy, &report.name);
-        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha };
+        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha, links };
         let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
         let (icon, state) = if merged && report.is_closed() {
             ("⚠️", Markdown::ours("was closed when this was merged."))
@@ -143,7 +146,7 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
     shown
 }
 
-fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
+pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     let what = match &found.reason {
         MatchReason::Always => "the whole pull request: every one needs this gate".to_owned(),
         MatchReason::Path { name: Some(name), .. } => format!("matches “{}”", name.as_str().replace('_', " ")),
@@ -151,9 +154,7 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::Path { name: None, glob: None } => "has a word in its path that the gate looks for".to_owned(),
         MatchReason::AddedLine { name, excerpt } => format!("adds {}{}", code(excerpt), pattern(name.as_ref())),
         MatchReason::RemovedLine { name, excerpt } => format!("removes {}{}", code(excerpt), pattern(name.as_ref())),
-        MatchReason::ContextLine { name, excerpt } => {
-            format!("changes code beside {}{}", code(excerpt), pattern(name.as_ref()))
-        }
+        MatchReason::Rule { id, says, evidence, .. } => ruled(id, says, evidence),
         MatchReason::Unreadable => "GitHub shows no readable diff of it, so it counts as matching".to_owned(),
         MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
         MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),
@@ -164,6 +165,7 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::NotExcluded => "nothing here is on the list of what it leaves out".to_owned(),
         MatchReason::BaseBranch { branch } => format!("the base branch is {}", code(branch)),
         MatchReason::Author { login } => format!("{} wrote it", words::person(login)),
+        MatchReason::Agent { name } => format!("the coding agent {} had a hand in it", code(name)),
         MatchReason::Size { lines, files } => {
             format!("it changes {} in {}", words::count(*lines, "line"), words::count(*files, "file"))
         }
@@ -172,12 +174,41 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::TooLarge => "the whole pull request: it is too large to read".to_owned(),
         MatchReason::Mode => "the whole pull request: in supervised mode every gate holds".to_owned(),
     };
-    let is_gone = matches!(found.reason, MatchReason::RemovedLine { .. });
-    Markdown::ours(match &found.file {
-        Some(file) if is_gone => format!("{} {what}", links.removed_in_diff(file, found.line)),
-        Some(file) => format!("{} {what}", links.in_diff(file, found.line)),
+    let is_gone = matches!(
+        found.reason,
+        MatchReason::RemovedLine { .. } | MatchReason::Rule { evidence: RuleEvidence::RemovedLine(_), .. }
+    );
+    let place = found.file.as_ref().map(|file| match is_gone {
+        true => links.removed_in_diff(file, found.line),
+        false => links.in_diff(file, found.line),
+    });
+    let blank = if matches!(found.reason, MatchReason::Rule { .. }) { "" } else { " " };
+    Markdown::ours(match place {
+        Some(place) => format!("{place}{blank}{what}"),
         None => what,
     })
+}
+
+/// What a rule says of a place, behind the place, and where the rule is explained: ": a check of rights is removed: `@login_required`
+/// (docs/rules.md#auth-check-removed)".
+fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
+    let shown = match evidence {
+        RuleEvidence::Path => String::new(),
+        RuleEvidence::AddedLine(text) | RuleEvidence::Named(text) | RuleEvidence::NewFolder(text) => {
+            format!(": {}", code(text))
+        }
+        RuleEvidence::RemovedLine(text) => format!(": {} is removed", code(text)),
+    };
+    format!(": {says}{shown} ({})", code(&format!("docs/rules.md#{id}")))
+}
+
+/// Gates that do not apply, each with the suspect that alone does not open it.
+pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
+    let named = |report: &&GateReport| match report.suspects.first() {
+        Some(suspect) => format!("{} (one suspect: {})", report.name, reason(suspect, links)),
+        None => report.name.to_string(),
+    };
+    Markdown::ours(words::few(&gates.iter().map(named).collect::<Vec<_>>(), 20))
 }
 
 /// The name of the pattern that a line matches, behind the line. One without a name goes unsaid: an expression tells
@@ -213,9 +244,31 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
         .map(|name| format!("{} cannot approve: {}.", code(&name.name), short_text(unusable_because(&name.why), 160)));
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
         let commits: Vec<String> = eligible.unattributed.iter().map(|sha| links.commit(*sha).into_string()).collect();
-        format!("GitHub does not know who wrote {}. Whoever did must not approve.", words::few(&commits, 3))
+        let counts = match eligible.must_name_head {
+            false => "It counts as its pusher’s.".to_owned(),
+            true => format!(
+                "Nor who pushed it: approvals name the commit, {}.",
+                code(&format!("{} approved <sha>", report.name))
+            ),
+        };
+        format!("GitHub does not know who wrote {}. {counts}", words::few(&commits, 3))
     });
-    let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown);
+    // Who wrote here is answered.
+    let is_answered = |login: &Login| report.considered.iter().any(|word| word.by == *login);
+    let fell_out = eligible.fell_out.iter().filter(|(login, _)| !is_answered(login));
+    let fell_out = fell_out.filter_map(|(login, refusal)| {
+        let (did, switch) = match refusal {
+            Refusal::IsAuthor { .. } => ("wrote this pull request", "allow_author"),
+            Refusal::IsContributor => ("wrote or committed a part of it", "allow_contributors"),
+            Refusal::IsCoAuthor => ("is named as co-author of a commit", "allow_coauthors"),
+            Refusal::IsPusher => ("pushed to its branch", "allow_pusher"),
+            Refusal::IsRequester => ("asked the coding agent for it", "allow_requester"),
+            _ => return None,
+        };
+        let who = words::person(login);
+        Some(format!("{who} cannot approve: {who} {did} ({}).", code(switch)))
+    });
+    let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown).chain(fell_out);
     Shown::first(6, all, Markdown::ours)
 }
 

@@ -35,7 +35,7 @@ pub struct AttemptRow {
 
 pub fn attempt_row(attempt: &AttemptDigest, links: &Links) -> AttemptRow {
     let outcome = match (attempt.result, attempt.blame.and_then(words::blame)) {
-        (VerificationResult::Pass, _) if attempt.weakened => "⚠️ passed",
+        (VerificationResult::Pass, _) if attempt.weakened => "⚠️ passed, weakens tests",
         (VerificationResult::Pass, _) => "✅ passed",
         (VerificationResult::Fail, None) => "❌ failed",
         (VerificationResult::Fail, Some(_)) => "➖ failed, not its fault",

@@ -136,7 +136,7 @@ fn failure(texts: &mut Texts) -> FailureView {
             description: texts.take(),
             diff_summary: texts.take(),
             path: texts.take(),
-            line: 1,
+            line: Some(1),
             hunk: texts.take(),
             cause: texts.take(),
             failed_before: vec![texts.take()],

@@ -23,6 +23,11 @@ impl Links {
         Self { pull_request, repository, head: snapshot.pull_request.head.sha }
     }
 
+    /// What changed from an earlier head to this one.
+    pub fn since(&self, old: Sha) -> Option<String> {
+        Some(format!("{}/compare/{old}..{}", self.repository.as_deref()?, self.head))
+    }
+
     /// A place in the repository at the head commit, linked where the path allows it.
     pub fn place(&self, file: &str, line: Option<u32>) -> Markdown {
         let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! What is remembered of failures, in words. All of it was written by whoever could write the memory's refs: it is quoted,
 //! never believed.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -11,7 +13,7 @@ use super::{
 };
 use loopgate_core::{
     FailureId, PrNumber,
-    memory::{Card, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Settled, Tier, ToldFix, Trial},
+    memory::{Card, MatchOutcome, Memory, MemoryMatch, Offers, Rate, Recurring, Settled, Tier, ToldFix},
     verdict::FailureView,
 };
 
@@ -37,12 +39,12 @@ pub struct Remembered {
 /// What a fixer is told of an error.
 pub(super) fn for_fixer(view: &FailureView) -> Vec<Remembered> {
     let short = |text: &str, most| clip(text, most).into_owned();
-    let told = view.memory.iter().filter_map(MemoryMatch::for_fixer).map(|(told, tier, card)| Remembered {
+    let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| Remembered {
         card,
         tier,
         pull_request: told.pull_request,
         commit: told.commit.short(),
-        place: short(&super::links::place(&told.path, Some(told.line)), 400),
+        place: short(&super::links::place(&told.path, told.line), 400),
         why: short(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
         hunk: short(&told.hunk, 800),
         failed_before: told.failed_before.iter().map(|tried| short(tried, 200)).collect(),
@@ -54,6 +56,13 @@ pub(super) fn for_fixer(view: &FailureView) -> Vec<Remembered> {
 pub(super) fn line(view: &FailureView) -> Option<Markdown> {
     let found = view.memory.iter().find(|found| found.told.is_some()).or_else(|| view.memory.first())?;
     sentence(found)
+}
+
+/// What is remembered of failures, for a terminal: one line each, the same one once.
+pub fn memory_lines<'a>(found: impl IntoIterator<Item = &'a MemoryMatch>) -> Vec<String> {
+    let mut errors = BTreeSet::new();
+    let first = found.into_iter().filter(|found| errors.insert(found.fingerprint));
+    first.filter_map(|found| Some(super::plain(sentence(found)?.as_str()))).collect()
 }
 
 /// "seen in #41; fixed there by `abc1234` …"
@@ -75,9 +84,6 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         (MatchOutcome::Shown, Some(told)) => joined(match found.tier {
             Some(Tier::SameError) | None => format!("fixed {} {}", by(told), change(told)),
             Some(Tier::SameTest) => format!("the same test was fixed {} {}", by(told), change(told)),
-            Some(Tier::SimilarEdit) => {
-                format!("an error of this type in a file that is edited here was fixed {} {}", by(told), change(told))
-            }
         }),
         (MatchOutcome::Stale, _) => {
             joined("the fix of that time does not apply: its place was rewritten since".to_owned())
@@ -85,7 +91,7 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
         (MatchOutcome::Seen, _) => joined("no fix is known".to_owned()),
         (MatchOutcome::WontFix, _) => joined("a person decided that it will not be fixed".to_owned()),
-        (MatchOutcome::Shown | MatchOutcome::Withheld, _) => String::new(),
+        (MatchOutcome::Shown, None) => String::new(),
     };
     let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
     let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
@@ -105,7 +111,7 @@ fn commit(told: &ToldFix) -> String {
 }
 
 fn change(told: &ToldFix) -> String {
-    let place = super::links::place(&told.path, Some(told.line));
+    let place = super::links::place(&told.path, told.line);
     format!(
         "“{}” ({}, {})",
         short_text(&told.description, 150),
@@ -141,16 +147,17 @@ pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
 
 /// What a memory amounts to, for a terminal.
 pub fn memory_stats(memory: &Memory) -> String {
-    let Trial { shown, all } = memory.trial;
+    let Offers { shown, followed, all } = memory.offers;
     let patterns = memory.cards.values().filter(|card| card.pattern().is_some()).count();
     let flaky = memory.recurring.values().filter(|seen| seen.flips > 0).count();
     format!(
-        "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  shown      {}\n  all        {}",
+        "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  shown      {}\n  followed   {}\n  all        {}",
         words::count(memory.cards.len(), "card"),
         patterns,
         words::count(memory.recurring.len(), "recurring failure"),
         words::count(flaky, "test"),
         rate(shown),
+        rate(followed),
         rate(all),
     )
 }
@@ -160,9 +167,9 @@ fn rate(rate: Rate) -> String {
     format!("{} of {}{share}", rate.gone, rate.retries)
 }
 
-/// Cards that hold all words, for a terminal.
-pub fn memory_cards<'a>(cards: impl IntoIterator<Item = &'a Card>) -> String {
-    let card = |card: &Card| {
+/// Cards for a terminal, each with the line at which its place stands now, where that is known.
+pub fn memory_cards<'a>(cards: impl IntoIterator<Item = (&'a Card, Option<u32>)>) -> String {
+    let card = |(card, at): (&Card, Option<u32>)| {
         let line = |text: &str| super::sanitize::short_line(text, 160);
         let name = card.test.as_deref().unwrap_or(&card.template);
         let pull = card.fix_pull_request.map(|number| format!(" (#{number})")).unwrap_or_default();
@@ -172,14 +179,14 @@ pub fn memory_cards<'a>(cards: impl IntoIterator<Item = &'a Card>) -> String {
         };
         let tried = card.tried_and_failed.iter().map(|tried| format!("\n  did not help: {}", line(tried)));
         format!(
-            "{} {}\n  {}\n  fixed by {}{pull}: {} ({}) at {}\n  in {}{worked}{}",
+            "{} {}\n  {}\n  fixed by {}{pull}: {} ({}) in {}\n  in {}{worked}{}",
             card.id,
             line(name),
             line(&card.cause),
             card.fix.commit.short(),
             line(&card.fix.description),
             line(&card.fix.diff_summary),
-            card.citations.first().map(|citation| line(&citation.place())).unwrap_or_default(),
+            card.cited().next().map(|path| line(&super::links::place(path, at))).unwrap_or_default(),
             words::count(card.mended_in.len(), "run"),
             tried.collect::<String>(),
         )
@@ -213,7 +220,7 @@ mod tests {
             description: "Check for null".to_owned(),
             diff_summary: "+5/-2".to_owned(),
             path: "src/auth.rs".to_owned(),
-            line: 12,
+            line: Some(12),
             hunk: "-a\n+b\n".to_owned(),
             cause: "`user` is null.".to_owned(),
             failed_before: vec!["Catch it (+9/-0)".to_owned()],
@@ -245,11 +252,9 @@ mod tests {
         let all = [
             found(MatchOutcome::Shown, Some(Tier::SameError), 3),
             found(MatchOutcome::Shown, Some(Tier::SameTest), 0),
-            found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 1),
             found(MatchOutcome::Stale, Some(Tier::SameError), 2),
             found(MatchOutcome::Seen, None, 1),
             found(MatchOutcome::WontFix, None, 2),
-            found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
             MemoryMatch { settled: Some(settled.clone()), ..found(MatchOutcome::Seen, None, 1) },
             MemoryMatch { settled: Some(settled), ..found(MatchOutcome::Seen, None, 0) },
         ];
@@ -257,23 +262,20 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r"
         seen 3 times, last in #41; fixed there by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
         the same test was fixed in #41 by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
-        seen in #41; an error of this type in a file that is edited here was fixed there by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
         seen twice, last in #41; the fix of that time does not apply: its place was rewritten since.
         seen in #41; no fix is known.
         seen twice, last in #41; a person decided that it will not be fixed.
-
         seen in #41; no fix is known. olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
         olga settled in #12, where it was disputed, that neither is right, but “round \*up\*”.
         ");
     }
 
     #[test]
-    fn fixers_are_told_of_the_same_error_and_test_only() {
+    fn fixers_are_told_of_what_is_shown() {
         let mut view = fixtures::failure();
         view.memory = vec![
             found(MatchOutcome::Shown, Some(Tier::SameError), 3),
-            found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 3),
-            found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
+            found(MatchOutcome::Stale, Some(Tier::SameError), 3),
         ];
         insta::assert_json_snapshot!(for_fixer(&view), @r#"
         [
@@ -303,6 +305,7 @@ mod tests {
 
         Gone in the next attempt
           shown      0 of 0
+          followed   0 of 0
           all        0 of 0
         ");
     }

@@ -41,7 +41,7 @@ fn report() -> Report {
         [("unit".parse().unwrap(), CheckUse { runs: 2, failed: 1, total_ms: 90_500, longest_ms: 61_000 })].into();
     lines[4].calls = [(Trigger::SameError, 1), (Trigger::GateTimeout, 2)].into();
     lines[4].waited = [(Waited::Ci, 900), (Waited::Author, 7_200)].into();
-    lines[4].memory = Some(MemoryUse { carried: 1, withheld: 1, ..MemoryUse::default() });
+    lines[4].memory = Some(MemoryUse { carried: 1, ..MemoryUse::default() });
     lines[4].disputes = [(DisputeOutcome::Open, 1), (DisputeOutcome::Code, 2)].into();
     lines[5].ended_at = None;
     Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)))
@@ -56,7 +56,7 @@ fn the_table_says_what_is_met_and_what_is_missed() {
     first_attempt_pass_rate  66.7 %  > 70 %  missed  0.0 %   ·····▁█·▁█  4 of 6 runs
     average_attempts         1.67    < 2.0   met     3.00    ·····█▃·▅▃  6 runs that passed
     escalation_rate          16.7 %  < 10 %  missed  0.0 %   ·····█▁·▁▁  1 of 6 runs
-    debug_memory_reuse       50.0 %  > 30 %  met     –       ·····▅····  1 of 2 retries
+    debug_memory_reuse       33.3 %  > 30 %  met     –       ·····▃····  1 of 3 retries
     coverage_met_rate        50.0 %  > 90 %  missed  –       ·········▅  1 of 2 runs
 
     Green after, median  10 min
@@ -67,7 +67,7 @@ fn the_table_says_what_is_met_and_what_is_missed() {
 
     Author  Runs  First   Attempts  Escalated  Memory  Coverage  Green after
     agent   1     0.0 %   2.00      0.0 %      –       –         20 min
-    person  5     80.0 %  1.60      20.0 %     50.0 %  50.0 %    10 min
+    person  5     80.0 %  1.60      20.0 %     33.3 %  50.0 %    10 min
 
     Agent            Runs  First  Attempts  Escalated  Memory  Coverage  Green after
     =cmd() "claude"  1     0.0 %  2.00      0.0 %      –       –         20 min

@@ -20,6 +20,7 @@ mod dashboard;
 mod decided_tests;
 mod disputes;
 mod escalation;
+mod excerpts;
 mod explain;
 mod export;
 mod failure_card;
@@ -31,9 +32,11 @@ mod fixtures;
 mod gate_card;
 mod gate_reminder;
 mod gate_request;
+mod gate_rules;
 mod handoff;
 #[cfg(test)]
 mod hostile_tests;
+mod iteration;
 mod job_summary;
 mod labels;
 mod links;
@@ -81,9 +84,10 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use dashboard::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT,
-    ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue, RecordedLoop,
-    Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
+    LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue,
+    RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
+    work_class,
 };
 pub use disputes::dispute_to_say;
 pub use explain::Explanation;
@@ -91,10 +95,12 @@ pub use export::executable_feedback;
 pub use feedback::feedback;
 pub use fit::LIMIT;
 pub use fix_request::Dispatch;
+pub use gate_rules::GateRules;
+pub use iteration::{IterationAnswer, iteration_answer};
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};
-pub use memory::{memory_cards, memory_found, memory_recurring, memory_stats};
+pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
@@ -182,6 +188,12 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Str
 /// The same as a document for programs.
 pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
     explain::document(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// What the rules of one gate found; `None` if there is no such gate.
+pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &loopgate_core::GateName) -> Option<GateRules> {
+    let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
+    Some(GateRules::new(report, &links::Links::of(snapshot)))
 }
 
 /// How it stands in lists of open loops.

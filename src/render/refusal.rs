@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::{
     fit::Shown,
+    links::Links,
     sanitize::{Markdown, code, short_text, text},
     words,
 };
@@ -19,6 +20,20 @@ pub struct Gate<'a> {
     pub report: &'a GateReport,
     pub approve_by: ApproveBy,
     pub head: Sha,
+    pub links: &'a Links,
+}
+
+impl Gate<'_> {
+    /// A link to what was pushed since, in brackets.
+    fn since(&self, old: Sha) -> String {
+        let label = format!("`{}…{}`", old.short(), self.head.short());
+        self.links.since(old).map(|url| format!(" ([{label}]({url}))")).unwrap_or_default()
+    }
+
+    /// The words that approve this very head.
+    fn with_head(&self) -> Markdown {
+        code(&format!("{} approved {}", self.report.name, self.head))
+    }
 }
 
 /// The phrase that approves a gate.
@@ -126,6 +141,22 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         Refusal::IsContributor => {
             format!("{by} wrote or committed part of this pull request. Somebody else decides: {}.", approvers(gate))
         }
+        Refusal::IsCoAuthor | Refusal::IsPusher => {
+            let (did, switch) = match refusal {
+                Refusal::IsPusher => ("pushed to this pull request’s branch", "allow_pusher"),
+                _ => ("is named as co-author of a commit of this pull request", "allow_coauthors"),
+            };
+            format!(
+                "{by} {did}. Somebody else decides: {}. To let such people approve this gate, set {} in the \
+                 configuration on the base branch.",
+                approvers(gate),
+                code(&format!("gates.{name}.{switch}: true"))
+            )
+        }
+        Refusal::PusherUnknown => format!(
+            "GitHub knows neither who wrote one of the commits nor who pushed it. If {by} did not, {by} can comment {}.",
+            gate.with_head()
+        ),
         Refusal::IsRequester => format!(
             "{by} asked the coding agent for this pull request. Somebody else decides: {}. To let those who ask approve \
              this gate, set {} in the configuration on the base branch.",
@@ -137,6 +168,9 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         Refusal::WhileClosed => format!(
             "it was written while the pull request was closed. {by} is asked to look at it as it is now and {again}."
         ),
+        Refusal::NothingToRevoke if word.speaker == Speaker::Other => {
+            format!("{by} has approved nothing here that could be taken back. Who may stop it: {}.", approvers(gate))
+        }
         Refusal::NothingToRevoke => format!(
             "{by} has approved nothing here that could be taken back. To stop it, write {}.",
             code(&format!("{name} rejected"))
@@ -157,9 +191,22 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         }
         Refusal::Hidden => format!("a moderator has hidden it. If it is still meant, {by} can {again}."),
         Refusal::DiffChanged { seen } => format!(
-            "it was given for {}, and the code this gate is about has changed since. {by} is asked to look again and \
+            "it was given for {}, and the code this gate is about has changed since{}. {by} is asked to look again and \
              {again}.",
-            code(&seen.short())
+            code(&seen.short()),
+            gate.since(*seen)
+        ),
+        Refusal::DiffUnread { seen, .. } => format!(
+            "it was given for {}, and Loopgate could not read whether the code this gate is about is still the same{}. \
+             {by} is asked to look again and {again}.",
+            code(&seen.short()),
+            gate.since(*seen)
+        ),
+        Refusal::HeadTooYoung { head } => format!(
+            "{} was pushed less than a minute before, so the page may have shown the code of before. If it is about this \
+             code, {by} can comment {}.",
+            code(&head.short()),
+            gate.with_head()
         ),
         Refusal::BaseChanged { seen } => format!(
             "it was given when the base branch was {}, and that has changed. {by} is asked to look again and {again}.",
@@ -181,14 +228,15 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
             "it names {}, and the head is {}. {by} can {again}, or with the head’s full id: {}.",
             code(&named.short()),
             code(&gate.head.short()),
-            code(&format!("{name} approved {}", gate.head))
+            gate.with_head()
         ),
         Refusal::NoHeadSeenBefore => {
             format!("it is older than the first commit Loopgate saw here. {by} is asked to look and {again}.")
         }
-        Refusal::ReviewStale => {
-            format!("it was given on an older commit. {by} is asked to look at the head and approve again.")
-        }
+        Refusal::ReviewStale { seen } => format!(
+            "it was given on an older commit{}. {by} is asked to look at the head and approve again.",
+            seen.map(|seen| gate.since(seen)).unwrap_or_default()
+        ),
         Refusal::OnTheDiff if gate.approve_by == ApproveBy::Review && word.meant == Word::Approve => {
             format!("nothing is decided there. {by} can {again}.")
         }
@@ -295,7 +343,8 @@ mod tests {
 
     fn said(refusal: Refusal) -> String {
         let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
-        let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1) };
+        let links = Links::of(&fixtures::snapshot());
+        let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1), links: &links };
         let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal.clone()));
         line(&word, &refusal, &gate).into_string().replace("https://github.com/acme/widgets/pull/12#", "")
     }
@@ -307,6 +356,9 @@ mod tests {
             R::IsAuthor { only_hope: OnlyHope::No },
             R::IsAuthor { only_hope: OnlyHope::Yes },
             R::IsContributor,
+            R::IsCoAuthor,
+            R::IsPusher,
+            R::PusherUnknown,
             R::IsRequester,
             R::IsBot,
             R::ViaApp,
@@ -319,9 +371,11 @@ mod tests {
             R::WhileClosed,
             R::NothingToRevoke,
             R::DiffChanged { seen: fixtures::sha(0x11) },
+            R::DiffUnread { seen: fixtures::sha(0x11), missing: Default::default() },
+            R::HeadTooYoung { head: fixtures::sha(0xa1) },
             R::OtherCommit { named: fixtures::sha(0x11) },
             R::NoHeadSeenBefore,
-            R::ReviewStale,
+            R::ReviewStale { seen: None },
             R::OnTheDiff,
             R::WrongChannel { wants_review: true },
             R::WrongChannel { wants_review: false },

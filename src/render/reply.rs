@@ -45,6 +45,9 @@ fn label(verb: &str) -> &'static str {
 fn carried_out(outcome: &AnswerOutcome) -> String {
     match outcome {
         AnswerOutcome::Shown | AnswerOutcome::Searched { .. } => "answered below.".to_owned(),
+        AnswerOutcome::ExcerptForgotten => {
+            "the lines quoted of the jobs' output are taken back; GitHub keeps who edited a comment, and the log itself.".to_owned()
+        }
         AnswerOutcome::LookedAgain => "looked at everything again; no check is missing or failing.".to_owned(),
         AnswerOutcome::RunAgain { checks } => {
             format!("asked GitHub to run {} again on this commit.", named(checks))
@@ -163,7 +166,7 @@ fn refused(refusal: &CommandRefusal) -> String {
             None => format!("there is no such command. {} lists them.", code("/loop help")),
         },
         CommandRefusal::Usage { usage } => {
-            format!("not understood; it is written {}.", code(usage))
+            format!("not understood; it is written {} as plain text.", code(usage))
         }
     }
 }

@@ -39,6 +39,9 @@ fn fix_of_check(name: &str, how: &CheckFailure) -> String {
         CheckFailure::EvidenceRefused { reason } => format!("the evidence of {name} was refused: {reason}"),
         CheckFailure::TimedOut => format!("{name} ran into its timeout; find what does not end"),
         CheckFailure::NoTests => format!("{name} executed no test; fix its command"),
+        CheckFailure::ResultsLost => format!(
+            "{name} passed without results by test, which it had before; let its command run the tests and report them"
+        ),
         CheckFailure::Failed { failures: 0 } => format!("make {name} pass"),
         CheckFailure::Failed { failures: 1 } => format!("fix the failure of {name}"),
         CheckFailure::Failed { failures } => format!("fix the {failures} failures of {name}"),

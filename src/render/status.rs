@@ -8,6 +8,7 @@ use super::{
     check_table::{self, CheckRow},
     compare_line, coverage_line,
     escalation::EscalationCard,
+    excerpts::{self, ExcerptCard},
     failure_card::Failures,
     fit::{self, LIMIT, Shorten, Shortened, Shown, shorten_first},
     gate_card::GateCard,
@@ -22,6 +23,7 @@ use super::{
     warning, what_if,
 };
 use loopgate_core::{
+    Login,
     attempts::Cause,
     deciding::{CheckView, NextAction, View},
     memory::ToldFix,
@@ -48,6 +50,7 @@ pub struct StatusModel {
     flags: Vec<Markdown>,
     tampering: Shown<Markdown>,
     /// Of tests as they were before the change.
+    accepted: Vec<Markdown>,
     base_tests_head: Option<String>,
     base_tests: Shown<Markdown>,
     /// What fixed errors in the edited files before.
@@ -62,6 +65,7 @@ pub struct StatusModel {
     compare: Option<Markdown>,
     skips: Shown<Markdown>,
     failures: Failures,
+    excerpts: Shown<ExcerptCard>,
     gates: Shown<GateCard>,
     distance: Option<Distance>,
     handoff: Option<Handoff>,
@@ -148,6 +152,7 @@ impl StatusModel {
             escalation: view.escalation.as_ref().map(EscalationCard::of),
             flags: view.flags.values().map(flag_line).collect(),
             tampering: Shown::first(20, &view.tampering, |one| base_tests::weakened(one, snapshot)),
+            accepted: decision.next.accepted_by().take(20).map(|(by, what)| accepted_line(by, what)).collect(),
             base_tests_head,
             base_tests: base_tests.unwrap_or_default(),
             known_here: Shown::first(3, known_here(subject), memory::known_here),
@@ -159,6 +164,7 @@ impl StatusModel {
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, skips(view), skip_line),
             failures: Failures { todos, ..failures },
+            excerpts: excerpts::cards(decision),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
@@ -179,6 +185,11 @@ fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
     let next = &subject.decision.next;
     let is_told = next.attempts.iter().all(AttemptDigest::passes);
     next.known_here.iter().flatten().filter(move |_| is_told)
+}
+
+/// "olga accepted that tests/a.py has 1 test fewer (test_sums)."
+fn accepted_line(by: &Login, what: &str) -> Markdown {
+    Markdown::ours(format!("{} accepted that {}.", short_text(by.as_str(), 40), short_text(what, 300)))
 }
 
 /// A cause that stops nothing, with what was recognised.
@@ -204,6 +215,7 @@ impl Shorten for StatusModel {
                 |model| model.base_tests.halve(),
                 |model| model.tampering.halve(),
                 |model| model.failures.todos.halve(),
+                |model| model.excerpts.halve(),
                 |model| model.failures.cards.halve(),
                 |model| model.passed.halve(),
                 |model| model.checks.halve(),
@@ -230,7 +242,8 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
     let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
-    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
+    let links = &Links::of(subject.snapshot);
+    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha, links };
     refusal::lines(&view.unmatched, &gate)
 }
 

@@ -152,14 +152,28 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(step) = start_step(subject, missing) {
         return step;
     }
+    let skipped = missing.iter().filter_map(standing).find_map(|standing| match standing {
+        CheckStanding::AwaitsRelease { job, cause, .. } => Some((job, cause)),
+        _ => None,
+    });
+    if let Some((job, cause)) = skipped {
+        let words = short_text(&words::skipped_job(job, cause), 300);
+        return vec![
+            format!("{words}. Let it run; it is waited for without limit."),
+            format!(
+                "If it need not run on this head, somebody with write access who did not contribute writes {}. {} in the \
+                 configuration says what a skipped job of this check means.",
+                code("/loop resume --accept skipped"),
+                code("when_skipped"),
+            ),
+        ];
+    }
     if missing.iter().filter_map(standing).any(|standing| matches!(standing, CheckStanding::Lost { .. })) {
         return vec![format!("No attempt is counted. {} runs what failed again.", code("/loop retry"))];
     }
     if let Some(silent) = silent_step(subject, missing) {
         return vec![silent, format!("Once that is fixed, a push or {} asks for it again.", code("/loop run"))];
     }
-    let mut steps =
-        vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
     if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
         let kind = subject.check(name).map(|check| check.kind);
         let skip = match kind {
@@ -167,9 +181,13 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
             _ => format!("; {} continues without it", code(&format!("/loop skip {name} --reason \"…\""))),
         };
         let name = code(name.as_str());
-        steps.push(format!("Cannot proceed: {name} has no evidence. {} asks for it again{skip}.", code("/loop run")));
+        return vec![format!(
+            "{name} has not reported yet, and counts as failed after {limit} of silence. If nothing runs it, {} asks for \
+             it again{skip}.",
+            code("/loop run")
+        )];
     }
-    steps
+    vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")]
 }
 
 /// Who lets the workflows run that GitHub holds back.

@@ -142,6 +142,7 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
         .filter_map(|rule| match &rule.outcome {
             RuleOutcome::Failed(why) => {
                 let named = first(&rule.id).map(|failure| failure.told.action.clone());
+                let named = named.filter(|action| !action.is_empty());
                 Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| rules::fix(why))))
             }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,

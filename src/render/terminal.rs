@@ -186,6 +186,8 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
         CheckStanding::Running { .. } => (Paint::Yellow, "…", plain("running")),
         CheckStanding::AwaitsApproval { .. } => (Paint::Yellow, "…", plain("waits to be let run")),
         CheckStanding::TimedOutWaiting => (Paint::Red, "✗", plain("no evidence in time")),
+        CheckStanding::AwaitsRelease { job, cause, .. } => (Paint::Yellow, "…", line(&words::skipped_job(job, cause))),
+        CheckStanding::NotApplicable { .. } => (Paint::Yellow, "-", plain("skipped by its own condition")),
         CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("skipped by {by}: {}", line(reason))),
         CheckStanding::NotStarted { .. } => (Paint::Red, "✗", plain("could not be started")),
         CheckStanding::Lost { legs } => (Paint::Red, "✗", format!("lost: {}", line(&words::lost(legs)))),
@@ -195,6 +197,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
             Outcome::Failed => (Paint::Red, "✗", plain("failed")),
             Outcome::TimedOut => (Paint::Red, "✗", plain("timed out")),
             Outcome::NoTestsExecuted => (Paint::Red, "✗", plain("no tests executed")),
+            Outcome::ResultsLost => (Paint::Red, "✗", plain("results by test lost")),
             Outcome::Cancelled => (Paint::Yellow, "-", plain("cancelled")),
             Outcome::Skipped => {
                 let because = evidence.skipped_because.as_deref().map(|because| format!(": {}", line(because)));

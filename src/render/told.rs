@@ -1,11 +1,15 @@
 //! A feedback document as a page for a terminal: the verdict, who acts and how, what failed, gates, rules.
 
 use super::{
+    excerpts::{HEADING, quoted},
     machine::{Currency, Page, ReadFrom, Reading, ToldFailure, ToldGate},
     sanitize::{block, clip, short_line},
     words,
 };
-use loopgate_core::{Timestamp, deciding::DecisionWord, failure::FeedbackLine, state::GateStatus};
+use loopgate_core::{
+    Timestamp, deciding::DecisionWord, evidence::MOST_EXCERPTS, failure::FeedbackLine, state::GateStatus,
+    untrusted::quote,
+};
 
 /// Characters of one text at most: the document's own bound, for documents that are not ours.
 const MOST: usize = 500;
@@ -33,6 +37,12 @@ pub fn told(reading: &Reading) -> String {
     section(&mut lines, "Rules", page.rules.iter().map(|rule| plain(rule)));
     if let Some(address) = page.links.status.as_deref().or(page.links.report.as_deref()) {
         lines.extend([String::new(), format!("More: {}", plain(address))]);
+    }
+    for excerpt in page.excerpts.iter().take(MOST_EXCERPTS) {
+        lines.extend([String::new(), HEADING.to_owned()]);
+        let whence = [Some(excerpt.job.as_str()), excerpt.step.as_deref(), excerpt.log.as_deref()];
+        lines.push(whence.into_iter().flatten().map(plain).collect::<Vec<_>>().join(" · "));
+        lines.push(quoted(&quote(&excerpt.text)).trim_end().to_owned());
     }
     lines.join("\n")
 }

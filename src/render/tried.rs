@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loopgate_core::{
     PrNumber,
-    gate::{GateReport, MatchReason},
-    observed::Lifecycle,
+    gate::{GateReport, MatchReason, TriggerMatch},
+    observed::{Lifecycle, Review, Snapshot, Standing},
+    policy::RuleTier,
     replay::{Judged, PastPullRequest, Waited},
     state::{AttemptDigest, AuthorKind, VerificationResult},
 };
@@ -51,6 +52,9 @@ pub struct Tried {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TriedAttempt {
     pub passes: bool,
+    /// It weakens tests or thresholds.
+    #[serde(default)]
+    pub weakened: bool,
     pub summary: String,
 }
 
@@ -65,6 +69,10 @@ pub struct TriedGate {
     pub closed: bool,
     /// Words that would not have counted, and why.
     pub refused: Vec<String>,
+    /// The rules that opened it alone.
+    pub rules: BTreeSet<String>,
+    /// One of its approvers reviewed the pull request.
+    pub reviewed: bool,
 }
 
 /// A call for a human.
@@ -96,6 +104,7 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
             .iter()
             .map(|attempt| TriedAttempt {
                 passes: attempt.result == VerificationResult::Pass,
+                weakened: attempt.weakened,
                 summary: line(&clip(&attempt.summary, 160)),
             })
             .collect(),
@@ -129,9 +138,35 @@ fn gates(last: &Judged) -> Vec<TriedGate> {
             state: plain(card.state.as_str()),
             closed: report.is_closed(),
             refused: few(card.refused.items.iter().map(|word| plain(word.as_str())).collect()),
+            rules: report.matches.iter().filter_map(opening_rule).collect(),
+            reviewed: is_reviewed(report, &last.snapshot),
         }
     });
     told.collect()
+}
+
+fn opening_rule(found: &TriggerMatch) -> Option<String> {
+    match &found.reason {
+        MatchReason::Rule { id, tier: RuleTier::Opens, .. } => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether somebody who may approve the gate reviewed the pull request.
+fn is_reviewed(report: &GateReport, snapshot: &Snapshot) -> bool {
+    let eligible = &report.eligible;
+    let may = |review: &Review| {
+        let login = &review.author.login;
+        let permission = match snapshot.authority.people.get(&review.author.id) {
+            Some(Standing::Known { permission, .. }) => Some(*permission),
+            _ => None,
+        };
+        eligible.people.contains(login)
+            || eligible.teams.values().any(|members| members.contains(login))
+            || eligible.permission.zip(permission).is_some_and(|(needed, has)| has >= needed)
+    };
+    let author = snapshot.pull_request.author.id;
+    snapshot.reviews.items.iter().any(|review| review.author.id != author && may(review))
 }
 
 fn calls(judged: &[Judged]) -> Vec<TriedCall> {
@@ -155,11 +190,38 @@ pub struct Trial {
     pub pull_requests: Vec<Tried>,
     pub gates: BTreeMap<String, usize>,
     pub gates_of_all: BTreeSet<String>,
+    /// By gate and rule.
+    pub rules: BTreeMap<String, BTreeMap<String, RuleUse>>,
     pub would_have_waited: usize,
     pub called: usize,
     pub repeated: usize,
     pub agents: usize,
     pub waited: Waited,
+}
+
+/// How often a rule opened its gate.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct RuleUse {
+    /// Pull requests.
+    pub opened: usize,
+    /// Those of them that one of the gate's approvers reviewed anyway.
+    pub reviewed: usize,
+    /// It opened the gate of more than a fifth of all.
+    pub consider_suspects: bool,
+}
+
+/// The use of each rule.
+fn rules(pull_requests: &[Tried]) -> BTreeMap<String, BTreeMap<String, RuleUse>> {
+    let mut rules: BTreeMap<String, BTreeMap<String, RuleUse>> = BTreeMap::new();
+    for gate in pull_requests.iter().flat_map(|one| &one.gates) {
+        for rule in &gate.rules {
+            let used = rules.entry(gate.name.clone()).or_default().entry(rule.clone()).or_default();
+            used.opened += 1;
+            used.reviewed += usize::from(gate.reviewed);
+            used.consider_suspects = used.opened * 5 > pull_requests.len();
+        }
+    }
+    rules
 }
 
 impl Trial {
@@ -177,6 +239,7 @@ impl Trial {
             schema: "loopgate.try/v1",
             repository,
             gates,
+            rules: rules(&pull_requests),
             gates_of_all: pull_requests.iter().flat_map(|one| one.gates_of_all.iter().cloned()).collect(),
             waited,
             would_have_waited: count(|one| one.merged && one.gates.iter().any(|gate| gate.closed)),
@@ -225,6 +288,38 @@ impl Trial {
         words::and(&parts)
     }
 
+    /// What each rule opened, and a block of configuration that makes suspects of those that open too often.
+    fn rules_text(&self) -> String {
+        let all = self.pull_requests.len();
+        let mut text = String::new();
+        let mut block = String::new();
+        for (gate, rules) in &self.rules {
+            let mut suggested = String::new();
+            for (rule, used) in rules {
+                let consider = if used.consider_suspects { "; consider suspects" } else { "" };
+                text.push_str(&format!(
+                    "  {gate} / {rule}: opened {} of {all}; in {} its approvers had looked anyway{consider}\n",
+                    used.opened, used.reviewed
+                ));
+                if used.consider_suspects {
+                    suggested.push_str(&format!("      {rule}: suspects\n"));
+                }
+            }
+            if !suggested.is_empty() {
+                block.push_str(&format!("  {gate}:\n    rules:\n{suggested}"));
+            }
+        }
+        match (text.is_empty(), block.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => format!("\nRules:\n{text}"),
+            (false, false) => {
+                format!(
+                    "\nRules:\n{text}\nTo make suspects of those that open too often, in .github/loopgate.yml:\n\ngates:\n{block}"
+                )
+            }
+        }
+    }
+
     /// What must be known to read it.
     const LIMITS: [&'static str; 3] = [
         "Gates are judged by what the last head changes, and by the rights that people have now.",
@@ -268,6 +363,7 @@ pub fn trial(trial: &Trial) -> String {
             ));
         }
     }
+    text.push_str(&trial.rules_text());
     text.push('\n');
     for limit in Trial::LIMITS {
         text.push_str(&format!("{limit}\n"));

@@ -3,7 +3,7 @@
 use super::{causes, feedback::feedback, sanitize::short_line, steps::silences, words};
 use loopgate_core::{
     CheckName, GateName, Login,
-    deciding::{CheckView, Decision, NextAction},
+    deciding::{CheckView, Decision, NextAction, View},
     evidence::Outcome,
     failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
@@ -137,7 +137,7 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
             Some(layer) => ("⏳", format!("Own part is ready — waits for #{layer}, beneath it in the stack")),
-            None => ("✅", "All green — ready to merge".to_owned()),
+            None => ("✅", ready(view).to_owned()),
         },
     };
     Verdict { icon, words: short_line(&words, 300) }
@@ -274,6 +274,15 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
         return format!("{state}; not approved yet: {}", words::few(&closed, 4));
     }
     format!("{state}; {gate} is not approved yet — waiting for {who}")
+}
+
+/// Nothing stands in the way. A check that did not apply has not passed, so not all is green.
+fn ready(view: &View) -> &'static str {
+    let not_applicable = |check: &CheckView| matches!(check.standing, CheckStanding::NotApplicable { .. });
+    match view.checks.iter().any(not_applicable) {
+        true => "Ready to merge — what ran is green, and a job was skipped by its own condition",
+        false => "All green — ready to merge",
+    }
 }
 
 fn review(subject: &Subject<'_>) -> String {

@@ -1,4 +1,4 @@
-//! What recorded runs would have come to under another configuration, for a terminal.
+//! What pull requests would have come to under another configuration, for a terminal.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use super::{
     words,
 };
 use loopgate_core::{
-    replay::{Mean, Unreplayable, WhatIf},
+    replay::{Mean, Unknown, WhatIf},
     state::{Changes, ProposedConfiguration, VerificationResult},
 };
 
-/// Runs that are named; of more, how many there are is enough.
+/// Pull requests that are named; of more, how many there are is enough.
 const NAMED: usize = 8;
 
 /// The differences, and what is not known.
 pub fn what_if(told: &WhatIf) -> String {
-    let mut text = format!("{} under this configuration:\n\n", words::count(told.runs, "recorded run"));
+    let mut text = format!("{} under this configuration:\n\n", words::count(told.runs, "pull request"));
     // Writing to a `String` cannot fail.
     let mut say = |words: String| writeln!(text, "{words}").ok();
     for (gate, changes) in &told.gates {
@@ -57,12 +57,14 @@ pub fn what_if(told: &WhatIf) -> String {
     for (what, runs) in &told.unknown {
         say(format!("Not known: {} ({})", unknown(what), named(runs)));
     }
-    say("Not replayed: approvals and reviews, services that were down, gates that waited, budgets of fixers."
+    say("Gates are decided by what the last head changes, and by the rights that people have now.".to_owned());
+    say("Not known either: approvals that nobody was asked for, how long gates would have waited, failures of the base, \
+         what services and fixers did."
         .to_owned());
     text
 }
 
-/// What earlier runs would have come to under the configuration that a pull request proposes.
+/// What the last pull requests would have come to under the configuration that a pull request proposes.
 pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
     let said = |what: String, changes: &Changes| format!("{what} {}", short_text(&changed(changes), 300));
     let gates = tried.gates.iter().map(|(gate, changes)| said(format!("gate {}:", code(gate.as_str())), changes));
@@ -72,8 +74,8 @@ pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
     if said.is_empty() {
         said.push("the same gates open, and the same people are called".to_owned());
     }
-    let runs = words::count(tried.runs, "run");
-    Markdown::ours(format!("the last 30 days ({runs}) under this file: {}.", said.join("; ")))
+    let pull_requests = words::count(tried.runs, "pull request");
+    Markdown::ours(format!("{pull_requests} of the last 30 days under this file: {}.", said.join("; ")))
 }
 
 fn times(count: u32) -> String {
@@ -100,14 +102,10 @@ fn mean(mean: Mean) -> String {
     mean.value().map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
 }
 
-fn unknown(what: &Unreplayable) -> String {
+fn unknown(what: &Unknown) -> String {
     match what {
-        Unreplayable::OldRecord => "attempts recorded before they kept what this needs".to_owned(),
-        Unreplayable::Check(check) => format!("the check {}, of which there is no evidence", line(check.as_str())),
-        Unreplayable::Gate(gate) => {
-            format!("whether the gate {gate} opens: it asks for lines, or for files, that were not kept")
-        }
-        Unreplayable::Rule(rule) => format!("the rule {}: nobody asked for it then", line(rule.as_str())),
+        Unknown::Check(check) => format!("the check {}, of which there is no evidence", line(check.as_str())),
+        Unknown::Unread(what) => format!("{}, which could not be read", line(what)),
     }
 }
 
@@ -124,11 +122,11 @@ mod tests {
             gates: [("security".parse().unwrap(), Changes { more: runs(41..53), fewer: vec!["#7".into()] })].into(),
             calls: [(Trigger::SameError, Changes { more: Vec::new(), fewer: runs(3..6) })].into(),
             dropped_checks: [("scan".parse().unwrap(), DroppedCheck { runs: 12, failed: 0, total_ms: 90_000 })].into(),
-            unknown: [(Unreplayable::Check("fuzz".parse().unwrap()), runs(1..31))].into(),
+            unknown: [(Unknown::Check("fuzz".parse().unwrap()), runs(1..31))].into(),
             ..WhatIf::default()
         };
         insta::assert_snapshot!(what_if(&told), @r"
-        30 recorded runs under this configuration:
+        30 pull requests under this configuration:
 
         Gate security: 12 more (#41, #42, #43, #44, #45, #46, #47, #48, and 4 more), 1 fewer (#7)
         Calls for a human, same_error: 3 fewer (#3, #4, #5)
@@ -137,7 +135,8 @@ mod tests {
         Check scan is gone: it ran 12 times, failed never, 1 min 30 s in all
 
         Not known: the check fuzz, of which there is no evidence (#1, #2, #3, #4, #5, #6, #7, #8, and 22 more)
-        Not replayed: approvals and reviews, services that were down, gates that waited, budgets of fixers.
+        Gates are decided by what the last head changes, and by the rights that people have now.
+        Not known either: approvals that nobody was asked for, how long gates would have waited, failures of the base, what services and fixers did.
         ");
         assert!(what_if(&WhatIf::default()).contains("The same gates open"));
     }

@@ -12,7 +12,7 @@ use loopgate_core::{
     gate::GateReport,
     observed::{Conclusion, Permission},
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
-    verdict::{CheckStanding, LegEnd, LegName, LostLeg},
+    verdict::{CheckStanding, LegEnd, LegName, LostLeg, SkipCause},
 };
 
 /// People who are named one by one; of more, how many there are is enough.
@@ -173,6 +173,7 @@ pub const fn plain_outcome(outcome: Outcome) -> &'static str {
         Outcome::Failed => "failed",
         Outcome::TimedOut => "timed out",
         Outcome::NoTestsExecuted => "no tests executed",
+        Outcome::ResultsLost => "results by test lost",
         Outcome::Skipped => "skipped",
         Outcome::Cancelled => "cancelled",
     }
@@ -184,6 +185,7 @@ pub const fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Failed => "❌ failed",
         Outcome::TimedOut => "❌ timed out",
         Outcome::NoTestsExecuted => "❌ no tests executed",
+        Outcome::ResultsLost => "❌ results by test lost",
         Outcome::Skipped => "⏭️ skipped",
         Outcome::Cancelled => "⏹️ cancelled",
     }
@@ -227,6 +229,15 @@ pub fn lost(legs: &[LostLeg]) -> String {
 /// Lost legs named at most.
 const MOST_LEGS: usize = 3;
 
+/// Why a skipped job is waited for: "test was skipped: it needs build, which failed".
+pub fn skipped_job(job: &str, cause: &SkipCause) -> String {
+    match cause {
+        SkipCause::Needs { failed } => format!("{job} was skipped: {failed} of the same run failed or was cancelled"),
+        SkipCause::NothingRan => format!("{job} was skipped, and nothing of its kind ran on this head"),
+        SkipCause::Configured => format!("{job} was skipped, and `when_skipped: wait` waits for it"),
+    }
+}
+
 /// Names of the checks that failed on the head, in their order.
 pub fn failing(view: &View) -> Vec<CheckName> {
     let fails = |standing: &CheckStanding| match standing {
@@ -238,6 +249,8 @@ pub fn failing(view: &View) -> Vec<CheckName> {
         CheckStanding::Missing
         | CheckStanding::Running { .. }
         | CheckStanding::AwaitsApproval { .. }
+        | CheckStanding::AwaitsRelease { .. }
+        | CheckStanding::NotApplicable { .. }
         | CheckStanding::Skipped { .. } => false,
     };
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()

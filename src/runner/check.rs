@@ -8,7 +8,6 @@ use std::{
 use chrono::SubsecRound as _;
 
 use super::{
-    capture::Captured,
     command::{Ending, Finished},
     coverage_files,
     places::{self, Places},
@@ -24,7 +23,10 @@ use loopgate_core::{
     observed::ChangedFiles,
     policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
 };
-use loopgate_reports::{self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report};
+use loopgate_reports::{
+    self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report,
+    joblog::{Job, Kept},
+};
 
 /// Failures kept of one check; the rest are counted.
 const KEPT_FAILURES: usize = 200;
@@ -59,7 +61,7 @@ pub struct Ran<'a> {
 }
 
 /// Turns a finished command into evidence, and the coverage its reports hold.
-pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let mut gathered = Gathered::default();
     gather_written(ran, &mut gathered);
     gather_promised(ran, &mut gathered);
@@ -67,14 +69,20 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
     if let Some(Err(error)) = pattern(ran.command) {
         gathered.problem(format!("`report_pattern` cannot be used: {error}"));
     }
+    let (report, kept) = finished.read.unzip();
+    let job = Job { name: ran.name.as_str(), ..Job::default() };
+    let kept = kept.filter(|_| finished.ending != Ending::Exited(0));
+    let mut log = kept.map(|kept| job.read(kept, None, &read_options(ran.command)));
+    let of_step = log.as_mut().and_then(|log| log.report.take());
     // The output itself is a report where no file was promised: `cargo test` prints what others write down.
-    if let Some(mut output) = finished.read.filter(|output| output.format.is_some() && gathered.results.is_none()) {
+    let report = of_step.or(report).filter(|output| output.format.is_some() && gathered.results.is_none());
+    if let Some(mut output) = report {
         gathered.add_coverage(ran, ran.directory, output.coverage.take());
         gathered.add(output);
     }
     let outcome = outcome(ran, &finished.ending, &mut gathered);
     if outcome == Outcome::Failed && gathered.failures.is_empty() && finished.ending != Ending::Exited(0) {
-        gathered.failures.extend(told_by_log(&finished.output));
+        gathered.failures.extend(log.as_mut().and_then(|log| log.failure.take()));
     }
     // A command that failed by itself says why. That its report is missing then adds nothing.
     if finished.ending == Ending::Exited(0) || gathered.failures.is_empty() {
@@ -121,6 +129,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
         flaky_tests: gathered.flaky_tests,
         findings: gathered.findings,
         tests: gathered.tests,
+        excerpts: log.filter(|_| outcome.is_failure()).map(|log| log.excerpt).into_iter().collect(),
         ..CheckEvidence::bare(ran.name.clone(), ran.kind, outcome)
     };
     if evidence.has_unread_tests() {
@@ -138,18 +147,6 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
 
 fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Bytes at the end of a log in which the error is looked for, when nothing else tells of it.
-const LOG_END: usize = 16 * 1024;
-
-/// The failure that the end of the output tells of.
-fn told_by_log(output: &Captured) -> Option<Failure> {
-    let log = if output.tail.is_empty() { &output.head } else { &output.tail };
-    let start = log.len().saturating_sub(LOG_END);
-    let end = &log[log.ceil_char_boundary(start)..];
-    let failure = failure::read_failure(end, &failure::Changes::default());
-    (!failure.error_message.trim().is_empty()).then_some(failure)
 }
 
 /// A test check about whose single tests nothing is known, said where people look.

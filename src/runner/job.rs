@@ -12,11 +12,10 @@ use tempfile::TempDir;
 use super::{
     check,
     command::{self, CommandLine},
-    flake,
     interrupt::Interrupt,
     observer::Observer,
     plan::Planned,
-    report_files,
+    report_files, rerun,
 };
 use loopgate_core::{
     CheckName,
@@ -37,15 +36,15 @@ pub async fn execute(
     let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
     let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
     let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
-    if let Some(again) = flake::worth_another_run(&evidence, &planned.command)
+    if let Some(again) = rerun::worth_another_run(&evidence, &planned.command)
         && !interrupt.is_interrupted()
     {
         observer.again(&name, evidence.failures.len());
         // The second run writes its reports where the first did; those are the ones that people upload.
-        let kept = flake::KeptReports::of(&evidence, &root);
+        let kept = rerun::KeptReports::of(&evidence, &root);
         let (second, _) = job.run(&again, interrupt, &observer).await;
         drop(kept);
-        flake::settle(&mut evidence, &second);
+        rerun::settle(&mut evidence, &second);
     }
     (evidence, coverage)
 }
@@ -119,7 +118,7 @@ impl Job<'_> {
         let finished = command::run(
             line,
             interrupt,
-            move |output| loopgate_reports::read(&shown, output, &options),
+            move |output| loopgate_reports::joblog::read_output(&shown, output, &options),
             move |bytes| match verbosity {
                 Verbosity::Verbose => observer.output(&watched, bytes),
                 Verbosity::Quiet => {}

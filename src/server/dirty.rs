@@ -4,9 +4,9 @@
 //! of these, so no target is worked on twice at once; what arrives while it runs makes it run once more.
 //!
 //! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. In a lane
-//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first, but
-//! every eighth turn is the oldest entry's, so that none waits for ever; and what is spread leaves half of the places to
-//! others.
+//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first. Within a
+//! class repositories take turns, and the newest entry goes before the oldest: what is new concerns a head that somebody
+//! looks at. Every eighth turn is the oldest entry's; and what is spread leaves half of the places to others.
 //!
 //! A lane keeps a bounded number of entries of each class in memory; the rest of its backlog stays on disk and is paged
 //! in as entries finish. So memory does not grow with the backlog, and no class waits for another's.
@@ -43,6 +43,13 @@ pub struct Limits {
     pub per_installation: usize,
     /// Targets of one installation and class in memory; more wait on disk.
     pub lane: usize,
+}
+
+impl Limits {
+    /// Targets read from disk at once: with half of a lane in memory, this leaves a quarter to what arrives meanwhile.
+    fn page(self) -> usize {
+        (self.lane / 4).max(1)
+    }
 }
 
 impl Default for Limits {
@@ -127,9 +134,12 @@ impl DirtySet {
                 lane.enqueue(target);
             }
         } else {
-            let has_room = lane.held[class as usize] < self.limits.lane;
+            // A page that is under way has room beside what arrives meanwhile.
+            let page = if matches!(lane.rest[class as usize], Rest::InMemory) { 0 } else { self.limits.page() };
+            let has_room = lane.held[class as usize] + page < self.limits.lane;
             match &mut lane.rest[class as usize] {
-                Rest::InMemory if has_room => {
+                // What is new need not wait until a walk over the disk meets it.
+                _ if has_room => {
                     lane.admit(target, seq, class);
                     self.entries += 1;
                 }
@@ -205,7 +215,7 @@ impl DirtySet {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
                 *rest = Rest::Loading(pass);
-                return Some((installation, class, after, (self.limits.lane / 2).max(1)));
+                return Some((installation, class, after, self.limits.page()));
             }
         }
         None

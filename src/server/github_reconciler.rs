@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     ReadinessCheck,
     groups::Groups,
-    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Standing, Unresolved},
+    reconciler::{Job, LookOutcome, Overview, PullRequest, Reconciler, Requeue, Standing, Unresolved},
 };
 use crate::{
     channels::Channels,
@@ -67,10 +67,20 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         if matches!(work.target, Target::Installation | Target::Repository(_)) {
             // Members, teams, access or the organisation's defaults have changed.
             self.reconcile.forget();
+            client.ask_again();
         }
         self.groups.heed(&self.reconcile, work, self.clock.now()).await?;
+        if let Target::Head { repository, .. } = &work.target
+            && self.reconcile.is_dormant(repository)
+        {
+            return Ok(Vec::new());
+        }
         let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
+    }
+
+    fn overview(&self) -> Overview {
+        Overview { dormant: self.reconcile.dormant(), effects_waiting: self.reconcile.effects_waiting() }
     }
 
     fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
@@ -78,19 +88,22 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     }
 
     async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
+        let repository = job.repository.clone();
         let outcome = self.reconcile.run(&job.into(), self.clock.now()).await?;
+        let awakened = self.reconcile.has_awakened(&repository);
         log(&outcome.result);
         let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
         let ended = match &outcome.result {
             Settled::Decided(summary) => summary.ended.clone(),
-            Settled::Dormant | Settled::Archived | Settled::Nothing => None,
+            Settled::Dormant | Settled::ReadOnly | Settled::Archived | Settled::Nothing => None,
         };
         let standing = match outcome.result {
             Settled::Decided(Summary { open: Some(open), .. }) => Standing::Open(open),
             Settled::Nothing if outcome.seen != Seen::Ended => Standing::NotSaid,
+            Settled::ReadOnly => Standing::NotSaid,
             Settled::Decided(_) | Settled::Dormant | Settled::Archived | Settled::Nothing => Standing::Over,
         };
-        Ok(LookOutcome { requeue, seen: outcome.seen, standing, above: outcome.above, ended })
+        Ok(LookOutcome { requeue, seen: outcome.seen, standing, above: outcome.above, ended, awakened })
     }
 
     async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {
@@ -121,6 +134,7 @@ fn log(result: &Settled) {
         ),
         Settled::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
         Settled::Nothing => tracing::info!("there is nothing to loop over: the pull request is closed or gone"),
+        Settled::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
         Settled::Archived => tracing::info!("the run has ended a fortnight ago: archived"),
     }
 }

@@ -7,17 +7,25 @@
 //! Order: the queue is told of new rows before the sender is answered, so that whoever has seen the answer finds the
 //! work in the queue. The queue never waits for the writer (its jobs do), so the writer may wait for the queue.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc, time::Duration};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
 
 use super::{
     metrics::Metrics,
     storage::{Applied, Arrival, Change, Store, Writer},
 };
+use crate::github::{Claim, Granted, SharedBudget};
 
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
 const BATCH: usize = 512;
+
+/// How often a writer that has nothing to do looks whether its files are still there: a log that is gone takes with it all
+/// that is not in the database yet, should the process end.
+const TEND_EVERY: Duration = Duration::from_secs(1);
 
 /// So many changes wait before callers are made to wait with theirs in hand.
 const WAITING: usize = 4096;
@@ -44,6 +52,25 @@ impl Inbox {
         self.0.send(WriteRequest { change, reply }).await.map_err(|_| Unavailable)?;
         answer.await.unwrap_or(Err(Unavailable))
     }
+
+    pub fn bookings(&self) -> Bookings {
+        Bookings(self.0.downgrade())
+    }
+}
+
+/// Books in the storage for as long as the server runs: unlike an [`Inbox`], it keeps the writer from nothing.
+#[derive(Debug)]
+pub(super) struct Bookings(mpsc::WeakSender<WriteRequest>);
+
+impl SharedBudget for Bookings {
+    fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>> {
+        Box::pin(async move {
+            match Inbox(self.0.upgrade()?).apply(Change::Take(claim)).await {
+                Ok(Applied::Taken(granted)) => Some(granted),
+                Ok(_) | Err(Unavailable) => None,
+            }
+        })
+    }
 }
 
 /// The handle, and the writer's loop for a task of its own.
@@ -65,7 +92,17 @@ async fn write(
     metrics: Arc<Metrics>,
 ) {
     let mut batch = Vec::with_capacity(BATCH);
-    while asks.recv_many(&mut batch, BATCH).await > 0 {
+    loop {
+        match timeout(TEND_EVERY, asks.recv_many(&mut batch, BATCH)).await {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(_) => {
+                if let Err(error) = writer.tend().await {
+                    tracing::error!(%error, "the inbox was gone from the data directory, and is not put back yet");
+                }
+                continue;
+            }
+        }
         let (changes, replies): (Vec<_>, Vec<_>) = batch.drain(..).map(|ask| (ask.change, ask.reply)).unzip();
         let answers = match writer.apply(&changes).await {
             Ok(applied) => {

@@ -1,6 +1,10 @@
 //! Accepting connections: how many, how slow they may be, and how they end.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Router,
@@ -29,6 +33,9 @@ const HEADERS: usize = 64;
 
 /// After an error of `accept`, which is nearly always too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// How often that is said.
+const WARN_EVERY: Duration = Duration::from_secs(30);
 
 /// Serves `app` until `stop` says so, then finishes the requests that are under way.
 ///
@@ -64,11 +71,15 @@ pub(super) async fn serve(
 
 async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
     let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+    let mut warned: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return (stream, slot),
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                if warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
+                    tracing::warn!(%error, "connections cannot be accepted");
+                    warned = Some(Instant::now());
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::storage::Counts;
+use super::{reconciler::Overview, storage::Counts};
 use crate::github::{Github, STATUSES, WorkClass};
 use loopgate_core::{Timestamp, metrics::RunLine, state::VerificationResult};
 
@@ -116,7 +116,7 @@ impl Metrics {
     /// The text format of Prometheus, version 0.0.4.
     ///
     /// Without a `github` nothing is said of it.
-    pub fn text(&self, counts: Counts, github: Option<&Github>, now: Timestamp) -> String {
+    pub fn text(&self, counts: Counts, overview: &Overview, github: Option<&Github>, now: Timestamp) -> String {
         let Counts { waiting: backlog, dead: dead_letters, oldest: by_class } = counts;
         let age = |since: Option<Timestamp>| since.map_or(0, |since| (now - since).num_seconds().max(0).unsigned_abs());
         let oldest = age(by_class.into_iter().flatten().min());
@@ -163,6 +163,12 @@ impl Metrics {
             ("loopgate_resyncs_total", "counter", "Times that all lists were read.", self.resyncs.get()),
             ("loopgate_resynced_total", "counter", "Looks that a resync asked for.", self.resynced.get()),
             ("loopgate_given_up_total", "counter", "Targets given up after ten failures.", self.dead.get()),
+            (
+                "loopgate_repositories_without_configuration",
+                "gauge",
+                "Repositories whose configuration is not found.",
+                overview.dormant.len() as u64,
+            ),
             ("loopgate_dead_letters", "gauge", "Dead letters now.", dead_letters),
         ] {
             family(name, kind, help, &[("", value)]);
@@ -176,6 +182,10 @@ impl Metrics {
         let sums = [("_sum", self.runs.seconds_to_green.get()), ("_count", green[GREEN_WITHIN.len()])];
         let green: Vec<_> = within.iter().map(String::as_str).zip(green).chain(sums).collect();
         family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", &green);
+        let kinds = overview.effects_waiting.iter().map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count));
+        let kinds: Vec<_> = kinds.collect();
+        let waiting: Vec<_> = kinds.iter().map(|(label, count)| (label.as_str(), *count)).collect();
+        family("loopgate_effects_waiting", "gauge", "Effects that wait for their turn to be created.", &waiting);
         let labels = STATUSES.map(|status| format!("{{status=\"{status}\"}}"));
         let answers: Vec<_> =
             labels.iter().map(String::as_str).zip(github.into_iter().flat_map(Github::answers)).collect();
@@ -211,11 +221,13 @@ mod tests {
         let oldest = Timestamp::from_timestamp(1_800_000_000, 0);
         let text = metrics.text(
             Counts { waiting: 5, dead: 2, oldest: [None, oldest, None, None] },
+            &Overview { effects_waiting: [("comment", 3)].into(), ..Overview::default() },
             None,
             Timestamp::from_timestamp(1_800_000_007, 0).unwrap(),
         );
         assert!(text.contains("loopgate_class_oldest_seconds{class=\"author\"} 7\n"), "{text}");
         assert!(text.contains("loopgate_oldest_seconds 7\n"), "{text}");
+        assert!(text.contains("loopgate_effects_waiting{kind=\"comment\"} 3\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");
         assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
@@ -228,13 +240,13 @@ mod tests {
             let line = serde_json::json!({
                 "schema": "", "run_id": "", "author": "person", "started_at": "2026-11-21T10:00:00Z", "attempts": 2,
                 "retries": 1, "first_result": passes, "seconds_to_green": seconds,
-                "memory": { "carried": 1, "withheld": 0 }, "calls": { "same_error": 1 },
+                "memory": { "carried": 1 }, "calls": { "same_error": 1 },
             });
             serde_json::from_value::<RunLine>(line).unwrap()
         };
         metrics.runs.add(&line(900, "pass"));
         metrics.runs.add(&line(100_000, "fail"));
-        let text = metrics.text(Counts::default(), None, Timestamp::UNIX_EPOCH);
+        let text = metrics.text(Counts::default(), &Overview::default(), None, Timestamp::UNIX_EPOCH);
         let runs: Vec<&str> = text
             .lines()
             .filter(|line| line.starts_with("loopgate_run_") || line.starts_with("loopgate_runs_"))

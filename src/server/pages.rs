@@ -33,6 +33,7 @@ use super::{
     metrics::Metrics,
     operating,
     receive::{Receiver, webhook},
+    reconciler::Overview,
     recovery::RecoveryHandle,
     setup::{self, SetupPages},
     storage::{Change, Store},
@@ -98,6 +99,7 @@ pub(super) struct Admin {
     pub clock: Arc<dyn Clock>,
     pub metrics: Arc<Metrics>,
     pub readiness: Arc<Readiness>,
+    pub overview: Box<dyn Fn() -> Overview + Send + Sync>,
     /// Lines that are no reason to take the process out of a balancer: an incident at GitHub concerns all of them.
     pub checks: Vec<(&'static str, ReadinessCheck)>,
     pub recovery: Option<RecoveryHandle>,
@@ -152,6 +154,12 @@ pub(super) fn admin(admin: Arc<Admin>) -> Router {
         .layer(map_response(secured))
 }
 
+/// What both listeners answer while the database is away: the process lives, and takes nothing.
+pub(super) fn while_waiting() -> Router {
+    let away = || async { not_ready("the database is away; send it again\n") };
+    Router::new().route("/healthz", get(healthy)).fallback(away).layer(map_response(secured))
+}
+
 async fn healthy() -> &'static str {
     "ok\n"
 }
@@ -182,6 +190,6 @@ async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
     let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
-    let text = admin.metrics.text(counts, github, admin.clock.now());
+    let text = admin.metrics.text(counts, &(admin.overview)(), github, admin.clock.now());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

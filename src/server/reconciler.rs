@@ -1,9 +1,9 @@
 //! What the server calls to get the work done.
 
-use std::{future::Future, sync::Arc};
+use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 use crate::{
-    github::{Failed, LookedHeads, Seen, webhook::Target},
+    github::{DormantRepository, Failed, LookedHeads, Seen, webhook::Target},
     render::OpenLoop,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, metrics::RunLine, observed::Hint};
@@ -18,6 +18,11 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? Nobody else works on the same target meanwhile.
     fn resolve(&self, work: &Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
 
+    /// What operators see of the work beside the queue.
+    fn overview(&self) -> Overview {
+        Overview::default()
+    }
+
     /// The heads that were looked at a moment ago, if they are remembered.
     fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
         None
@@ -31,6 +36,15 @@ pub trait Reconciler: Send + Sync + 'static {
     fn tell_given_up(&self, job: Job, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
 }
 
+/// What does not stand in the queue, and is owed all the same.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// Repositories whose configuration was not found when it was last asked for.
+    pub dormant: Vec<DormantRepository>,
+    /// Effects that wait for their turn to be created, by kind.
+    pub effects_waiting: BTreeMap<&'static str, u64>,
+}
+
 /// How a look ended well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookOutcome {
@@ -41,12 +55,14 @@ pub struct LookOutcome {
     pub above: Option<PrNumber>,
     /// What the run came to, if it ended now.
     pub ended: Option<Box<RunLine>>,
+    /// The repository's configuration was found again: all its open pull requests are looked at.
+    pub awakened: bool,
 }
 
 impl From<Requeue> for LookOutcome {
     /// A look that saw nothing to compare later lists with.
     fn from(requeue: Requeue) -> Self {
-        Self { requeue, seen: Seen::Nothing, standing: Standing::NotSaid, above: None, ended: None }
+        Self { requeue, seen: Seen::Nothing, standing: Standing::NotSaid, above: None, ended: None, awakened: false }
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
     recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
     setup::SetupPages,
     signature::Signatures,
-    storage::{self, Change, DeadLetter, Key, Store, StoreError},
+    storage::{self, Change, DeadLetter, Key, Store, StoreError, Writer},
     worker::{Mailbox, Rest, Shared, Worker},
 };
 use crate::github::{
@@ -42,6 +42,9 @@ use crate::github::{
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
+
+/// How often a database that is away is asked again.
+const DATABASE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Batches of new rows that may wait for the queue.
 const ARRIVALS: usize = 64;
@@ -141,18 +144,23 @@ impl Server {
         let public = bind(self.config.listen).await?;
         let admin = bind(self.config.admin_listen).await?;
         let addresses = [local_address(&public)?, local_address(&admin)?];
-        let (store, writer) = storage::open(self.config.database_url.as_ref(), &self.config.data_dir).await?;
+        let (store, writer) = opened(&self.config, [&public, &admin], self.header_timeout).await?;
+        let [public, admin] = [listening(public)?, listening(admin)?];
         let unfinished = store.installations(loopgate_core::Timestamp::MAX_UTC).await?;
 
         let metrics = Arc::new(Metrics::default());
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
+        for github in self.recovery.iter().chain(&self.examined).chain(self.loops.as_ref().map(LoopReader::github)) {
+            github.share_budget(Arc::new(inbox.bookings()));
+        }
         let (ask, asked) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();
         // A process beside this one may have looked at another pull request with the same head.
+        let reconciler = Arc::new(reconciler);
         let heads = if self.config.database_url.is_none() { reconciler.looked_heads() } else { None };
         let shared = Shared {
-            reconciler,
+            reconciler: reconciler.clone(),
             store: store.clone(),
             inbox: inbox.clone(),
             metrics: metrics.clone(),
@@ -190,6 +198,7 @@ impl Server {
             clock: self.clock.clone(),
             metrics,
             readiness: readiness.clone(),
+            overview: Box::new(move || reconciler.overview()),
             checks: self.checks,
             recovery: recovery.clone(),
             loops: self.loops,
@@ -254,13 +263,51 @@ fn visitors(
     Ok(Some(Visitors::new(sign_in, address.origin().ascii_serialization(), clock)))
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+/// The storage. While a database server is away, both listeners answer that they wait for it.
+async fn opened(
+    config: &ServerConfig,
+    listeners: [&std::net::TcpListener; 2],
+    header_timeout: Duration,
+) -> Result<(Store, Writer), StartError> {
+    let (stop, stopped) = watch::channel(false);
+    let mut waiting = JoinSet::new();
+    loop {
+        match storage::open(config.database_url.as_ref(), &config.data_dir).await {
+            Err(error) if config.database_url.is_some() && error.is_outage() => {
+                tracing::warn!(%error, "the database is away: deliveries are refused until it is back");
+                if waiting.is_empty() {
+                    for listener in listeners {
+                        let listener = listening(listener.try_clone().map_err(unknown_address)?)?;
+                        let app = pages::while_waiting();
+                        waiting.spawn(listener::serve(listener, app, header_timeout, stopped.clone()));
+                    }
+                }
+                tokio::time::sleep(DATABASE_PAUSE).await;
+            }
+            opened => {
+                stop.send_replace(true);
+                waiting.join_all().await;
+                return Ok(opened?);
+            }
+        }
+    }
 }
 
-fn local_address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
-    let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-    listener.local_addr().map_err(|source| StartError::Listen { address: unknown, source })
+async fn bind(address: SocketAddr) -> Result<std::net::TcpListener, StartError> {
+    let bound = async { TcpListener::bind(address).await?.into_std() };
+    bound.await.map_err(|source| StartError::Listen { address, source })
+}
+
+fn listening(listener: std::net::TcpListener) -> Result<TcpListener, StartError> {
+    TcpListener::from_std(listener).map_err(unknown_address)
+}
+
+fn local_address(listener: &std::net::TcpListener) -> Result<SocketAddr, StartError> {
+    listener.local_addr().map_err(unknown_address)
+}
+
+fn unknown_address(source: std::io::Error) -> StartError {
+    StartError::Listen { address: SocketAddr::from(([0, 0, 0, 0], 0)), source }
 }
 
 /// A task that ends with its handle.
@@ -402,6 +449,21 @@ impl Running {
         (&mut self.writer.0).await.ok();
         Stopped { released }
     }
+}
+
+/// A file that reaches the limit of its size fails to be written, and does not end the process: the writer heals once it
+/// can.
+///
+/// # Errors
+/// If the signal cannot be caught.
+pub fn survive_file_size_limit() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // What is caught once stays caught.
+        drop(signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32))?);
+    }
+    Ok(())
 }
 
 /// Completes when the process is asked to stop: `SIGTERM`, or Ctrl-C.

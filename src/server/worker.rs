@@ -60,7 +60,7 @@ const REASON_CHARS: usize = 500;
 
 /// What all jobs share.
 pub(super) struct Shared<R> {
-    pub reconciler: R,
+    pub reconciler: Arc<R>,
     pub store: Store,
     pub inbox: Inbox,
     pub metrics: Arc<Metrics>,
@@ -347,12 +347,7 @@ impl<R: Reconciler> Shared<R> {
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
-        let above = match (&how, &key.target) {
-            (WorkEnd::Done(LookOutcome { above: Some(above), .. }), Target::PullRequest { repository, .. }) => {
-                Some(pull_key(key.installation, repository.clone(), *above))
-            }
-            _ => None,
-        };
+        let also = others(&key, &how);
         let wakeup = match how {
             WorkEnd::Done(LookOutcome { requeue: Requeue::At(at), .. }) => Some(at),
             _ => None,
@@ -362,10 +357,10 @@ impl<R: Reconciler> Shared<R> {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
         };
-        if let Some(key) = above
-            && self.inbox.apply(Change::Look { key, now: self.clock.now() }).await.is_err()
-        {
-            tracing::warn!("the next layer of the stack is looked at within a quarter of an hour, not now");
+        for key in also {
+            if self.inbox.apply(Change::Look { key: key.clone(), now: self.clock.now() }).await.is_err() {
+                tracing::warn!(%key, "what this concerns too is looked at within a quarter of an hour, not now");
+            }
         }
         // After it was given up for good: should telling it end the process too, nothing begins anew.
         if is_fatal
@@ -437,11 +432,16 @@ impl<R: Reconciler> Shared<R> {
                 let retry_at = at.max(now + FIRST_PAUSE);
                 (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Retry(retry_at))
             }
+            Retry::OnEvent => {
+                self.metrics.reconciles_waiting.add(1);
+                tracing::info!(reason, "nothing is asked until an event says otherwise");
+                (WorkEnd::Done(Requeue::OnEvent.into()), Ended::Done(loaded.covered.up_to))
+            }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
                 self.metrics.reconciles_failed.add(1);
                 let pause = (now - failing_since).clamp(FIRST_PAUSE, OUTAGE_PAUSE);
                 let retry_at = now + self.jittered(pause);
-                tracing::warn!(reason, %failing_since, %retry_at, "GitHub does not answer");
+                tracing::warn!(reason, %failing_since, %retry_at, "GitHub is asked again");
                 (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Retry(retry_at))
             }
             Retry::Later if loaded.failures + 1 < GIVE_UP_AFTER => {
@@ -494,6 +494,15 @@ fn job_of(key: &Key, loaded: &TargetWork) -> Option<Job> {
     let Target::PullRequest { repository, number } = &key.target else { return None };
     let (repository, hints) = (repository.clone(), loaded.hints.clone());
     Some(Job { installation: key.installation, repository, pull_request: *number, hints })
+}
+
+/// What else is to be looked at after a look: the next layer of the stack, and all of a repository whose configuration was
+/// found again.
+fn others(key: &Key, how: &WorkEnd) -> Vec<Key> {
+    let (WorkEnd::Done(outcome), Some(repository)) = (how, key.target.repository()) else { return Vec::new() };
+    let above = outcome.above.map(|above| pull_key(key.installation, repository.clone(), above));
+    let whole = Key { installation: key.installation, target: Target::Repository(repository.clone()) };
+    above.into_iter().chain(outcome.awakened.then_some(whole)).collect()
 }
 
 fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber) -> Key {

@@ -49,7 +49,9 @@ pub async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>)
     t.then(&pr, "a fix is pushed").await;
     ci_with(t.github, &pr, &[]);
     t.then(&pr, "the tests pass").await;
-    bob.comment(&pr, "security approved").unwrap();
+    // So soon after a push it takes the commit.
+    let head = t.github.pull_request(&pr).unwrap().head_sha;
+    bob.comment(&pr, &format!("security approved {head}")).unwrap();
     t.then(&pr, "the approver approves").await;
     alice.comment(&pr, "/loop status").unwrap();
     t.then(&pr, "somebody asks for the status").await;

@@ -42,7 +42,7 @@ fn unknown_keys_are_told_with_the_nearest_right_one() {
       |
     4 |     colour: red
       |     ^^^^^^
-      = known here: `when`, `blocks`, `approvers`, `approve_by`, `invalidate_on_push`, `allow_author`, `allow_contributors`, `allow_requester`, `ignore_update_merges`, `allow_bots`, `checklist`, `request`, `label`, `remind_after`, `escalate_after`
+      = known here: `when`, `rules`, `blocks`, `approvers`, `approve_by`, `invalidate_on_push`, `allow_author`, `allow_contributors`, `allow_coauthors`, `allow_pusher`, `allow_requester`, `ignore_update_merges`, `allow_bots`, `checklist`, `request`, `label`, `remind_after`, `escalate_after`
     ");
     assert_snapshot!(told("
         loops:

@@ -33,7 +33,7 @@ fn a_push_touching_the_gate() {
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
-         since. alice is asked to look again and comment `security approved` anew.",
+         since (`01010101…02020202`). alice is asked to look again and comment `security approved` anew.",
     );
     talk.wait(1).says("alice", "security approved");
     talk.is(Approved, "✅ **security** approved by alice on `02020202`.");
@@ -51,8 +51,7 @@ fn a_push_not_touching_the_gate() {
 fn a_rebase_and_a_merge_of_the_base() {
     let mut talk = Talk::opened();
     talk.says("alice", "security approved");
-    let moved = "@@ -41,1 +57,2 @@\n fn login() {\n+let a = 1;";
-    talk.pushes_files(2, vec![file("src/auth/login.rs", moved)]);
+    talk.rebases(2, ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"]);
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
@@ -65,7 +64,7 @@ fn a_conflict_edited_merge() {
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
-         since. alice is asked to look again and comment `security approved` anew.",
+         since (`01010101…02020202`). alice is asked to look again and comment `security approved` anew.",
     );
 }
 
@@ -79,7 +78,7 @@ fn a_push_between_typing_and_processing() {
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
-         since. alice is asked to look again and comment `security approved` anew.",
+         since (`01010101…02020202`). alice is asked to look again and comment `security approved` anew.",
     );
 }
 
@@ -95,7 +94,7 @@ fn back_dated_commits() {
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
-         since. alice is asked to look again and comment `security approved` anew.",
+         since (`01010101…02020202`). alice is asked to look again and comment `security approved` anew.",
     );
 }
 
@@ -113,7 +112,7 @@ fn a_whole_commit_id_binds_to_it_and_a_short_one_does_not() {
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
-         since. alice is asked to look again and comment `security approved` anew.",
+         since (`01010101…02020202`). alice is asked to look again and comment `security approved` anew.",
     );
     talk.says("alice", "security approved 0202020");
     talk.is(
@@ -121,7 +120,7 @@ fn a_whole_commit_id_binds_to_it_and_a_short_one_does_not() {
         "😕 alice’s comment does not count: a commit counts only with all 40 digits: `security approved \
          0202020202020202020202020202020202020202`. Without a commit, `security approved` is enough.\n\
          😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
-         since. alice is asked to look again and comment `security approved` anew.",
+         since (`01010101…02020202`). alice is asked to look again and comment `security approved` anew.",
     );
     talk.says("alice", &format!("security approved {}", sha(2)));
     talk.is(Approved, "✅ **security** approved by alice on `02020202`.");
@@ -148,8 +147,8 @@ fn a_review_of_an_older_commit() {
     talk.reviews("alice", ReviewVerdict::Approved, "").pushes(2, "let a = 2;");
     talk.is(
         Closed,
-        "😕 alice’s review does not count: it was given on an older commit. alice is asked to look at the head and \
-         approve again.",
+        "😕 alice’s review does not count: it was given on an older commit (`01010101…02020202`). alice is asked to \
+         look at the head and approve again.",
     );
     talk.reviews("alice", ReviewVerdict::Approved, "");
     talk.is(Approved, "✅ **security** approved by alice on `02020202`.");

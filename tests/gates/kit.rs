@@ -10,8 +10,9 @@ use loopgate_core::{
     fixtures,
     gate::{Reacted, ReactionKind},
     observed::{
-        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Head, Hint,
-        Listing, NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
+        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Content,
+        FileEntry, Head, Hint, Listing, NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing,
+        TeamStanding, Visibility,
     },
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},
@@ -149,6 +150,21 @@ impl Talk {
         self.snapshot.pull_request.head.sha = sha(digit);
         self.snapshot.files = ChangedFiles::Complete(files);
         self.snapshot.hints.push(Hint::HeadSeen { sha: sha(digit), at: at(self.minutes) });
+    }
+
+    /// A push after which the head is `digit`, on a base that moved on. Of the gated file the texts are: at the base and the
+    /// head before, at the base and the head now.
+    pub fn rebases(&mut self, digit: u8, texts: [&str; 4]) -> &mut Self {
+        let (before, base) = (self.snapshot.pull_request.head.sha, self.snapshot.merge_base.expect("a base"));
+        let base_now = sha(0xd0 + digit);
+        self.snapshot.merge_base = Some(base_now);
+        for (commit, text) in [base, before, base_now, sha(digit)].into_iter().zip(texts) {
+            let at = (commit, "src/auth/login.rs".to_owned());
+            let entry = file("", text).blob.map(|id| FileEntry { mode: 0o100_644, id });
+            self.snapshot.contents.insert_entry(at.clone(), entry);
+            self.snapshot.contents.insert(at, Content::Text(text.into()));
+        }
+        self.pushes(digit, texts[3])
     }
 
     /// An event tells that somebody edited a comment.
@@ -301,7 +317,6 @@ pub fn snapshot() -> Snapshot {
     pull_request.base.sha = sha(0xcc);
     pull_request.created_at = at(0);
     Snapshot {
-        contents: loopgate_core::observed::Contents::default(),
         base_folders: Some(BTreeSet::from(["src".to_owned()])),
         commits: Listing::complete(vec![fixtures::commit_by(&author, sha(1), "Log in")]),
         ..fixtures::snapshot_of(pull_request, (7, 700), vec![auth_file("let a = 1;")])

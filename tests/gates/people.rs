@@ -50,8 +50,9 @@ fn a_co_author_by_trailer_approves() {
     talk.says("alice", "security approved");
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: alice wrote or committed part of this pull request. Somebody else \
-         decides: bob.",
+        "😕 alice’s comment does not count: alice is named as co-author of a commit of this pull request. Somebody \
+         else decides: bob. To let such people approve this gate, set `gates.security.allow_coauthors: true` in the \
+         configuration on the base branch.",
     );
 }
 
@@ -71,7 +72,7 @@ fn a_committer_approves() {
 fn an_unknown_commit_author_is_a_contributor_and_not_ignored() {
     let mut talk = Talk::opened();
     talk.commits(None, Some("author"), "Mend").look();
-    talk.is(Closed, "⚠️ GitHub does not know who wrote `03030303`. Whoever did must not approve.");
+    talk.is(Closed, "⚠️ GitHub does not know who wrote `03030303`. It counts as its pusher’s.");
 }
 
 #[test]

@@ -108,14 +108,14 @@ fn paths(bench: &Bench) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_repository_without_configuration_costs_three_reads_once_it_is_known() {
+async fn a_repository_without_configuration_costs_four_reads_once_it_is_known() {
     let bench = Bench::with_config(None).await;
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, auth_change()).unwrap();
     let observer = Observer::new(bench.github.clone());
     assert!(bench.observe(&observer, &pr).await.unwrap().is_none());
     bench.sim.forget_requests();
     assert!(bench.observe(&observer, &pr).await.unwrap().is_none());
-    assert!(bench.sim.request_counts().total <= 3, "{:#?}", paths(&bench));
+    assert!(bench.sim.request_counts().total <= 4, "{:#?}", paths(&bench));
 
     bench.sim.user("olga").push_to(&bench.repo, "main", commit(CONFIG)).unwrap();
     assert!(bench.observe(&observer, &pr).await.unwrap().is_some(), "switched on by a commit on the base branch");

@@ -7,8 +7,11 @@ use crate::kit::{Project, Ran};
 #[test]
 fn three_weakened_tests_are_run_as_they_were() {
     let project = Project::with("", "");
-    let test =
-        |asks: &str| format!("test \"$price\" = {asks} || {{ echo 'FAILED tests/test_x.py::test_price'; exit 1; }}\n");
+    let test = |asks: &str| {
+        format!(
+            "test \"$price\" = {asks} || {{ echo '== short test summary info =='; echo 'FAILED tests/test_x.py::test_price'; exit 1; }}\n"
+        )
+    };
     project.write("pytest", ". ./price\nexec sh \"$1\"\n");
     project.write("price", "price=20\n");
     for name in ["a", "b", "c"] {

@@ -89,7 +89,9 @@ fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
     assert!(ran.out.contains("calc: blocked: tests or configuration were tampered with — you decide"), "{}", ran.out);
-    assert!(ran.out.contains("tests/test_calc.sh has 2 tests fewer (test_adds, test_greatest)"), "{}", ran.out);
+    for test in ["test_adds", "test_greatest"] {
+        assert!(ran.out.contains(&format!("the test “{test}” is removed")), "{}", ran.out);
+    }
     assert!(ran.out.contains("| -test_adds() {"), "the diff is shown: {}", ran.out);
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     assert_eq!(project.git(&["status", "--porcelain"]), "");

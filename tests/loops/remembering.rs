@@ -34,7 +34,7 @@ fn a_repaired_loop_is_remembered_found_forgotten_and_taken_in_again() {
     assert_eq!(json(&project, &["query", "--since", "2999-01-01"])["cards"], serde_json::json!([]));
     assert_eq!(json(&project, &["query", "--error", "SyntaxError"])["cards"], serde_json::json!([]));
     let stats = json(&project, &["stats"]);
-    assert_eq!((stats["cards"].as_u64(), stats["trial"]["all"]["gone"].as_u64()), (Some(1), Some(2)), "{stats}");
+    assert_eq!((stats["cards"].as_u64(), stats["offers"]["all"]["gone"].as_u64()), (Some(1), Some(2)), "{stats}");
     assert!(memory(&project, &["stats"]).ended_with(0).out.contains("Gone in the next attempt"));
     assert_eq!(json(&project, &["patterns"])["patterns"], serde_json::json!([]), "one run is no pattern");
 

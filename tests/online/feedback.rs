@@ -24,7 +24,7 @@ fn report(github: &Simulator, repo: &RepoName, pr: &Pr, tests: Conclusion) {
     let (ci, head) = (github.ci("other-ci"), github.head(pr).unwrap());
     ci.check_run(repo, head, CheckSpec::concluded("ci / build", Conclusion::Success)).unwrap();
     let spec =
-        CheckSpec::concluded("ci / test", tests).annotation("src/auth/login.rs", 2, "expected a hash, got \"x\"");
+        CheckSpec::concluded("ci / test", tests).annotation("src/auth/login.rs", 2, "expected \"hash\", got \"x\"");
     ci.check_run(repo, head, spec).unwrap();
 }
 

@@ -137,7 +137,7 @@ async fn where_no_ref_may_be_written_the_turn_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn recorded_runs_are_judged_under_another_configuration() {
+async fn pull_requests_are_decided_again_under_another_configuration() {
     use Conclusion::{Failure, Success};
     let (github, repo) = world("").await;
     played(&github, &repo, "docs/a.md", &[Failure, Success]).await;

@@ -121,7 +121,7 @@ pub async fn a_head_that_was_left_keeps_no_word(world: World) {
     world.settle().await;
     assert!(world.person("alice").is_refused_to_merge(&pr).await);
     assert_ne!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
-    world.person("bob").says(&pr, "security approved").await;
+    world.person("bob").says(&pr, &format!("security approved {approved}")).await;
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
 }
 
@@ -163,7 +163,9 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
         let pr = world.person("alice").opens(&repo, "feat: a service", &change).await;
         world.person("alice").pushes(&pr, &[("services/pay/main.rs", "// Pays.\n")]).await;
         green(&world, &pr).await;
-        world.person("bob").says(&pr, "security approved\narchitecture approved").await;
+        let head = world.head(&pr);
+        let words = format!("security approved {head}\narchitecture approved {head}");
+        world.person("bob").says(&pr, &words).await;
         let before = world.look(&pr);
         assert!(passes(&before, None), "{before:?}");
 

@@ -107,7 +107,7 @@ pub async fn whoever_wrote_the_test_settles_what_an_agent_disputes(world: World)
     let said = world.runs(Some("bob"), &["settle", &of, "both"]).await;
     assert!(said.code == Some(64) && said.err.contains("say `test`, `code`, or `neither`"), "{said:?}");
     let said = world.runs(Some("bob"), &["settle", &of, "code"]).await;
-    assert!(said.code == Some(0) && said.out.contains("Said: http"), "{said:?}");
+    assert!(said.code == Some(0) && said.out.contains("Settled: http"), "{said:?}");
     world.settle().await;
     goes_on(&world, &pr);
     let status = world.look(&pr).status().to_owned();
@@ -189,7 +189,7 @@ pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     assert_eq!(world.state(&pr)["blocked"]["trigger"], "tampering");
     // Whoever is asked to accept it reads beside each what it said as it was.
     for (path, end) in [(paths[0], "it fails here."), (paths[1], "it passes here too.")] {
-        let line = format!("{path} checks less: 1 assertion goes, 0 come. As it was before, {end}");
+        let line = format!("{path}:2: “rounds” asserts less: 2 before, 1 after. As it was before, {end}");
         assert!(status.contains(&line), "{line}: {status}");
     }
 }

@@ -136,8 +136,8 @@ pub async fn an_approval_that_races_with_a_push_opens_nothing(world: World) {
     assert!(look.has_label("needs:security-review") && gates(&look) != Some("success"), "{look:?}");
     assert!(look.status().contains("bob is asked to look again"), "{}", look.status());
 
-    // Having looked again, he says it again. A push beside it changes nothing.
-    world.person("bob").says(&pr, "security approved").await;
+    // Having looked again, he says it again: so soon after a push with its commit. A push beside it changes nothing.
+    world.person("bob").says(&pr, &format!("security approved {}", world.head(&pr))).await;
     assert_eq!(status(&world, &pr, "security"), "approved");
     world.person("bob").writes(&pr, "Thanks!").await;
     world.person("alice").lands(&repo, &world.branch(&pr), &[("README.md", "Read me.\n")]).await;

@@ -124,7 +124,7 @@ mod played {
         what_mended_a_failure_is_told_until_its_place_is_gone,
         writers_at_once_lose_no_line,
         what_failed_often_is_told_before_anything_fails,
-        a_proposed_configuration_is_tried_on_earlier_runs,
+        a_proposed_configuration_is_compared_with_the_one_that_governs,
     }
     on_both_worlds! {
         people:

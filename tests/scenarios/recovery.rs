@@ -275,3 +275,62 @@ async fn what_was_given_up_is_told_until_a_look_ends_well() {
         assert_eq!(verify(), after);
     }
 }
+
+/// What makes GitHub show the configuration again, and what is then said to have happened.
+type News = fn(&World, &loopgate_core::RepoName, &Pr);
+
+/// The configuration is not found twice, half a minute apart; then it is there again, and one piece of news comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_was_not_found_twice_is_found_with_any_news() {
+    let six: [(&str, News); 6] = [
+        ("a push to the pull request", |world, _, pr| {
+            world.simulator().user("alice").push(pr, &[("src/new.rs", "// Newer.\n")], "More").unwrap();
+        }),
+        ("a command", |world, _, pr| {
+            world.simulator().user("alice").comment(pr, "/loop status").unwrap();
+        }),
+        ("another pull request", |world, repo, _| {
+            let change = PullSpec::new("feat: other").file("src/other.rs", "fn other() {}\n");
+            drop(world.simulator().user("alice").open_pull_request(repo, change).unwrap());
+        }),
+        ("a push to the base", |world, repo, _| {
+            let text = format!("{CONFIGURATION}# Newer.\n");
+            let commit = loopgate_simulator::CommitSpec::new("Configure").file(".github/loopgate.yml", text.as_str());
+            world.simulator().user("olga").push_to(repo, "main", commit).unwrap();
+        }),
+        ("a resync of the repository", |_, _, _| {}),
+        ("time", |world, _, _| world.wait(TimeDelta::minutes(5))),
+    ];
+    for (name, news) in six {
+        let world = World::quick(Some("6")).await;
+        let files = [("src/lib.rs", "// Widgets.\n"), (".github/loopgate.yml", CONFIGURATION)];
+        let repo = world.repository("widgets", &files);
+        let alice = world.person("alice");
+        let pr = alice.opens(&repo, "feat: sign in", &[("src/new.rs", "fn new() {}\n")]).await;
+        let before = world.look(&pr).status().to_owned();
+        let absent = RequestFault::on("contents/.github/loopgate.yml", Harm::status(StatusCode::NOT_FOUND)).unwrap();
+        world.simulator().add_fault(absent);
+        // A commit on the base, so that the file is read anew; and another look half a minute later.
+        world.person("olga").pushes_to(&repo, "main", &[("README.md", "Read me.\n")]).await;
+        alice.pushes(&pr, &[("src/new.rs", "fn newer() {}\n")]).await;
+        world.after(TimeDelta::seconds(31), &pr, name, |_| true).await;
+        assert_eq!(world.look(&pr).status(), before, "{name}: nobody knows what governs");
+        let (_, metrics) = world.reads("/metrics").await;
+        assert!(metrics.contains("loopgate_repositories_without_configuration 1\n"), "{name}: {metrics}");
+        let (_, page) = world.reads("/operations.json").await;
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        let row = &page["without_configuration"][0];
+        assert!(row["had_one"] == true && row["repository"] == "acme/widgets" && row["next"].is_string(), "{row}");
+
+        world.simulator().heal();
+        news(&world, &repo, &pr);
+        if name == "a resync of the repository" {
+            assert_eq!(world.asks("/resync", r#"{"repository":"acme/widgets"}"#).await, 202);
+        }
+        let is_shown = |look: &Look| look.checks.iter().filter(|it| it.name.starts_with("loopgate")).count() == 2;
+        world.after(TimeDelta::seconds(15), &pr, name, is_shown).await;
+        world.settle().await;
+        let (_, metrics) = world.reads("/metrics").await;
+        assert!(metrics.contains("loopgate_repositories_without_configuration 0\n"), "{name}: {metrics}");
+    }
+}

@@ -3,12 +3,15 @@
 //! [`decide`](fn@decide) is the heart: it takes what was observed of a pull request, the state of its loop, the policy
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
-//! Each room may use those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
+//! Each room may use those before it: `ids`, `stage`, `letters`, [`untrusted`] → [`evidence`] → [`observed`] →
+//! [`source_files`] → [`policy`] →
 //! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] →
 //! [`stages`] → [`deciding`] → [`reflex`] → [`metrics`] → [`replay`].
 
 #[macro_use]
 mod words;
+
+mod letters;
 
 pub mod attempts;
 pub mod commands;
@@ -30,6 +33,7 @@ pub mod source_files;
 pub mod stage;
 pub mod stages;
 pub mod state;
+pub mod untrusted;
 pub mod verdict;
 
 pub use deciding::decide;

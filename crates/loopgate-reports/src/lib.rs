@@ -19,6 +19,7 @@ mod detect;
 mod formats;
 mod identities;
 mod inspect;
+pub mod joblog;
 mod json;
 mod mark;
 mod markup;

@@ -1,11 +1,8 @@
 //! JSON with its long strings cut, before serde_json sees (and keeps) them.
 
-use std::{
-    collections::VecDeque,
-    io::{self, Read},
-};
+use std::io::{self, Read};
 
-use super::window::{MAX_PIECE, Window, head};
+use super::window::{MAX_PIECE, Window};
 
 /// Deeper nesting is refused: even what is skipped costs memory by its depth.
 const MAX_DEPTH: usize = 256;
@@ -13,137 +10,96 @@ const MAX_DEPTH: usize = 256;
 /// Passes a document's bytes on, but of a string no more than [`MAX_PIECE`], and refuses nesting past [`MAX_DEPTH`].
 pub(super) struct ShortStrings<'w, 'r> {
     window: &'w mut Window<'r>,
-    /// Bytes of the open string passed on so far; none outside strings.
-    string: Option<usize>,
+    place: Place,
     depth: usize,
-    /// An escape or quote on its way out.
-    pending: VecDeque<u8>,
+    /// Bytes on their way out, and how many of them are gone.
+    ready: Vec<u8>,
+    gone: usize,
+}
+
+/// Where in the document the next byte stands.
+#[derive(Clone, Copy)]
+enum Place {
+    Structure,
+    /// In a string of which so many bytes were passed on.
+    Text(usize),
+    /// In an escape in such a string, of which so many bytes follow.
+    Escape(usize, usize),
+    /// In a string that was cut.
+    Dropped,
+    /// Behind a backslash there.
+    DroppedEscape,
 }
 
 impl<'w, 'r> ShortStrings<'w, 'r> {
     pub fn new(window: &'w mut Window<'r>) -> Self {
-        Self { window, string: None, depth: 0, pending: VecDeque::new() }
+        Self { window, place: Place::Structure, depth: 0, ready: Vec::new(), gone: 0 }
     }
 
-    /// Passes on what stands outside strings, up to and with the quote that opens one.
-    fn structure(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let Some(bytes) = self.fitting(self.window.text().len(), out.len()) else { return Ok(0) };
-        let mut count = 0;
-        for (byte, place) in self.window.bytes()[..bytes].iter().zip(out) {
-            *place = *byte;
-            count += 1;
-            match byte {
-                b'"' => {
-                    self.string = Some(0);
-                    break;
-                }
-                b'{' | b'[' => {
-                    self.depth += 1;
-                    if self.depth > MAX_DEPTH {
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
+    /// Takes what the window shows.
+    fn take_window(&mut self) -> io::Result<()> {
+        let (mut place, mut cut, mut deepest) = (self.place, 0, 0);
+        for &byte in self.window.bytes() {
+            let (next, passed) = match (place, byte) {
+                (Place::Structure, b'"') => (Place::Text(1), true),
+                (Place::Structure, _) => {
+                    match byte {
+                        b'{' | b'[' => self.depth += 1,
+                        b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                        _ => {}
                     }
+                    deepest = deepest.max(self.depth);
+                    (Place::Structure, true)
                 }
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
+                (Place::Text(_) | Place::Dropped, b'"') => (Place::Structure, true),
+                // Two escapes may be one character, so that a string is not cut at them unless it is nothing else.
+                (Place::Text(count), b'\\') if count <= 2 * MAX_PIECE => (Place::Escape(count + 1, 1), true),
+                (Place::Text(count), _) if count <= MAX_PIECE || !is_start_of_character(byte) => {
+                    (Place::Text(count + 1), true)
+                }
+                (Place::Text(_), _) => {
+                    cut += 1;
+                    (if byte == b'\\' { Place::DroppedEscape } else { Place::Dropped }, false)
+                }
+                (Place::Escape(count, 1), b'u') => (Place::Escape(count + 1, 4), true),
+                (Place::Escape(count, 1), _) => (Place::Text(count + 1), true),
+                (Place::Escape(count, left), _) => (Place::Escape(count + 1, left - 1), true),
+                (Place::Dropped, b'\\') => (Place::DroppedEscape, false),
+                (Place::Dropped | Place::DroppedEscape, _) => (Place::Dropped, false),
+            };
+            place = next;
+            if passed {
+                self.ready.push(byte);
             }
         }
-        self.window.consume(count);
-        Ok(count)
-    }
-
-    /// Passes on a piece of a string, or drops it if there has been enough; 0 if nothing was passed on.
-    fn string_piece(&mut self, passed: usize, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.window.bytes();
-        let run = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
-        if run == 0 {
-            return self.special(passed).map(|()| 0);
+        self.place = place;
+        self.window.consume(self.window.bytes().len());
+        (0..cut).for_each(|_| self.window.count_cut());
+        if deepest > MAX_DEPTH {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
         }
-        let room = MAX_PIECE.saturating_sub(passed);
-        let kept = if run > room { head(self.window.text(), room).len() } else { run };
-        if kept == 0 {
-            self.drop_piece(passed, run);
-            return Ok(0);
-        }
-        let Some(count) = self.fitting(kept, out.len()) else { return Ok(0) };
-        out[..count].copy_from_slice(&self.window.bytes()[..count]);
-        // What does not fit any more is dropped, and so is what follows it.
-        self.string = Some(if kept < run && count == kept { MAX_PIECE } else { passed + count });
-        self.window.consume(count);
-        Ok(count)
-    }
-
-    /// How much of the next `length` bytes fits into `room`, by whole characters. If not even one does, it is put on
-    /// its way: none.
-    fn fitting(&mut self, length: usize, room: usize) -> Option<usize> {
-        let fits = head(self.window.text(), length.min(room)).len();
-        if fits > 0 {
-            return Some(fits);
-        }
-        let character = self.window.text().chars().next().map_or(0, char::len_utf8);
-        self.pending.extend(&self.window.bytes()[..character]);
-        self.string = self.string.map(|passed| passed + character);
-        self.window.consume(character);
-        None
-    }
-
-    /// Deals with the quote or escape in front: passed on whole, or dropped whole.
-    fn special(&mut self, passed: usize) -> io::Result<()> {
-        let length = self.special_length()?;
-        let bytes = &self.window.bytes()[..length];
-        let ends = bytes == b"\"";
-        if !ends && passed + length > MAX_PIECE {
-            self.drop_piece(passed, length);
-            return Ok(());
-        }
-        self.pending.extend(bytes);
-        self.string = (!ends).then_some(passed + length);
-        self.window.consume(length);
         Ok(())
     }
+}
 
-    fn drop_piece(&mut self, passed: usize, length: usize) {
-        if passed <= MAX_PIECE {
-            self.window.count_cut();
-        }
-        self.string = Some(MAX_PIECE + 1);
-        self.window.consume(length);
-    }
-
-    /// Length of the quote or escape in front. Two escapes that make one character are one.
-    fn special_length(&mut self) -> io::Result<usize> {
-        self.window.fill_to(12)?;
-        let bytes = self.window.bytes();
-        let length = match (bytes.first(), bytes.get(1)) {
-            (Some(b'\\'), Some(b'u')) => {
-                let is_high = bytes.get(2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
-                    && bytes.get(3).is_some_and(|b| matches!(b, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'));
-                if is_high { 12 } else { 6 }
-            }
-            (Some(b'\\'), _) => 2,
-            _ => 1,
-        };
-        Ok(length.min(bytes.len()))
-    }
+/// Whether a byte of UTF-8 is no continuation of a character.
+const fn is_start_of_character(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
 }
 
 impl Read for ShortStrings<'_, '_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let mut written = 0;
-        while written < out.len() {
-            if !self.pending.is_empty() {
-                written += self.pending.read(&mut out[written..])?;
-                continue;
-            }
+        while self.gone == self.ready.len() {
             if self.window.bytes().is_empty() && !self.window.fill()? {
-                break;
+                return Ok(0);
             }
-            let rest = &mut out[written..];
-            written += match self.string {
-                None => self.structure(rest)?,
-                Some(passed) => self.string_piece(passed, rest)?,
-            };
+            self.ready.clear();
+            self.gone = 0;
+            self.take_window()?;
         }
-        Ok(written)
+        let count = (&self.ready[self.gone..]).read(out)?;
+        self.gone += count;
+        Ok(count)
     }
 }
 
@@ -168,10 +124,11 @@ mod tests {
         let table = [
             (format!(r#"{{"a":"{long}"}}"#), MAX_PIECE - 3),
             (format!(r#"{{"a":"{long}yyyyyy"}}"#), MAX_PIECE),
-            (format!(r#"{{"a":"{long}yyäyyy"}}"#), MAX_PIECE - 1),
-            (format!(r#"{{"a":"{long}yy\nzzz"}}"#), MAX_PIECE - 1),
-            (format!(r#"{{"a":"{long}\uD83D\uDE00zzz"}}"#), MAX_PIECE - 3),
+            (format!(r#"{{"a":"{long}yyäyyy"}}"#), MAX_PIECE + 1),
+            (format!(r#"{{"a":"{long}yy\nzzz"}}"#), MAX_PIECE),
+            (format!(r#"{{"a":"{long}\uD83D\uDE00zzz"}}"#), MAX_PIECE + 1),
             (format!(r#"{{"a":"{long}{long}{long}\\\"zzz"}}"#), MAX_PIECE),
+            (format!(r#"{{"a":"{}"}}"#, r"\n".repeat(2 * MAX_PIECE)), MAX_PIECE),
         ];
         for (text, length) in table {
             let value: serde_json::Value = serde_json::from_str(&filtered(&text)).unwrap();

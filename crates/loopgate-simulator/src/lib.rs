@@ -83,6 +83,7 @@ pub use self::{
         issue::{ReactionContent, ReviewEvent, ReviewState},
         journal::{Force, Happening, What},
         repo::{Creations, Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
+        runs::{JobLog, LoggedStep},
     },
 };
 use self::{transcript::Scribe, world::World};

@@ -163,7 +163,7 @@ fn scalar(value: &str) -> String {
 }
 
 /// In single quotes nothing means anything but the quote itself.
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     if value.chars().any(char::is_control) {
         return serde_json::to_string(value).unwrap_or_default();
     }

@@ -4,6 +4,7 @@
 
 mod agents;
 mod configuration;
+mod import;
 mod workflows;
 
 use std::{collections::BTreeSet, path::Path, str::FromStr};
@@ -42,6 +43,7 @@ Examples:
   loopgate init --dry-run
   loopgate init --follow tests.yml
   loopgate init --own-workflow --action acme/loopgate/action@v1
+  loopgate init --from agent-approval-check
   loopgate init --agents
   loopgate init --loop --action acme/loopgate/action@v1")]
 pub struct Arguments {
@@ -60,6 +62,9 @@ pub struct Arguments {
     /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
     #[arg(long = "loop")]
     fixes: bool,
+    /// Take over what a workflow told another tool
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["agents", "fixes"])]
+    from: Option<import::Source>,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
     #[arg(long, value_name = "ACTION")]
     action: Option<ActionReference>,
@@ -266,10 +271,13 @@ fn files(
         }
         return Ok(files);
     }
-    let text = match ci.followed.as_slice() {
+    let mut text = match ci.followed.as_slice() {
         [] => configuration::text(detected, VERIFY),
         jobs => configuration::following(jobs),
     };
+    if arguments.from == Some(import::Source::AgentApprovalCheck) {
+        text.push_str(&import::gate(root)?);
+    }
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
         CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))

@@ -194,6 +194,7 @@ const fn kind(result: &Settled) -> &'static str {
     match result {
         Settled::Dormant => "dormant",
         Settled::Nothing => "nothing",
+        Settled::ReadOnly => "read_only",
         Settled::Archived => "archived",
         Settled::Decided(_) => "decided",
     }
@@ -208,6 +209,7 @@ impl Ended {
         let words = match result {
             Settled::Dormant => "the base branch has no .github/loopgate.yml, so nothing is written here".to_owned(),
             Settled::Nothing => "there is nothing to loop over".to_owned(),
+            Settled::ReadOnly => "the repository is archived: nothing may be written there".to_owned(),
             Settled::Archived => "the run has ended a fortnight ago: archived".to_owned(),
             Settled::Decided(summary) => format!("{}; changes made: {}", summary.subject, summary.effects),
         };

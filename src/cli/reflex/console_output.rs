@@ -59,6 +59,9 @@ impl ConsoleOutput {
     pub fn iteration(&self, state: &LoopState, judged: &Judged, alias: &Alias) {
         let view = &judged.decision.view;
         self.summary(state, &view.evaluation, &view.failures);
+        for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory)) {
+            self.say(&format!("Before: {known}"));
+        }
         if state.iteration >= 2 && reflex::standing(state) != LoopStanding::Ended {
             self.fresh_context(alias);
         }

@@ -21,7 +21,6 @@ use loopgate_core::{
     policy::{CommitAuthor, Trigger},
     reflex::{Alias, Turn},
     state::{CommandRefusal, DisputeSource},
-    verdict::tamper,
 };
 
 /// Disputes a failure in the active loop here, if there is one: its alias.
@@ -94,7 +93,7 @@ impl Session<'_> {
             }
         };
         let tree = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
-        let weakened = tamper::findings(&self.change(tree)?);
+        let weakened = self.weakening(tree)?;
         let turn = Turn::settled(&self.state, failure, outcome, person(), &weakened, Utc::now());
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
         self.save(turn, None).await.map(drop)

@@ -147,7 +147,7 @@ impl Session<'_> {
     /// The evaluation of phase A, if it passes.
     fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
         let now = Utc::now();
-        let evidence = gather::gather(snapshot, policy, &[], |_| now, now);
+        let evidence = gather::gather(snapshot, policy, &[], &std::collections::BTreeSet::new(), |_| now, now);
         let rules = evaluate::rules(policy, settings(&self.state).task_type);
         let evaluation = evaluate::evaluate_phase(&snapshot.files, &evidence, policy, &rules, Phase::A);
         evaluation.passed().then_some(evaluation)

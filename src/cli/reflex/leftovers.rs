@@ -13,7 +13,7 @@ use crate::{
 use loopgate_core::{
     Sha,
     reflex::{Calling, Turn},
-    verdict::tamper,
+    verdict::tamper::{self, Tampering},
 };
 
 impl Session<'_> {
@@ -67,7 +67,17 @@ impl Session<'_> {
     /// What weakens tests up to this commit, for a person who accepts it.
     pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, CliError> {
         let tree = self.workspace.worktree.tree_of(commit).map_err(CliError::unavailable)?;
-        Ok(tamper::counts(&tamper::findings(&self.change(tree)?)))
+        Ok(tamper::counts(&self.weakening(tree)?))
+    }
+
+    /// How the loop's branch, up to this tree, weakens what checks it.
+    pub(super) fn weakening(&self, tree: Sha) -> Result<Vec<Tampering>, CliError> {
+        let worktree = &self.workspace.worktree;
+        let (files, before) = (&self.change(tree)?, self.state.base_sha);
+        let contents = worktree.contents(tamper::files_to_read(files, Some(before), tree));
+        let failed = self.state.attempts.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
+        let contents = &contents.map_err(CliError::unavailable)?;
+        Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, tree, failed.collect())))
     }
 
     /// Takes refused edits over: they become the commit they would have been.

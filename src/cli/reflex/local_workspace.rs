@@ -20,6 +20,7 @@ use loopgate_core::{
     policy::{Policy, PolicyOrigin},
     reflex::{self, Alias, Settings},
     state::{LoopState, Task, history::LocalLoopStarted},
+    verdict::tamper,
 };
 
 /// A repository, and the working tree a loop works in.
@@ -176,7 +177,13 @@ impl LocalWorkspace {
     ) -> Snapshot {
         let created_at = evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at);
         let pull_request = local::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
-        local::snapshot(local::repository_name(&self.checkout), pull_request, files, evidence)
+        let merge_base = shown.base;
+        let mut snapshot = local::snapshot(local::repository_name(&self.checkout), pull_request, files, evidence);
+        let wanted = tamper::files_to_read(&snapshot.files, Some(merge_base), snapshot.pull_request.head.sha);
+        snapshot.merge_base = Some(merge_base);
+        // Of what git does not give the hunks are read.
+        snapshot.contents = self.worktree.contents(wanted).unwrap_or_default();
+        snapshot
     }
 }
 

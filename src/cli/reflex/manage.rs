@@ -29,7 +29,8 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
-    reflex::{self, Alias, EditVerdict, LoopStanding, Turn},
+    reflex::{self, Alias, EditRefusal, EditVerdict, LoopStanding, Turn},
+    verdict::tamper,
 };
 
 #[derive(Debug, Args)]
@@ -78,10 +79,27 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     let worktree =
         Worktree::at(&std::env::current_dir().map_err(CliError::unavailable)?).map_err(CliError::bad_data)?;
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
-    let files = worktree.changes(tree(before)?, tree(after)?).map_err(CliError::unavailable)?;
-    let EditVerdict::Refuse(refusals) = reflex::judge_edits(&files, &BTreeSet::new(), CONFIGURATION) else {
-        return Ok(exit::OK);
+    let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
+    let files = &changes(*before, *after)?;
+    let wanted = tamper::files_to_read(files, Some(*before), *after);
+    let contents = &worktree.contents(wanted).map_err(CliError::unavailable)?;
+    let edits = reflex::Edits { files, contents, before: *before, after: *after };
+    let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION) {
+        EditVerdict::Refuse(refusals) => refusals,
+        EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),
     };
+    // What one commit brings and a later one takes away is pushed, and runs, all the same.
+    let mut parent = *before;
+    for commit in worktree.commits_since(*before, *after).map_err(CliError::unavailable)? {
+        let files = worktree.changes(tree(&parent)?, tree(&commit)?).map_err(CliError::unavailable)?;
+        let found = reflex::intrusions(&files, CONFIGURATION);
+        let new: Vec<EditRefusal> = found.into_iter().filter(|one| !refusals.contains(one)).collect();
+        refusals.extend(new);
+        parent = commit;
+    }
+    if refusals.is_empty() {
+        return Ok(exit::OK);
+    }
     for refusal in refusals.iter().take(20) {
         output::note_line(render::plain_line(&render::loop_refusal(refusal)));
     }

@@ -18,6 +18,7 @@ use loopgate_core::{
     Sha,
     policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
     reflex::{self, EditVerdict, FixMaker, FixRecord, Senior, Turn},
+    verdict::tamper,
 };
 
 /// Lines of a refused diff that are shown.
@@ -221,7 +222,12 @@ impl Session<'_> {
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
         let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
-        let verdict = reflex::judge_edits(&edits.files, &scope, configuration);
+        let failed = view.failures.iter().filter_map(|view| view.failure.test_name.as_deref()).collect();
+        let (before, after) = (edits.before(), edits.tree);
+        let wanted = tamper::files_to_read(&edits.files, Some(before), after);
+        let contents = &self.workspace.worktree.contents(wanted).map_err(CliError::unavailable)?;
+        let judged = reflex::Edits { files: &edits.files, contents, before, after };
+        let verdict = reflex::judge_edits(judged, &scope, failed, configuration);
         let mut described = format!("{} in {}", edits.diff_summary(), few(&edits.paths()));
         if let EditVerdict::Take { outside } = &verdict
             && !outside.is_empty()

@@ -1,22 +1,22 @@
 //! The debug memory of a local loop: asked about an attempt that failed, told of each that was counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::Utc;
 
 use super::drive::Session;
-use crate::refs::{GitObjects as _, MemoryNotes, MemoryStore};
+use crate::{
+    cli::local,
+    refs::{MemoryNotes, MemoryStore},
+};
 use loopgate_core::{
     Sha,
     deciding::{Decision, MemoryAnswers},
-    memory::{AppliedFix, CitedFile, Index, Retention},
+    memory::{AppliedFix, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, Switch},
     reflex::{self, LoopStanding},
 };
-
-/// Bytes of a file that a card cites.
-const CITED_BYTES: usize = 1 << 20;
 
 impl Session<'_> {
     /// Asks the memory what a decision needs of it. Nothing depends on it: what cannot be read is not told.
@@ -26,7 +26,10 @@ impl Session<'_> {
         // What an iteration of this run found out may be meant for the next run only.
         let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
         let found = match questions.look_up && asks {
-            true => self.look_up(decision, snapshot, policy).await,
+            true => {
+                let root = self.workspace.worktree.root();
+                local::look_up(&self.workspace.repository, root, decision, snapshot, policy).await
+            }
             false => MemoryAnswers::default(),
         };
         decision.remember(MemoryAnswers { change, ..found });
@@ -44,23 +47,8 @@ impl Session<'_> {
         Some((AppliedFix::of(decision.next.head_sha, &said, &files, &failing), files))
     }
 
-    async fn look_up(&self, decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> MemoryAnswers {
-        let Ok(memory) = self.memory(policy).load().await else { return MemoryAnswers::default() };
-        let index = Index::of(&memory);
-        let asked = decision.look_up(&index, snapshot, policy);
-        let mut files = BTreeMap::new();
-        for path in asked.cited() {
-            let read = self.workspace.repository.read_file(decision.next.head_sha, path, CITED_BYTES).await;
-            if let Ok(Some(bytes)) = read {
-                files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
-            }
-        }
-        let file = |path: &str| files.get(path).map(|text| CitedFile { blob: None, text });
-        asked.answers(&policy.memory, file)
-    }
-
     fn memory(&self, policy: &Policy) -> MemoryStore<'_, crate::refs::LocalRepository> {
-        MemoryStore::new(&self.workspace.repository, Retention { days: policy.memory.retention_days })
+        MemoryStore::new(&self.workspace.repository, Retention { days: policy.memory.retention_days }, Utc::now())
     }
 
     /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
@@ -70,7 +58,7 @@ impl Session<'_> {
             return;
         }
         let notes: MemoryNotes = std::mem::take(&mut self.to_remember);
-        if let Err(error) = self.memory(policy).record(&notes, Utc::now()).await {
+        if let Err(error) = self.memory(policy).record(&notes).await {
             self.console.note(&format!("The debug memory could not be written: {error}."));
         }
     }

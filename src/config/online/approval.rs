@@ -39,7 +39,7 @@ impl Check<'_> {
             self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
         } else if able.len() < needed {
             let message = format!("the gate `{name}` needs {needed} people, and only {who} can approve it");
-            self.error(spot, message, "name more people, or lower `count`");
+            self.error(spot, message, "name more people, or set `count: 1`");
         } else if able.len() == needed && excluded {
             let message = match needed {
                 1 => format!("only {who} can approve the gate `{name}`, and not on a pull request of their own"),

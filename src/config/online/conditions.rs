@@ -32,7 +32,7 @@ impl Check<'_> {
                 }
                 conditions.iter().for_each(|condition| self.names_of(path, condition));
             }
-            GateTrigger::All(conditions) | GateTrigger::SameFile(conditions) => {
+            GateTrigger::All(conditions) => {
                 conditions.iter().for_each(|condition| self.names_of(path, condition));
             }
             GateTrigger::Not(condition) => self.names_of(path, condition),
@@ -82,7 +82,7 @@ impl Check<'_> {
     fn can_hold(&self, trigger: &GateTrigger) -> bool {
         match trigger {
             GateTrigger::Any(conditions) => conditions.iter().any(|condition| self.can_hold(condition)),
-            GateTrigger::All(conditions) | GateTrigger::SameFile(conditions) => {
+            GateTrigger::All(conditions) => {
                 let denied = |wanted: &GateTrigger| {
                     conditions.iter().any(|other| matches!(other, GateTrigger::Not(not) if **not == *wanted))
                 };

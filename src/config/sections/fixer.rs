@@ -41,28 +41,18 @@ pub(in crate::config) struct FixerSection {
     budget: Option<Located<BudgetSection>>,
 }
 
-/// Who repairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum FixerKind {
-    /// The author.
-    None,
-    /// A program.
-    Command,
-    /// An agent that answers to its name in a comment.
-    Mention,
-    /// A workflow.
-    Dispatch,
-}
-
-impl FixerKind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Command => "command",
-            Self::Mention => "mention",
-            Self::Dispatch => "dispatch",
-        }
+loopgate_core::words! {
+    /// Who repairs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+    enum FixerKind {
+        /// The author.
+        None = "none",
+        /// A program.
+        Command = "command",
+        /// An agent that answers to its name in a comment.
+        Mention = "mention",
+        /// A workflow.
+        Dispatch = "dispatch",
     }
 }
 

@@ -18,11 +18,11 @@ use crate::config::{
     wrappers::{Located, OffOr, OneOrMany, ShortOr},
 };
 use loopgate_core::{
-    GateName, Login, TeamSlug,
+    GateName, Login, PatternName, TeamSlug,
     observed::Permission,
     policy::{
-        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
-        InvalidateOnPush, RequestTime,
+        ApproveBy, Approvers, ChecklistMode, ChosenRules, Codeowners, Exclusion, Exclusions, GateDefinition,
+        GatePolicy, GateTrigger, InvalidateOnPush, RequestTime, RuleTier,
     },
     stage::Stage,
 };
@@ -33,6 +33,8 @@ use loopgate_core::{
 pub(in crate::config) struct GateSection {
     /// What opens it. Required for a gate of your own; replaces a preset's condition as a whole.
     when: Option<Located<When>>,
+    /// Rules of its preset that are off here, or have another tier. docs/rules.md names them all.
+    rules: Option<IndexMap<PatternName, Located<RuleChoice>>>,
     /// The transition it holds. Default: VALIDATE -> DOCUMENT.
     blocks: Option<Transition>,
     /// Who may approve. Default: a preset's team if it exists, else people who may maintain the repository.
@@ -43,8 +45,12 @@ pub(in crate::config) struct GateSection {
     invalidate_on_push: Option<InvalidateOnPush>,
     /// Whether the author may approve. Default: false.
     allow_author: Option<bool>,
-    /// Whether people who contributed a commit may approve. Default: false.
+    /// Whether people who authored or committed a commit may approve. Default: false.
     allow_contributors: Option<bool>,
+    /// Whether co-authors of a commit may approve. Default: as `allow_contributors`.
+    allow_coauthors: Option<bool>,
+    /// Whether people who pushed to the branch may approve. Default: as `allow_contributors`.
+    allow_pusher: Option<bool>,
     /// Whether whoever asked a coding agent for the pull request may approve. Default: false.
     allow_requester: Option<bool>,
     /// Whether merging the base into the head makes nobody a contributor. Default: true.
@@ -98,6 +104,17 @@ enum ApprovalWay {
     Review,
 }
 
+/// What a rule does in this repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RuleChoice {
+    Off,
+    /// Opens the gate alone.
+    Opens,
+    /// Opens it together with another suspect.
+    Suspects,
+}
+
 /// A pull request with more gates than this has other problems.
 const MOST_GATES: usize = 100;
 
@@ -123,6 +140,10 @@ pub(in crate::config) fn lower(
     let mut labels = HashMap::new();
     for (name, gate) in written {
         let ShortOr::Long(gate) = gate else { continue };
+        let preset = known.presets.get(&name);
+        if preset.is_some_and(PresetSection::only_where_written) && !known.configured.contains(&name) {
+            continue;
+        }
         let label_place = gate.value.label.as_ref().map(|label| label.place);
         let Some(gate) = gate.lower(&name, known, cx) else { continue };
         refuse_shared_label(&name, &gate.label, label_place, &mut labels, cx);
@@ -149,7 +170,8 @@ impl Located<GateSection> {
     fn lower(self, name: &GateName, known: KnownGates<'_>, cx: &mut Lowering) -> Option<GatePolicy> {
         let Self { value: gate, place } = self;
         let Some(when) = gate.when else {
-            let hint = match suggest::nearest(name.as_str(), known.presets.keys().map(GateName::as_str)).first() {
+            let usual = known.presets.iter().filter(|(_, preset)| !preset.only_where_written());
+            let hint = match suggest::nearest(name.as_str(), usual.map(|(name, _)| name.as_str())).first() {
                 Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
                 None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
             };
@@ -157,13 +179,17 @@ impl Located<GateSection> {
             return None;
         };
         let preset = known.presets.get(name);
+        let mut trigger = when.value.lower(cx);
+        for (rule, choice) in gate.rules.iter().flatten() {
+            choose(&mut trigger, rule, choice, cx);
+        }
         Some(GatePolicy {
             definition: match known.configured.contains(name) {
                 true => GateDefinition::Configured,
                 false => GateDefinition::Preset,
             },
             preset: preset.map(PresetSection::lower),
-            trigger: when.value.lower(cx),
+            trigger,
             holds: gate.blocks.map_or(Stage::Validate, |transition| transition.from),
             approvers: approvers(gate.approvers, preset, cx),
             approve_by: gate.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, cx)),
@@ -171,6 +197,8 @@ impl Located<GateSection> {
             exclusions: Exclusions {
                 author: exclusion(gate.allow_author),
                 contributors: exclusion(gate.allow_contributors),
+                coauthors: exclusion(gate.allow_coauthors.or(gate.allow_contributors)),
+                pushers: exclusion(gate.allow_pusher.or(gate.allow_contributors)),
                 requester: exclusion(gate.allow_requester),
                 update_merges: exclusion(Some(gate.ignore_update_merges.unwrap_or(true))),
                 bots: exclusion(gate.allow_bots),
@@ -181,6 +209,44 @@ impl Located<GateSection> {
             remind_after: gate.remind_after.as_ref().map_or(TimeDelta::hours(24), |period| period.value.0),
             escalate_after: escalate_after(gate.remind_after.as_ref(), gate.escalate_after.as_ref(), cx),
         })
+    }
+}
+
+/// Gives a rule its tier in the rules that a trigger goes by.
+fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: &Located<RuleChoice>, cx: &mut Lowering) {
+    let mut chosen = Vec::new();
+    rules_in(trigger, &mut chosen);
+    let known: Vec<String> =
+        chosen.iter().flat_map(|rules| rules.book.rules()).map(|rule| rule.id.to_string()).collect();
+    let mut is_known = false;
+    for rules in chosen {
+        let Some(index) = rules.tiers.keys().copied().find(|&index| rules.book.rules()[index].id == *rule) else {
+            continue;
+        };
+        is_known = true;
+        match choice.value {
+            RuleChoice::Off => drop(rules.tiers.remove(&index)),
+            RuleChoice::Opens => drop(rules.tiers.insert(index, RuleTier::Opens)),
+            RuleChoice::Suspects => drop(rules.tiers.insert(index, RuleTier::Suspects)),
+        }
+    }
+    if !is_known {
+        let problem = Problem::wrong(choice.place, format!("this gate has no rule `{rule}`"));
+        let nearest = suggest::nearest(rule.as_str(), known.iter().map(String::as_str));
+        cx.refuse(problem.hint(match (nearest.first(), known.is_empty()) {
+            (_, true) => "its `when` names no rules: write `rules: security` there, or leave this out".to_owned(),
+            (Some(nearest), false) => format!("did you mean `{nearest}`?"),
+            (None, false) => "docs/rules.md names the rules of each gate".to_owned(),
+        }));
+    }
+}
+
+fn rules_in<'t>(trigger: &'t mut GateTrigger, found: &mut Vec<&'t mut ChosenRules>) {
+    match trigger {
+        GateTrigger::Rules(rules) => found.push(rules),
+        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter_mut().for_each(|part| rules_in(part, found)),
+        GateTrigger::Not(part) => rules_in(part, found),
+        _ => {}
     }
 }
 

@@ -1,21 +1,23 @@
 //! `gates.<name>.when`, what opens a gate.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{
-    de,
     leaf::{Whole, Yes},
     lower::Lowering,
     presets::Presets,
     problem::Problem,
+    suggest,
     wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
 };
 use loopgate_core::{
-    Login, PatternName,
+    GateName, Login, PatternName,
     evidence::FindingSeverity,
-    policy::{Context, GateTrigger, LineCondition, NameGlob, PathCondition, PathGlobs},
+    policy::{GateTrigger, LineCondition, NameGlob, PathCondition, PathGlobs},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -26,12 +28,12 @@ pub(in crate::config) enum When {
     Any(NonEmpty<When>),
     /// All of these.
     All(NonEmpty<When>),
-    /// All of these of one and the same file. `all` may find each in another.
-    SameFile(NonEmpty<When>),
     /// Not this.
     Not(Box<When>),
     /// Every pull request.
     Always(Yes),
+    /// The rules of this preset (docs/rules.md).
+    Rules(Located<GateName>),
     /// A touched file matches. Globs as in the path filters of workflows; case does not matter; a leading `!` excludes,
     /// and what excludes matches a capital letter as it is written.
     Paths(ShortOr<NonEmpty<Located<String>>, PathsSection>),
@@ -51,6 +53,8 @@ pub(in crate::config) enum When {
     BaseBranch(NonEmpty<Located<String>>),
     /// One of these people opened it.
     Author(NonEmpty<Login>),
+    /// A coding agent wrote, committed, co-authored, pushed, opened or was assigned a part of it.
+    Agent(Yes),
     /// It is larger than this.
     Size(Located<SizeSection>),
     /// It is a draft.
@@ -66,15 +70,9 @@ pub(in crate::config) struct PathsSection {
     /// What the request calls them.
     name: Option<PatternName>,
     /// Globs; one match is enough, and a leading `!` excludes.
-    globs: Option<NonEmpty<Located<String>>>,
-    /// Lower-case words of the path, `sign in` for two in a row. `userSession` and `user_session` hold `session`.
-    words: Option<NonEmpty<Located<String>>>,
+    globs: NonEmpty<Located<String>>,
     /// Files that do not count, as globs. Default: none.
     except: Option<OneOrMany<Located<String>>>,
-    /// Files in which only comments, blanks, imports and places of lines change do not count. Default: false.
-    code_only: Option<bool>,
-    /// Words that are the repository's own name, or its owner's, do not count. Default: false.
-    skip_own_name: Option<bool>,
 }
 
 /// Regular expressions by the name that the request gives them.
@@ -86,19 +84,8 @@ type NamedPatterns = IndexMap<PatternName, NonEmpty<Located<String>>>;
 pub(in crate::config) struct LinesSection {
     /// Regular expressions, or such under names; one match is enough.
     patterns: ShortOr<NonEmpty<Located<String>>, NamedPatterns>,
-    /// Regular expressions of lines that do not count. Default: none.
-    unless: Option<NonEmpty<Located<String>>>,
     /// Files whose lines do not count, as globs. Default: none.
     except: Option<OneOrMany<Located<String>>>,
-    /// Comments, and lines that are moved or indented anew, do not count. Default: false.
-    code_only: Option<bool>,
-    /// Lines are in lower case, and identifiers split into words: `userSession` is `user session`. Default: false.
-    split_words: Option<bool>,
-    /// What begins with the repository's own name, or its owner's, does not count. Default: false.
-    skip_own_name: Option<bool>,
-    /// Unchanged lines that count too: those that the diff shows in one `block` with code that changes, or only those
-    /// `enclosing` it, as the call whose argument changes. Default: none.
-    with_context: Option<Context>,
 }
 
 /// More than so many changed lines or files.
@@ -117,9 +104,6 @@ impl When {
         match self {
             Self::Any(conditions) => GateTrigger::Any(conditions.0.into_iter().map(|when| when.lower(cx)).collect()),
             Self::All(conditions) => GateTrigger::All(conditions.0.into_iter().map(|when| when.lower(cx)).collect()),
-            Self::SameFile(conditions) => {
-                GateTrigger::SameFile(conditions.0.into_iter().map(|when| when.lower(cx)).collect())
-            }
             Self::Not(condition) => GateTrigger::Not(Box::new(match *condition {
                 // What excludes nothing of its own is left out as by `except`.
                 Self::Paths(ShortOr::Short(globs)) if globs.0.iter().all(|glob| !glob.value.starts_with('!')) => {
@@ -129,6 +113,7 @@ impl When {
                 condition => condition.lower(cx),
             })),
             Self::Always(Yes) => GateTrigger::Always,
+            Self::Rules(preset) => rules(&preset, cx),
             Self::Paths(ShortOr::Short(globs)) => {
                 let (globs, except) = cx.paths(&globs.0);
                 GateTrigger::Paths(PathCondition { globs, except, ..PathCondition::default() })
@@ -136,18 +121,14 @@ impl When {
             Self::Paths(ShortOr::Long(section)) => GateTrigger::Paths(section.lower(cx)),
             Self::AddedLines(lines) => GateTrigger::AddedLines(LinesSection::lower(lines, cx)),
             Self::RemovedLines(lines) => GateTrigger::RemovedLines(LinesSection::lower(lines, cx)),
-            Self::Api(Yes) => match de::from_node::<Self>(&Presets::builtin().api) {
-                Ok(api) => api.lower(cx),
-                Err(problem) => {
-                    cx.refuse(problem);
-                    GateTrigger::Any(Vec::new())
-                }
-            },
+            Self::Api(Yes) => GateTrigger::Rules(Presets::builtin().api()),
             Self::DependenciesAdded(Yes) => GateTrigger::DependenciesAdded,
             Self::NewTopLevelFolder(Yes) => GateTrigger::NewTopLevelFolder,
             Self::Labels(labels) => GateTrigger::Labels(labels.0),
             Self::BaseBranch(globs) => GateTrigger::BaseBranch(branches(&globs.0, cx)),
             Self::Author(logins) => GateTrigger::Author(logins.0),
+            // The accounts are entered where the whole file is known.
+            Self::Agent(Yes) => GateTrigger::Agent(BTreeSet::new()),
             Self::Size(size) => {
                 if size.value.lines.is_none() && size.value.files.is_none() {
                     cx.refuse(Problem::wrong(size.place, "this names no limit").hint("add `lines` or `files`"));
@@ -165,24 +146,11 @@ impl When {
 
 impl PathsSection {
     fn lower(self, cx: &mut Lowering) -> PathCondition {
-        let except = self.except.map(|globs| globs.0).unwrap_or_default();
-        let (globs, except) = match self.globs {
-            Some(NonEmpty(mut globs)) => {
-                let excluded = |glob: Located<String>| Located { value: format!("!{}", glob.value), ..glob };
-                globs.extend(except.into_iter().map(excluded));
-                cx.paths(&globs)
-            }
-            None => (PathGlobs::default(), cx.excluded_paths(&except)),
-        };
-        let words = self.words.map(|words| cx.path_words(&words.0)).unwrap_or_default();
-        PathCondition {
-            name: self.name,
-            globs,
-            words,
-            except,
-            code_only: self.code_only.unwrap_or_default(),
-            skip_own_name: self.skip_own_name.unwrap_or_default(),
-        }
+        let mut globs = self.globs.0;
+        let excluded = |glob: Located<String>| Located { value: format!("!{}", glob.value), ..glob };
+        globs.extend(self.except.map(|globs| globs.0).unwrap_or_default().into_iter().map(excluded));
+        let (globs, except) = cx.paths(&globs);
+        PathCondition { name: self.name, globs, except }
     }
 }
 
@@ -200,14 +168,22 @@ impl LinesSection {
         };
         LineCondition {
             patterns,
-            unless: section.unless.map(|lines| cx.line_patterns([(None, &lines.0)])).unwrap_or_default(),
             except: section.except.map_or_else(PathGlobs::default, |globs| cx.excluded_paths(&globs.0)),
-            code_only: section.code_only.unwrap_or_default(),
-            split_words: section.split_words.unwrap_or_default(),
-            skip_own_name: section.skip_own_name.unwrap_or_default(),
-            with_context: section.with_context,
         }
     }
+}
+
+/// The rules of a preset that is named.
+fn rules(preset: &Located<GateName>, cx: &mut Lowering) -> GateTrigger {
+    let presets = Presets::builtin();
+    if let Some(rules) = presets.rules_of(&preset.value) {
+        return GateTrigger::Rules(rules);
+    }
+    let known: Vec<&str> =
+        presets.gates.keys().filter(|name| presets.rules_of(name).is_some()).map(GateName::as_str).collect();
+    let problem = Problem::wrong(preset.place, format!("`{}` is no preset with rules", preset.value));
+    cx.refuse(problem.hint(suggest::among(preset.value.as_str(), &known)));
+    GateTrigger::Any(Vec::new())
 }
 
 fn branches(globs: &[Located<String>], cx: &mut Lowering) -> Vec<NameGlob> {

@@ -1,9 +1,14 @@
 //! Carries effects out. One that is refused is reported, and the rest goes on; one that is less needed than others may be
-//! left out for a while, and what is needed as little is left out with it; a fault or a rate limit ends it, since the
+//! left out for a while, and what is needed as little is left out with it; a post that is
+//! gone is forgotten, and made again by the next look; a fault or a rate limit ends it, since the
 //! next effect would meet the same.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+};
 
+use chrono::TimeDelta;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,19 +21,29 @@ use super::{
 use crate::{
     channels::{Channels, Message},
     github::{
-        Client, Error, Observation, ObservedSurface, OwnCheckRun, budget::Need, path, retry::Repeat,
-        ttl_cache::TtlCache, wire::User,
+        Client, Error, Observation, ObservedSurface, OwnCheckRun,
+        budget::Need,
+        client::{PostId, ToldGone},
+        error::OrAbsent as _,
+        path,
+        retry::Repeat,
+        ttl_cache::TtlCache,
+        wire::User,
     },
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,
+    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, OwnCheck, Snapshot},
     policy::{Channel, DispatchFixer},
     state::Repeatable,
 };
+
+/// A comment that people delete is posted again so often within [`POSTED_WITHIN`]; then only the check run says so.
+const MOST_REMADE: usize = 3;
+const POSTED_WITHIN: TimeDelta = TimeDelta::hours(1);
 
 /// Changes of labels and review requests remembered of a pull request at most, the newest.
 const MOST_MARKS: usize = 50;
@@ -48,9 +63,17 @@ pub struct Executor {
     /// What was said on channels, and what came of it: once per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
-    /// Reactions that are known to be ours.
-    reactions: TtlCache<(Reacted, ReactionKind), ()>,
+    /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
+    /// delete comes back, but not for ever.
+    posted: Mutex<BTreeMap<(RepoName, PrNumber, String), Vec<Timestamp>>>,
+    /// Effects that were left out, by pull request and kind.
+    waiting: Mutex<BTreeMap<(RepoName, PrNumber), ByKind>>,
+    /// Reactions that are known to be ours, or known to be others' alone.
+    reactions: TtlCache<(Reacted, ReactionKind), Whose>,
 }
+
+/// How many effects there are of each kind.
+type ByKind = BTreeMap<&'static str, u64>;
 
 /// What came of a list of effects.
 #[derive(Debug, Default, PartialEq)]
@@ -58,8 +81,8 @@ pub struct Executed {
     /// Effects that changed something.
     pub done: usize,
     pub problems: Vec<Problem>,
-    /// When what was left out may go.
-    pub paced_until: Option<Timestamp>,
+    /// When what was left out may go, or what is gone is made again.
+    pub again_at: Option<Timestamp>,
 }
 
 /// An effect that GitHub refused.
@@ -101,9 +124,11 @@ impl Executor {
         let place = Place { client, surface };
         let mut executed = Executed::default();
         let mut left_out = None;
+        let mut waiting = ByKind::new();
         for effect in effects {
             let need = need(surface, effect);
             if left_out.is_some() && need >= left_out {
+                *waiting.entry(kind(effect)).or_default() += 1;
                 continue;
             }
             if let Effect::Announce { channel, key, message } = effect {
@@ -118,7 +143,15 @@ impl Executor {
                 Ok(Did::Nothing) => {}
                 Err(Error::Paced { until }) => {
                     left_out = need;
-                    executed.paced_until.get_or_insert(until);
+                    *waiting.entry(kind(effect)).or_default() += 1;
+                    executed.again_at.get_or_insert(until);
+                }
+                Err(Error::NotFound { .. })
+                    if let Some(post) = changed_post(effect)
+                        && self.may_be_gone(surface, client.now()) =>
+                {
+                    let again_at = client.gone(post, ToldGone::ByAnswer);
+                    executed.again_at = executed.again_at.into_iter().chain([again_at]).min();
                 }
                 Err(error) => {
                     let reason = error.refusal()?.to_string();
@@ -128,7 +161,62 @@ impl Executor {
                 }
             }
         }
+        self.note_waiting(surface, waiting);
         Ok(executed)
+    }
+
+    fn note_waiting(&self, surface: &ObservedSurface, waiting: ByKind) {
+        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let pull = (surface.repository.clone(), surface.number);
+        if waiting.is_empty() {
+            all.remove(&pull);
+        } else {
+            all.insert(pull, waiting);
+        }
+    }
+
+    /// Effects that wait for their turn to be created, by kind.
+    pub fn waiting(&self) -> ByKind {
+        let all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = BTreeMap::from(KINDS.map(|kind| (kind, 0)));
+        for (kind, count) in all.values().flatten() {
+            *sums.entry(kind).or_default() += count;
+        }
+        sums
+    }
+
+    /// Posts a comment, unless people have deleted it again and again.
+    async fn comment(&self, place: &Place<'_>, body: &str) -> Result<(), Error> {
+        let marker = body.lines().next().unwrap_or_default().to_owned();
+        let (key, now) = ((place.surface.repository.clone(), place.surface.number, marker), place.client.now());
+        if self.lately(&key, now) > MOST_REMADE {
+            let message = format!("it was deleted {MOST_REMADE} times within an hour");
+            return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
+        }
+        place.comment(body).await?;
+        self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
+        Ok(())
+    }
+
+    /// Whether an answer that a post is gone is followed by another look. Not for ever: what GitHub only refuses to change
+    /// would be made anew again and again.
+    fn may_be_gone(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
+        let key = (surface.repository.clone(), surface.number, String::new());
+        // Each is said twice before it is believed.
+        let may = self.lately(&key, now) < 2 * MOST_REMADE;
+        self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
+        may
+    }
+
+    /// How often it was so within the last hour.
+    fn lately(&self, key: &(RepoName, PrNumber, String), now: Timestamp) -> usize {
+        let is_young = |at: &Timestamp| now - *at < POSTED_WITHIN;
+        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        posted.retain(|_, times| {
+            times.retain(is_young);
+            !times.is_empty()
+        });
+        posted.get(key).map_or(0, Vec::len)
     }
 
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
@@ -171,7 +259,7 @@ impl Executor {
             "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
         });
         let path = format!("{}/check-runs", path::repo(repository));
-        let Ok(_booked) = client.book(need_of(OwnCheck::Verify), head) else { return Ok(None) };
+        let Ok(_booked) = client.book(need_of(OwnCheck::Verify), head).await else { return Ok(None) };
         let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(client, repository, head, created)) {
             Ok(Created { app: Some(app), .. }) if app.id != us.id => Err(somebody_else(us, &app)),
@@ -195,10 +283,10 @@ impl Executor {
                 place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
-                place.comment(body).await?;
+                self.comment(place, body).await?
             }
             Effect::AskFixer { body, dispatch, .. } => {
-                place.comment(body).await?;
+                self.comment(place, body).await?;
                 place.dispatch(dispatch).await?;
             }
             Effect::UpdateComment { comment, body } => {
@@ -207,14 +295,14 @@ impl Executor {
             }
             Effect::DeleteComment(comment) => {
                 place.remove(&format!("issues/comments/{comment}"), None).await?;
-                place.client.removed(comment.get());
+                place.client.gone(PostId::Comment(*comment), ToldGone::ByEvent);
             }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;
             }
             Effect::AddLabels(names) => {
                 let below = format!("issues/{}/labels", place.surface.number);
-                place.create(&below, &json!({ "labels": names }), Need::Verdict).await?;
+                place.create(&below, &json!({ "labels": names }), Need::Mark).await?;
             }
             Effect::RemoveLabel(name) => {
                 let below = format!("issues/{}/labels/{}", place.surface.number, path::escape(name));
@@ -224,6 +312,7 @@ impl Executor {
             Effect::WithdrawReviewer(reviewer) => {
                 return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
             }
+            Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
             Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
             Effect::Rerun(ask) => return self.ask_once(place, AskedOf::Rerun(ask.what), &rerun_path(*ask)).await,
             Effect::ApproveRun(run) => {
@@ -255,7 +344,7 @@ impl Executor {
             return Ok(Did::Nothing);
         }
         let body = json!({ "name": name, "color": color, "description": description });
-        let did = match place.create("labels", &body, Need::Verdict).await {
+        let did = match place.create("labels", &body, Need::Mark).await {
             Ok(()) => Did::Something,
             // It exists (422); any other fault of the label shows when it is added.
             Err(Error::Rejected { status: 422, .. }) => Did::Nothing,
@@ -274,7 +363,7 @@ impl Executor {
             return Err(Error::Rejected { path, status: 422, message });
         }
         let doubts = place.client.doubts();
-        let asked = place.create(&path, &reviewer_body(reviewer), Need::Comment).await;
+        let asked = place.create(&path, &reviewer_body(reviewer), Need::Mark).await;
         if let Err(Error::Rejected { message, .. }) = &asked {
             self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
         }
@@ -336,16 +425,37 @@ impl Executor {
     ) -> Result<Did, Error> {
         let (key, now) = ((to, kind), place.client.now());
         if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now).is_some() || place.is_ours(to, kind).await?)
+            && (self.reactions.get(&key, now) == Some(Whose::Ours) || place.own_reaction(to, kind).await?.is_some())
         {
-            self.reactions.put(key, (), now);
+            self.reactions.put(key, Whose::Ours, now);
             return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
         place.create(&reactions(to), &body, Need::Reaction).await?;
-        self.reactions.put(key, (), now);
+        self.reactions.put(key, Whose::Ours, now);
         Ok(Did::Something)
     }
+
+    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did, Error> {
+        let (key, now) = ((to, kind), place.client.now());
+        if self.reactions.get(&key, now) == Some(Whose::Others) {
+            return Ok(Did::Nothing);
+        }
+        let own = place.own_reaction(to, kind).await?;
+        if let Some(id) = own {
+            let path = place.path(&format!("{}/{id}", reactions(to)));
+            place.client.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
+        }
+        self.reactions.put(key, Whose::Others, now);
+        Ok(if own.is_some() { Did::Something } else { Did::Nothing })
+    }
+}
+
+/// Whose a reaction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    Ours,
+    Others,
 }
 
 /// What GitHub was asked to do with a run.
@@ -400,7 +510,7 @@ impl Place<'_> {
 
     /// Creates what is there only once however often it is created, when it may.
     async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
-        let _booked = self.client.book(need, self.surface.head)?;
+        let _booked = self.client.book(need, self.surface.head).await?;
         self.tell(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
@@ -431,7 +541,7 @@ impl Place<'_> {
 
     async fn comment(&self, body: &str) -> Result<(), Error> {
         let path = self.path(&format!("issues/{}/comments", self.surface.number));
-        let _booked = self.client.book(Need::Comment, self.surface.head)?;
+        let _booked = self.client.book(Need::Comment, self.surface.head).await?;
         let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             self.client.created(&path, id, created);
@@ -441,7 +551,7 @@ impl Place<'_> {
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.head, self.client.now());
-        let booked = self.client.book(need_of_run(self.surface, write), self.surface.head)?;
+        let booked = self.client.book(need_of_run(self.surface, write), self.surface.head).await?;
         let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
         let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
@@ -463,17 +573,19 @@ impl Place<'_> {
         Ok(())
     }
 
-    async fn is_ours(&self, to: Reacted, kind: ReactionKind) -> Result<bool, Error> {
+    /// The id of our reaction of this kind.
+    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>, Error> {
         #[derive(Deserialize)]
         struct Reaction {
+            id: u64,
             user: Option<User>,
         }
-        let Some(us) = self.surface.us else { return Ok(false) };
+        let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.path(&format!("{}?content={content}", reactions(to)));
         let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
-        let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
-        Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+        let is_ours = |reaction: &&Reaction| reaction.user.as_ref().is_some_and(|user: &User| user.id == us);
+        Ok(given.items.iter().find(is_ours).map(|reaction| reaction.id))
     }
 }
 
@@ -494,13 +606,13 @@ fn mark(effect: &Effect, labels: &mut BTreeSet<String>, users: &mut BTreeSet<Log
 fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
     match effect {
         Effect::CreateCheckRun(write) => Some(need_of_run(surface, write)),
-        Effect::CreateLabel { .. } | Effect::AddLabels(_) => Some(Need::Verdict),
-        Effect::CreateStatusComment { .. }
-        | Effect::PostComment { .. }
-        | Effect::AskFixer { .. }
-        | Effect::RequestReviewer(_) => Some(Need::Comment),
+        Effect::CreateStatusComment { .. } | Effect::PostComment { .. } | Effect::AskFixer { .. } => {
+            Some(Need::Comment)
+        }
+        Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RequestReviewer(_) => Some(Need::Mark),
         Effect::React { .. } => Some(Need::Reaction),
         Effect::UpdateCheckRun { .. }
+        | Effect::TakeBackReaction { .. }
         | Effect::CancelCheckRun(_)
         | Effect::UpdateComment { .. }
         | Effect::DeleteComment(_)
@@ -510,6 +622,29 @@ fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
         | Effect::Rerun(_)
         | Effect::ApproveRun(_)
         | Effect::DeleteBranch(_) => None,
+    }
+}
+
+/// The kinds of effects that may have to wait.
+const KINDS: [&str; 5] = ["check_run", "comment", "label", "review_request", "reaction"];
+
+/// Which of them an effect is.
+const fn kind(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::CreateCheckRun(_) | Effect::UpdateCheckRun { .. } | Effect::CancelCheckRun(_) => KINDS[0],
+        Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RemoveLabel(_) => KINDS[2],
+        Effect::RequestReviewer(_) | Effect::WithdrawReviewer(_) => KINDS[3],
+        Effect::React { .. } | Effect::TakeBackReaction { .. } => KINDS[4],
+        _ => KINDS[1],
+    }
+}
+
+/// The post of ours that an effect changes.
+const fn changed_post(effect: &Effect) -> Option<PostId> {
+    match effect {
+        Effect::UpdateComment { comment, .. } => Some(PostId::Comment(*comment)),
+        Effect::UpdateCheckRun { id, .. } => Some(PostId::CheckRun(*id)),
+        _ => None,
     }
 }
 
@@ -574,6 +709,7 @@ fn describe(effect: &Effect) -> String {
             DispatchFixer::Workflow { file } => format!("start the fixer's workflow {file}"),
         },
         Effect::React { .. } => "react to a comment".to_owned(),
+        Effect::TakeBackReaction { .. } => "take a reaction back".to_owned(),
         Effect::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
         Effect::DeleteBranch(merged) => format!("delete the branch {}", merged.name),
         Effect::Rerun(ask) => match ask.what {

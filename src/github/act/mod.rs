@@ -72,6 +72,11 @@ pub enum Effect {
         kind: ReactionKind,
         presence: Presence,
     },
+    /// Our reaction goes, if it is there.
+    TakeBackReaction {
+        to: Reacted,
+        kind: ReactionKind,
+    },
     /// A call for a human on a channel beside the pull request. The key is that of the post.
     Announce {
         channel: Channel,

@@ -8,7 +8,7 @@ use crate::{
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
-    gate::Reviewer,
+    gate::{ReactionKind, Reviewer},
     observed::{CheckProgress, Lifecycle, OwnCheck},
     policy::Channel,
 };
@@ -24,8 +24,8 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     {
         effects.extend(state.and_then(|state| check_run_effect(observed, check, (state, by_word(check)), text)));
     }
-    effects.extend(labels(observed, wished));
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
+    effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
     effects.extend(posts(observed, texts));
     let restore = |(comment, body): &(_, String)| Effect::UpdateComment { comment: *comment, body: body.clone() };
@@ -159,7 +159,13 @@ fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
         let presence = if observed.count(*to, *kind) > 0 { Presence::PerhapsOurs } else { Presence::Absent };
         Effect::React { to: *to, kind: *kind, presence }
     };
-    wished.reactions.iter().map(react).collect()
+    // A word that counted and does not any more bears no 👍 of ours.
+    let counted = wished
+        .reactions
+        .iter()
+        .filter(|(to, kind)| **kind == ReactionKind::NotAccepted && observed.count(**to, ReactionKind::Done) > 0);
+    let take_back = counted.map(|(to, _)| Effect::TakeBackReaction { to: *to, kind: ReactionKind::Done });
+    take_back.chain(wished.reactions.iter().map(react)).collect()
 }
 
 #[cfg(test)]

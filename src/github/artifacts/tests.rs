@@ -80,7 +80,7 @@ fn evidence_from_elsewhere_is_refused_with_the_reason() {
     }
     assert!(changed("/checks", json!("none")).contains("does not follow the schema"));
     let elsewhere = read_at(&packed(&document()), OTHER, PATH).unwrap_err();
-    assert!(elsewhere.contains("not about the head"), "{elsewhere}");
+    assert!(elsewhere.contains("its workflow run is of commit"), "{elsewhere}");
     let unlisted = read_at(&packed(&document()), HEAD, ".github/workflows/evil.yml").unwrap_err();
     assert_eq!(unlisted, "its workflow .github/workflows/evil.yml is not listed in verify.workflows");
 }

@@ -16,10 +16,12 @@ use loopgate_core::{Sha, Timestamp};
 pub(crate) enum Need {
     /// The check run that shows the verdict.
     Verify,
-    /// What else belongs to the verdict: the gates' check run, labels.
+    /// What else belongs to the verdict: the gates' check run.
     Verdict,
-    /// What is said to people, and who is asked.
+    /// What is said to people.
     Comment,
+    /// Labels, and who is asked for a review.
+    Mark,
     Reaction,
 }
 
@@ -28,7 +30,12 @@ const HOUR: TimeDelta = TimeDelta::hours(1);
 
 /// How many may be created within a time, by need. What is used up of a minute comes back soon; of an hour so much is kept
 /// for verdicts that they appear of two hundred pull requests, long after comments wait.
-const LIMITS: [(TimeDelta, [usize; 4]); 2] = [(MINUTE, [80, 80, 72, 64]), (HOUR, [500, 400, 300, 250])];
+const LIMITS: [(TimeDelta, [usize; 5]); 2] = [(MINUTE, [80, 80, 72, 68, 64]), (HOUR, [500, 400, 300, 275, 250])];
+
+/// How many may be created within a minute and an hour for a need.
+pub(crate) fn limits(need: Need) -> Vec<(TimeDelta, usize)> {
+    LIMITS.map(|(window, limits)| (window, limits[need as usize])).into()
+}
 
 /// Before this is over nobody comes back.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
@@ -53,11 +60,11 @@ impl Creates {
     /// When to ask again.
     pub fn book(&mut self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
         // A clock that was set back leaves times that are still to come: they are let go.
-        self.created.retain(|at| *at <= now && *at + HOUR > now);
+        self.created.retain(|at| *at <= now + MINUTE && *at + HOUR > now);
         // Who does not come when it is time has a minute to: it may wait for its turn.
         self.promised.retain(|_, (at, _)| *at + MINUTE > now);
         let behind = if need == Need::Verify { 0 } else { behind };
-        let is_free = |(window, limits): &(TimeDelta, [usize; 4])| {
+        let is_free = |(window, limits): &(TimeDelta, [usize; 5])| {
             let used = self.created.iter().rev().take_while(|at| **at + *window > now).count();
             let ahead = self
                 .promised
@@ -77,6 +84,12 @@ impl Creates {
             self.promised.insert(of, (at, need));
         }
         Err(at)
+    }
+
+    /// What all processes created, this one's last booking with it: that is no longer counted apart.
+    pub fn booked_with_others(&mut self, taken: &[(Timestamp, u32)]) {
+        self.under_way = self.under_way.saturating_sub(1);
+        self.created = taken.iter().flat_map(|(at, amount)| std::iter::repeat_n(*at, *amount as usize)).collect();
     }
 
     /// Books what must go at once.

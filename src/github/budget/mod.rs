@@ -7,9 +7,11 @@
 //!   otherwise, so there it is kept once it was met.
 //! - **Content** is created by need ([`Creates`]).
 //!
-//! Several processes of one App share the quota by GitHub's answers. Each counts points and content by itself.
+//! Several processes of one App share the quota by GitHub's answers, and points and content by a [`SharedBudget`] where
+//! there is one.
 
 mod creates;
+mod shared;
 
 use std::collections::VecDeque;
 
@@ -17,8 +19,9 @@ use chrono::TimeDelta;
 use http::HeaderMap;
 
 use super::work_class::WorkClass;
-pub(crate) use creates::{Creates, Need};
+pub(crate) use creates::{Creates, Need, limits};
 use loopgate_core::Timestamp;
+pub use shared::{Claim, Granted, Limited, SharedBudget};
 
 /// The platform's points in a minute.
 const POINTS: u32 = 900;
@@ -28,6 +31,15 @@ pub(crate) const WRITE: u32 = 5;
 /// So many of them are people's: what a look after an approval costs, and the changes that follow from it.
 const POINTS_OF_PEOPLE: u32 = 80;
 const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
+
+/// Points that a process takes at once of those that all share, and how long it may use them.
+pub(crate) const POINTS_AT_ONCE: u32 = 30;
+pub(crate) const POINTS_ARE_USABLE: TimeDelta = TimeDelta::seconds(5);
+
+/// So many points may be used within a minute for work of a class.
+pub(crate) const fn points_of(class: WorkClass) -> u32 {
+    if matches!(class, WorkClass::Person) { POINTS } else { POINTS - POINTS_OF_PEOPLE }
+}
 
 /// What GitHub said last of the hour's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +98,7 @@ impl Budget {
         }
         self.spent.retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
         if self.points == PointsLimit::On {
-            let most = if is_people { POINTS } else { POINTS - POINTS_OF_PEOPLE };
+            let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
             let is_first = self.waiting[..class as usize].iter().all(|waiting| *waiting == 0);
             if self.under_way + used + points > most || !is_first {
@@ -101,6 +113,11 @@ impl Budget {
     pub fn answered(&mut self, points: u32, now: Timestamp) {
         self.under_way = self.under_way.saturating_sub(points);
         self.spent.push_back((now, points));
+    }
+
+    /// A request is not sent after all.
+    pub fn given_back(&mut self, points: u32) {
+        self.under_way = self.under_way.saturating_sub(points);
     }
 
     /// A request is sent once more.

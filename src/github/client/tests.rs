@@ -13,6 +13,7 @@ use wiremock::{
 use super::*;
 use crate::github::{AppCredentials, AppSlug, auth::tests::TEST_KEY};
 use loopgate_core::{AppId, observed::Completeness};
+use loopgate_reports::joblog::Kept;
 
 /// A loopback GitHub, a client of it, and a clock that only moves when told.
 struct Bench {
@@ -408,6 +409,51 @@ async fn a_download_is_followed_elsewhere_without_the_token() {
     Mock::given(path("/zip")).respond_with(no_token).expect(2).mount(&storage).await;
     assert_eq!(bench.client().download("/x", 10).await.unwrap(), "PK");
     assert!(matches!(bench.client().download("/x", 1).await.unwrap_err(), Error::TooLarge { .. }));
+}
+
+#[tokio::test]
+async fn a_log_is_followed_by_hand_one_more_hop_at_most_and_never_with_the_token() {
+    let bench = Bench::with_token().await;
+    let storage = MockServer::start().await;
+    let moved = |to: &str| status(302).insert_header("location", format!("{}{to}", storage.uri()).as_str());
+    let no_token = |request: &Request| {
+        assert!(!request.headers.contains_key("authorization"));
+        status(200).set_body_bytes(b"FAIL a.py\n".to_vec())
+    };
+    bench.answers("GET", vec![moved("/hop"), moved("/hop"), moved("/1"), status(302), status(404), status(410)]).await;
+    Mock::given(path("/hop")).respond_with(moved("/log")).mount(&storage).await;
+    Mock::given(path("/log")).respond_with(no_token).expect(2).mount(&storage).await;
+    Mock::given(path("/1")).respond_with(moved("/hop")).mount(&storage).await;
+    let client = bench.client();
+    let read = async || {
+        let mut kept = Kept::default();
+        client.read_log("/x", &mut kept).await.map(|is_longer| (is_longer, kept.is_empty()))
+    };
+    for _ in 0..2 {
+        assert_eq!(read().await.unwrap(), (false, false));
+    }
+    assert!(matches!(read().await.unwrap_err(), Error::Unreadable { .. }), "two hops more are not followed");
+    assert!(matches!(read().await.unwrap_err(), Error::Unreadable { .. }), "a redirect to nowhere");
+    for answered in [404, 410] {
+        let error = read().await.unwrap_err();
+        assert!(matches!(&error, Error::NotFound { path } if path == "/x"), "{answered}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_is_read_over_https_or_on_loopback_alone() {
+    let transport = |api: &str| Transport::new(ApiUrl::parse(api).unwrap()).unwrap();
+    for (api, address, is_followed) in [
+        ("https://api.github.com", "https://store.example/log?sig=1", true),
+        ("https://api.github.com", "http://store.example/log", false),
+        ("https://api.github.com", "http://127.0.0.1:1/log", false),
+        ("http://127.0.0.1:2", "http://127.0.0.1:1/log", true),
+        ("http://127.0.0.1:2", "http://10.0.0.1/log", false),
+        ("http://127.0.0.1:2", "file:///etc/passwd", false),
+        ("http://127.0.0.1:2", "/relative", false),
+    ] {
+        assert_eq!(transport(api).may_be_followed(address), is_followed, "{address} of {api}");
+    }
 }
 
 #[tokio::test]

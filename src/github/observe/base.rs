@@ -8,9 +8,10 @@ use loopgate_core::{
     RepoName, Sha,
     escalation::disputes,
     observed::{
-        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence, Snapshot,
+        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, PullRequest, ReceivedEvidence,
+        Snapshot,
     },
-    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest},
+    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest, RuleCondition},
     state::LoopState,
     verdict::coverage,
 };
@@ -69,9 +70,8 @@ pub(super) async fn folders(
 fn asks_for_folders(trigger: &GateTrigger) -> bool {
     match trigger {
         GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Any(inner) | GateTrigger::All(inner) | GateTrigger::SameFile(inner) => {
-            inner.iter().any(asks_for_folders)
-        }
+        GateTrigger::Rules(rules) => rules.iter().any(|(_, rule, _)| rule.condition == RuleCondition::NewFolder),
+        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
         GateTrigger::Not(inner) => asks_for_folders(inner),
         _ => false,
     }
@@ -105,7 +105,8 @@ pub(super) fn with_documents(checks: Option<BaseEvidence>, documents: Option<Bas
     }
 }
 
-/// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame.
+/// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
+/// runs themselves.
 pub(super) async fn evidence(
     client: &Client,
     repository: &RepoName,
@@ -113,9 +114,10 @@ pub(super) async fn evidence(
     us: &AppIdentity,
     checks: &Checks,
     policy: &Policy,
-) -> Result<Option<BaseEvidence>, Error> {
+    is_private: bool,
+) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>), Error> {
     if !checks.has_mapped_failure(&policy.verify) {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     let read = if checks.has_mapped_status_failure(&policy.verify) {
         checks::read(client, repository, base, us).await
@@ -124,10 +126,11 @@ pub(super) async fn evidence(
     };
     let mut on_base = match read {
         Ok(checks) => checks,
-        Err(error) => return error.refusal().map(|_| None),
+        Err(error) => return error.refusal().map(|_| (None, Vec::new())),
     };
     // Two failures are told apart by what they say.
     on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
+    on_base.read_logs(client, repository, &policy.verify, is_private, &[]).await?;
     let mut evidence = BTreeMap::new();
     for (name, check) in &policy.verify.checks {
         if let CheckSource::External(source) = &check.source
@@ -136,5 +139,6 @@ pub(super) async fn evidence(
             evidence.insert(name.clone(), found);
         }
     }
-    Ok((!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None }))
+    let evidence = (!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None });
+    Ok((evidence, on_base.external))
 }

@@ -50,6 +50,7 @@ struct App {
 struct Output {
     title: Option<String>,
     summary: Option<String>,
+    text: Option<String>,
     annotations_count: Option<u64>,
 }
 
@@ -146,7 +147,7 @@ impl Checks {
                 if annotations != Some(0) {
                     self.annotated.push((self.external.len(), annotations.unwrap_or(0)));
                 }
-                let output = run.output.map(|output| [output.title, output.summary]);
+                let output = run.output.map(|output| [output.title, output.summary, output.text]);
                 let summary: Vec<_> = output.into_iter().flatten().flatten().filter(|text| !text.is_empty()).collect();
                 self.external.push(ExternalCheck {
                     id: Some(run.id),
@@ -157,6 +158,7 @@ impl Checks {
                     url: run.html_url,
                     annotations: Vec::new(),
                     summary: (!summary.is_empty()).then(|| summary.join("\n\n")),
+                    output: None,
                 });
             }
         }
@@ -184,6 +186,7 @@ impl Checks {
             url: status.target_url,
             annotations: Vec::new(),
             summary: status.description.filter(|text| !text.is_empty()),
+            output: None,
         });
     }
 
@@ -239,14 +242,14 @@ fn is_ours(run: &WireRun, us: &AppIdentity) -> bool {
         && (!us.is_actions() || act::is_signed(run.external_id.as_deref()))
 }
 
-const fn has_failed(check: &ExternalCheck) -> bool {
+pub(super) const fn has_failed(check: &ExternalCheck) -> bool {
     use Conclusion::{ActionRequired, Failure, StartupFailure, TimedOut};
     let CheckProgress::Completed { conclusion, .. } = check.progress else { return false };
     matches!(conclusion, Failure | TimedOut | ActionRequired | StartupFailure)
 }
 
 /// Whether the policy takes this check for one of its own.
-fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
+pub(super) fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
     verify.checks.values().any(|policy| match &policy.source {
         CheckSource::External(source) => source.is_of(&check.name, check.app.as_deref()),
         CheckSource::Command(_) => false,

@@ -47,13 +47,18 @@ pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -
 }
 
 /// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither
-/// switches Loopgate on: then nothing is observed and nothing written.
+/// switches Loopgate on: then nothing is observed and nothing written. That the file is absent is asked again if it
+/// `is_doubted`.
 pub(super) async fn policy(
     client: &Client,
     repository: &RepoName,
     tip: Sha,
     defaults: Option<&Defaults>,
+    is_doubted: bool,
 ) -> Result<Option<Policy>, Error> {
+    if is_doubted {
+        client.doubt_absence(&file_path(repository, tip))?;
+    }
     let text = file(client, repository, tip).await?;
     if text.is_none() && defaults.is_none() {
         return Ok(None);
@@ -84,12 +89,15 @@ pub(super) async fn settled(
 
 /// The text of the file in a commit; too large a file is one that does not validate.
 async fn file(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<FileText>, Error> {
-    let path = format!("{}/contents/{FILE}?ref={commit}", path::repo(repository));
-    match client.get_file(&path, FILE_LIMIT).await {
+    match client.get_file(&file_path(repository, commit), FILE_LIMIT).await {
         Ok(bytes) => Ok(bytes.map(|bytes| FileText::of(&bytes))),
         Err(Error::TooLarge { .. }) => Ok(Some(FileText::Unreadable("the file is larger than 256 KB"))),
         Err(error) => Err(error),
     }
+}
+
+fn file_path(repository: &RepoName, commit: Sha) -> String {
+    format!("{}/contents/{FILE}?ref={commit}", path::repo(repository))
 }
 
 #[derive(PartialEq)]

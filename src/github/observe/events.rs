@@ -16,6 +16,7 @@ use loopgate_core::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
     },
+    policy::Policy,
     state::{LoopState, WordSource},
     verdict::coverage::{stricter, type_of_label},
 };
@@ -131,6 +132,32 @@ pub(super) async fn assignments(
         Some(Assignment { whom, by, at: event.created_at? })
     });
     Ok(Assignments::Read(assigned.collect()))
+}
+
+/// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
+pub(super) async fn assigned_agents(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+    policy: &Policy,
+) -> Result<Vec<Account>, Error> {
+    if !policy.gates.values().any(|gate| gate.trigger.asks_for_agents()) {
+        return Ok(Vec::new());
+    }
+    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    let assigned = told.filter(|event| event.event == "assigned").map(|event| account(event.assignee));
+    Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
+}
+
+/// Who forced a push to the branch, as far as the events say
+/// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
+pub(super) async fn forced_pushes(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+) -> Result<Vec<Account>, Error> {
+    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    Ok(told.filter(|event| event.event == "head_ref_force_pushed").map(|event| account(event.actor)).collect())
 }
 
 /// The events of a pull request; none where they cannot all be read.

@@ -15,17 +15,22 @@
 //! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
 
 mod authority;
+mod authors;
 mod base;
 mod before_merge;
 mod checks;
 mod config;
+mod contents;
 mod conversation;
+mod dormant;
 mod edits;
 mod events;
 mod evidence;
+mod job_logs;
 mod organisation;
 mod past;
 mod pull;
+mod pushes;
 mod scope;
 mod sighting;
 mod stack;
@@ -39,6 +44,7 @@ use self::{
     checks::Checks,
     config::{BaseBranch, BranchRules, Tip},
     conversation::Comments,
+    dormant::Dormant,
     evidence::HeadRun,
     organisation::Organisations,
     pull::{Changes, MergeCommit, Pull, Unread},
@@ -46,23 +52,25 @@ use self::{
 };
 pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
 pub use self::{
-    past::ListedPast,
+    dormant::DormantRepository,
+    past::{ListedPast, PastState},
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
 };
-use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache};
+use super::{Client, Error, Github, path, resolve::OpenPull};
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
-    gate::{AuthorityQuestions, questions},
+    deciding::files_to_read,
+    gate::{AuthorityQuestions, may_approve, questions},
     observed::{
         AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Contents, Hint, Lifecycle,
-        Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        Listing, Makers, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
     policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
@@ -70,8 +78,8 @@ pub struct Observer {
     registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
-    /// Repositories that had no configuration a moment ago: there everything else is asked for only once one appears.
-    dormant: TtlCache<RepoName, ()>,
+    /// Repositories without configuration: there everything else is asked for only once one appears.
+    pub(super) dormant: Dormant,
 }
 
 /// Which pull request to read.
@@ -93,6 +101,8 @@ pub struct PullRequestFacts {
     files: ChangedFiles,
     commits: Listing<Commit>,
     merges: Vec<MergeCommit>,
+    merge_base: Option<Sha>,
+    nodes: BTreeMap<Sha, String>,
     checks: Checks,
     runs: Vec<HeadRun>,
     layers: Option<Layers>,
@@ -109,6 +119,8 @@ pub struct Observation {
     pub surface: ObservedSurface,
     /// Whether another open pull request was seen with the same head.
     pub is_head_shared: bool,
+    /// Whether the log of a failed job is not there yet.
+    pub awaits_logs: bool,
 }
 
 /// Reviewers asked about beside those whom gates ask about.
@@ -123,7 +135,7 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
-            dormant: TtlCache::default(),
+            dormant: Dormant::default(),
         }
     }
 
@@ -137,12 +149,7 @@ impl Observer {
     pub fn forget(&self) {
         self.registry.forget();
         self.organisations.forget();
-        self.dormant.clear();
-    }
-
-    /// Whether the repository had no configuration when it was last looked at, a moment ago.
-    pub fn is_dormant(&self, repository: &RepoName) -> bool {
-        self.dormant.get(repository, self.github.now()).is_some()
+        self.dormant.doubt_all();
     }
 
     /// Reads what must be known before anything may be written; `None` where Loopgate is not switched on.
@@ -175,7 +182,7 @@ impl Observer {
             let reviews = conversation::reviews(client, repository, number);
             Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
         };
-        let (pull, base, head, talk) = if self.is_dormant(repository) {
+        let (pull, base, head, talk) = if self.dormant.is_dormant(repository) {
             let pull = read_pull.await?;
             let base = self.base_side(client, repository, &pull).await?;
             if base.policy.is_none() {
@@ -194,9 +201,11 @@ impl Observer {
             (pull, base, head, talk)
         };
         let Some(policy) = base.policy else {
-            self.dormant.put(repository.clone(), (), client.now());
+            let is_open = pull.pull_request.lifecycle == Lifecycle::Open;
+            self.dormant.not_found(repository, (number, is_open), client.now());
             return Ok(None);
         };
+        self.dormant.found(repository);
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
         pull.pull_request.base.scope = base.scope.scope;
@@ -223,6 +232,8 @@ impl Observer {
             files: head.changes.files,
             commits: head.changes.commits,
             merges: head.changes.merges,
+            merge_base: head.changes.merge_base,
+            nodes: head.changes.nodes,
             checks: head.checks,
             runs: head.runs,
             layers: base.layers,
@@ -249,7 +260,9 @@ impl Observer {
         });
         let default_branch = pull.default_branch.as_deref();
         let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
-        let (policy, scope) = futures::try_join!(config::policy(client, repository, tip, defaults.as_deref()), scope)?;
+        let is_doubted = self.dormant.is_dormant(repository) || self.dormant.had_configuration(repository);
+        let policy = config::policy(client, repository, tip, defaults.as_deref(), is_doubted);
+        let (policy, scope) = futures::try_join!(policy, scope)?;
         let problem = defaults.and_then(|defaults| {
             let error = defaults.error.as_ref()?;
             let reason = format!(
@@ -371,6 +384,8 @@ impl Observer {
             files,
             mut commits,
             merges,
+            merge_base,
+            nodes,
             mut checks,
             runs,
             layers,
@@ -408,11 +423,18 @@ impl Observer {
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
-            base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
+            let (commit, is_private) = (pull.compared_base, pull.is_private);
+            let (base, on_base) = base::evidence(client, repository, commit, &us, &checks, &policy, is_private).await?;
+            // What is new in a log is looked for once the head has a verdict: nobody waits for it.
+            let has_verdict =
+                previous.and_then(|state| state.attempts.last()).is_some_and(|last| last.head_sha == head);
+            let green = if has_verdict { on_base.as_slice() } else { &[] };
+            let awaits_logs = checks.read_logs(client, repository, &policy.verify, is_private, green).await?;
+            Ok((base, awaits_logs))
         };
         let (
             required_approvals,
-            base_evidence,
+            (base_evidence, awaits_logs),
             evidence,
             codeowners,
             base_folders,
@@ -425,6 +447,8 @@ impl Observer {
             stack,
             assignments,
             unheard,
+            makers,
+            assigned,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -440,6 +464,8 @@ impl Observer {
             standing,
             events::assignments(client, repository, &pull.pull_request, &policy.coding_agents),
             edits::unheard(client, &comments, &hints, &us, previous),
+            authors::read(client, repository, &commits.items, &nodes),
+            events::assigned_agents(client, repository, pull.pull_request.number, &policy),
         )?;
         let mut hints = hints;
         hints.extend(unheard);
@@ -456,7 +482,7 @@ impl Observer {
             other.number != pull.pull_request.number && other.base.branch != pull.target && same_name
         };
         let sharing = others.iter().filter(shares).map(|other| other.number).collect();
-        update_merges::mark(client, repository, &pull, &mut commits, &merges, &policy).await?;
+        update_merges::mark(client, repository, &mut commits, &merges, &policy).await?;
         pull.pull_request.head.known_since = known_since;
         pull.pull_request.declared_type = declared_type;
         let base_evidence = if base::is_asked_for(&evidence, &pull.pull_request, &files, &policy) {
@@ -492,12 +518,14 @@ impl Observer {
         let mut snapshot = Snapshot {
             repository: repository.clone(),
             app: us,
-            pull_request: pull.pull_request,
+            pull_request: pull.pull_request.clone(),
             files,
+            merge_base,
             contents: Contents::default(),
             base_folders,
             assignments,
             commits,
+            makers: Makers { assigned, ..makers },
             comments: comments.listing,
             reviews,
             dismissed_by,
@@ -519,10 +547,13 @@ impl Observer {
             problems,
         };
         Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
+        let asks = may_approve(&snapshot, previous, &policy);
+        pushes::read(client, &mut snapshot, &pull, tip, previous, asks).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
+        contents::read(client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, client.now())).await?;
         let is_head_shared = others.iter().any(|other| other.number != target.number);
-        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared })
+        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared, awaits_logs })
     }
 }
 
@@ -540,6 +571,11 @@ impl PullRequestFacts {
     /// Whether the base is the one that the pull request was merged into, or that which it has now.
     pub const fn is_merge_followed(&self) -> bool {
         self.is_merge_followed
+    }
+
+    /// Whether the repository takes no changes any more.
+    pub const fn is_archived(&self) -> bool {
+        self.pull.is_archived
     }
 
     /// Whether only some may see the repository.

@@ -1,17 +1,21 @@
-//! What GitHub still shows of a pull request of before Loopgate was there. Nothing is written.
+//! What GitHub and the state refs still show of pull requests, for deciding them once more. Nothing is written.
 
 use super::{
-    Observer, base, checks, conversation,
+    Observer, base, checks, config, conversation,
     pull::{self, Unread},
     stack::ComparedWith,
     whose_rights_matter,
 };
-use crate::github::{Client, Error, marker::Marker, path};
+use crate::{
+    config::presets,
+    github::{Client, Error, GithubObjects, marker::Marker, path},
+    refs::recorded_attempts,
+};
 use loopgate_core::{
-    AppId, Malformed, PrNumber, RepoName,
+    AppId, Malformed, PrNumber, RepoName, Sha, Timestamp,
     observed::{AccountKind, AppIdentity, Authority, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
-    replay::{PastHead, PastPullRequest},
+    replay::{PastHead, PastPullRequest, RecordedAttempt, WhatIf},
 };
 use serde::Deserialize;
 
@@ -25,29 +29,86 @@ const MOST_ANNOTATED: usize = 1;
 pub struct ListedPast {
     pub number: PrNumber,
     /// What was read of it holds until this changes.
-    pub updated_at: String,
+    pub updated_at: Timestamp,
+    base: ListedBase,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct ListedBase {
+    sha: Sha,
+}
+
+/// Which pull requests are listed.
+#[derive(Clone, Copy, Debug)]
+pub enum PastState {
+    All,
+    /// Merged or closed.
+    Ended,
 }
 
 impl Observer {
-    /// The last pull requests that were merged or closed.
+    /// The pull requests that changed last, at most 100.
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn last_ended(
+    pub async fn changed_last(
         &self,
         client: &Client,
         repository: &RepoName,
+        state: PastState,
         most: usize,
     ) -> Result<Vec<ListedPast>, Error> {
+        let state = match state {
+            PastState::All => "all",
+            PastState::Ended => "closed",
+        };
         let path = format!(
-            "{}/pulls?state=closed&sort=updated&direction=desc&per_page={}",
+            "{}/pulls?state={state}&sort=updated&direction=desc&per_page={}",
             path::repo(repository),
             most.clamp(1, 100)
         );
         client.get::<Vec<ListedPast>>(&path).await
     }
 
-    /// Reads one of them, with at most 15 requests, those for the rights of people aside.
+    /// Decides one of them under the configuration at its base, and under `other`, and adds the differences. Where its base
+    /// has no configuration the presets stand for it. Beside what [`past`](Self::past) asks for that takes three requests
+    /// and one for each recorded attempt.
+    ///
+    /// # Errors
+    /// Those of the API; what may not be read is among what is not known.
+    pub async fn compare_past(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        listed: &ListedPast,
+        other: &Policy,
+        mut so_far: WhatIf,
+    ) -> Result<WhatIf, Error> {
+        let objects = GithubObjects::new(client.clone(), repository.clone());
+        let (own, recorded) = futures::join!(
+            config::policy(client, repository, listed.base.sha, None, false),
+            recorded_attempts(&objects, listed.number, MOST_HEADS)
+        );
+        let own = own?.unwrap_or_else(presets);
+        let (recorded, unread) = match recorded {
+            Ok(recorded) => (recorded, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let asked = |checks: &[ExternalCheck]| other.clone().with_checks_of(checks);
+        let mut past = self.past(client, repository, listed.number, recorded, asked).await?;
+        let problem = |reason| ObservationProblem { what: "the recorded attempts".to_owned(), reason };
+        past.last.problems.extend(unread.map(problem));
+        let other = other.clone();
+        // Deciding over large diffs several times takes longer than a task may.
+        let compared = tokio::task::spawn_blocking(move || {
+            so_far.add(&past, &own, &other);
+            so_far
+        });
+        compared.await.map_err(|error| Error::Setup(error.to_string()))
+    }
+
+    /// Reads one of them, with at most 15 requests, those for the rights of people aside. `recorded` are the attempts of
+    /// its state ref, oldest first.
     ///
     /// # Errors
     /// Those of the API; what may not be read is among the snapshot's problems.
@@ -56,6 +117,7 @@ impl Observer {
         client: &Client,
         repository: &RepoName,
         number: PrNumber,
+        mut recorded: Vec<RecordedAttempt>,
         policy: impl Fn(&[ExternalCheck]) -> Policy,
     ) -> Result<PastPullRequest, Error> {
         let pull = pull::read(client, repository, number).await?;
@@ -95,15 +157,23 @@ impl Observer {
             let verify = policy(&found.external).verify;
             found.annotate(client, repository, &verify, MOST_ANNOTATED).await?;
             problems.append(&mut found.problems);
+            let attempt = recorded.iter().position(|attempt| attempt.head_sha == sha).map(|at| recorded.remove(at));
             // Only a commit that was pushed has checks.
-            if nth == 0 || !found.external.is_empty() {
-                heads.push(PastHead { sha, checks: found.external });
+            if nth == 0 || !found.external.is_empty() || attempt.is_some() {
+                heads.push(PastHead { sha, checks: found.external, recorded: attempt });
             }
         }
+        // The others are of earlier commits, and of such that a forced push replaced.
+        let earlier = |attempt: RecordedAttempt| {
+            let sha = attempt.head_sha;
+            PastHead { sha, checks: Vec::new(), recorded: Some(attempt) }
+        };
+        heads.extend(recorded.into_iter().rev().map(earlier));
         heads.reverse();
         let preset = policy(&[]);
         let folders = base::folders(client, repository, pull.compared_base, &changes.files, &preset).await?;
         let mut last = Snapshot::of_files(repository.clone(), us, pull.pull_request, changes.files);
+        last.merge_base = changes.merge_base;
         last.base_folders = folders;
         last.commits = changes.commits;
         last.comments = comments.listing;
@@ -114,7 +184,7 @@ impl Observer {
         last.inline = inline.listing;
         last.problems = problems;
         last.authority = self.rights_then(client, repository, &mut last, &preset).await?;
-        Ok(PastPullRequest { last, heads })
+        Ok(PastPullRequest { last, heads, read_at: client.now() })
     }
 
     /// The rights people have now; those of then are not kept by GitHub.

@@ -1,6 +1,6 @@
 //! The pull request itself, its files and its commits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,8 @@ struct WireBase {
 struct BaseRepository {
     default_branch: Option<String>,
     private: Option<bool>,
+    #[serde(default)]
+    archived: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,6 +125,8 @@ pub(super) struct Pull {
     pub inline: Inline,
     pub updated_at: Option<Timestamp>,
     pub default_branch: Option<String>,
+    /// Whether the repository takes no changes any more.
+    pub is_archived: bool,
     /// Whether only some may see the repository; also where GitHub does not say.
     pub is_private: bool,
     /// How many commits GitHub says it has.
@@ -176,6 +180,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         inline,
         updated_at: wire.updated_at,
         is_private: wire.base.repo.as_ref().and_then(|repository| repository.private).unwrap_or(true),
+        is_archived: wire.base.repo.as_ref().is_some_and(|repository| repository.archived),
         default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
         commits: wire.commits,
         // Of an open pull request it is a merge that GitHub only tried.
@@ -218,6 +223,10 @@ pub(super) struct Changes {
     pub commits: Listing<Commit>,
     pub merges: Vec<MergeCommit>,
     pub head_tree: Sha,
+    /// The commit that the files are compared with, where GitHub compares.
+    pub merge_base: Option<Sha>,
+    /// The ids of the commits in GraphQL.
+    pub nodes: BTreeMap<Sha, String>,
 }
 
 /// A commit with more than one parent.
@@ -240,10 +249,12 @@ pub(super) async fn changes(
     with: ComparedWith,
 ) -> Result<Changes, Unread> {
     let (ComparedWith::Target(tip) | ComparedWith::StackBase(tip)) = with;
-    if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull, tip).await? {
+    let compared = comparison(client, repository, pull, tip).await?;
+    let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
+    if let Some(Comparison { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
         let listed = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
-        return Ok(listed.with(files));
+        return Ok(listed.with(files, merge_base));
     }
     let (files, commits) =
         futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
@@ -259,7 +270,7 @@ pub(super) async fn changes(
             ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() }
         }
     };
-    Ok(commits?.with(files))
+    Ok(commits?.with(files, merge_base))
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -268,15 +279,25 @@ pub(super) async fn changes(
 struct Comparison {
     /// `ahead`: the head holds the base, so this is what was added to it.
     status: Option<String>,
+    merge_base_commit: Option<Tree>,
     total_commits: usize,
     commits: Vec<WireCommit>,
     #[serde(default)]
     files: Vec<WireFile>,
 }
 
+impl Comparison {
+    /// Whether it shows all commits and files.
+    fn is_whole(&self, pull: &Pull, tip: Sha) -> bool {
+        self.commits.len() == self.total_commits
+            && self.files.len() < COMPARED_FILES
+            && (tip != pull.compared_base || self.files.len() >= pull.changed_files)
+    }
+}
+
 const COMPARED_FILES: usize = 300;
 
-/// The whole comparison, if GitHub makes it and it is whole.
+/// The comparison, if GitHub makes it.
 async fn comparison(
     client: &Client,
     repository: &RepoName,
@@ -288,13 +309,7 @@ async fn comparison(
         Ok(compared) => Ok(Some(compared)),
         Err(error) => error.refusal().map(|_| None),
     };
-    let compared = client.once::<Option<Comparison>>(&path, compare).await?;
-    let whole = |compared: &Comparison| {
-        compared.commits.len() == compared.total_commits
-            && compared.files.len() < COMPARED_FILES
-            && (tip != pull.compared_base || compared.files.len() >= pull.changed_files)
-    };
-    Ok(compared.filter(whole))
+    client.once::<Option<Comparison>>(&path, compare).await
 }
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
@@ -388,6 +403,7 @@ fn changed_file(file: WireFile) -> ChangedFile {
 #[derive(Debug, Serialize, Deserialize)]
 struct WireCommit {
     sha: Sha,
+    node_id: Option<String>,
     #[serde(default)]
     parents: Vec<Tree>,
     commit: Details,
@@ -462,12 +478,13 @@ struct ListedCommits {
     commits: Listing<Commit>,
     merges: Vec<MergeCommit>,
     head_tree: Sha,
+    nodes: BTreeMap<Sha, String>,
 }
 
 impl ListedCommits {
-    fn with(self, files: ChangedFiles) -> Changes {
-        let Self { commits, merges, head_tree } = self;
-        Changes { files, commits, merges, head_tree }
+    fn with(self, files: ChangedFiles, merge_base: Option<Sha>) -> Changes {
+        let Self { commits, merges, head_tree, nodes } = self;
+        Changes { files, commits, merges, head_tree, merge_base, nodes }
     }
 }
 
@@ -488,8 +505,9 @@ async fn with_tree(
         parents: commit.parents.iter().map(|parent| parent.sha).collect(),
     });
     let merges = merges.collect();
+    let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
     let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
-    Ok(ListedCommits { commits, merges, head_tree: tree })
+    Ok(ListedCommits { commits, merges, head_tree: tree, nodes })
 }
 
 async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {

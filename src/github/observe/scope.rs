@@ -36,7 +36,9 @@ pub(super) async fn of_base(
         return Ok(Scope { scope: CheckScope::DefaultBranch, open_pattern: None });
     }
     let Some(tip) = config::branch(client, repository, default_branch).await? else { return Ok(branch) };
-    let Some(policy) = config::policy(client, repository, tip.commit.sha, defaults).await? else { return Ok(branch) };
+    let Some(policy) = config::policy(client, repository, tip.commit.sha, defaults, false).await? else {
+        return Ok(branch);
+    };
     let Some(pattern) = policy.branches.iter().find(|pattern| is_pattern(pattern) && pattern.matches(base)) else {
         return Ok(branch);
     };

@@ -2,29 +2,26 @@
 //! edits on its pages, conflicts included, so who committed proves nothing; what the merge holds does.
 
 use serde::{Deserialize, Serialize};
-use similar::TextMerge;
 
-use super::pull::{MergeCommit, Pull};
+use super::pull::MergeCommit;
 use crate::github::{Client, Error, path};
 use loopgate_core::{
     RepoName, Sha,
-    observed::{Commit, Completeness, Listing},
+    observed::{Commit, Completeness, Listing, merge_lines, merge_whole},
     policy::{Exclusion, Policy},
 };
 
 /// Merges that are looked into, and folders of each.
 const MOST_MERGES: usize = 5;
 const MOST_FOLDERS: usize = 60;
-/// Files of a merge that both sides changed and whose lines are merged again, bytes of each, and lines.
+/// Files of a merge that both sides changed and whose lines are merged again, and bytes of each.
 const MOST_TEXTS: usize = 20;
 const LARGEST_TEXT: usize = 512 << 10;
-const MOST_LINES: usize = 20_000;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. What cannot be told is not marked.
 pub(super) async fn mark(
     client: &Client,
     repository: &RepoName,
-    pull: &Pull,
     commits: &mut Listing<Commit>,
     merges: &[MergeCommit],
     policy: &Policy,
@@ -39,7 +36,9 @@ pub(super) async fn mark(
         // What is not among the commits of the pull request is on its base.
         let on_the_base = |parent: &Sha| !commits.items.iter().any(|commit| commit.sha == *parent);
         let [_, merged] = merge.parents[..] else { continue };
-        if on_the_base(&merged) && is_mechanical(client, repository, merge, pull).await? {
+        let [ours, _] = merge.parents[..] else { continue };
+        let Some(base) = merge_base(client, repository, ours, merged).await? else { continue };
+        if on_the_base(&merged) && is_mechanical(client, repository, [merge.sha, ours, merged, base]).await? {
             for commit in commits.items.iter_mut().filter(|commit| commit.sha == merge.sha) {
                 commit.update_merge = true;
             }
@@ -48,22 +47,33 @@ pub(super) async fn mark(
     Ok(())
 }
 
-/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without a
-/// conflict. Where they conflict, somebody has decided.
-async fn is_mechanical(
+/// Whether a push brought nothing of its pusher's: each file of the head after it is what the three-way merge of the
+/// head before it with the base gives. So it is of a merge of the base and of a rebase. `tip` is the base's.
+pub(super) async fn is_only_merged(
     client: &Client,
     repository: &RepoName,
-    merge: &MergeCommit,
-    pull: &Pull,
+    (before, after): (Sha, Sha),
+    tip: Sha,
 ) -> Result<bool, Error> {
-    let [ours, theirs] = merge.parents[..] else { return Ok(false) };
-    let Some(base) = merge_base(client, repository, ours, theirs).await? else { return Ok(false) };
-    let mut folders = vec![[merge.sha, ours, theirs, base].map(Some)];
+    let bases =
+        futures::try_join!(merge_base(client, repository, tip, before), merge_base(client, repository, tip, after))?;
+    match bases {
+        (Some(base), Some(theirs)) => is_mechanical(client, repository, [after, before, theirs, base]).await,
+        _ => Ok(false),
+    }
+}
+
+/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without a
+/// conflict. Where they conflict, somebody has decided.
+///
+/// `commits` are the merge, our side, theirs, and their base.
+async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]) -> Result<bool, Error> {
+    let mut folders = vec![commits.map(Some)];
     let (mut read, mut texts) = (0, 0);
     while let Some(sides) = folders.pop() {
         read += 1;
         if read > MOST_FOLDERS {
-            tracing::debug!(number = %pull.pull_request.number, merge = %merge.sha, "a merge too large to be told");
+            tracing::debug!(%repository, merge = %commits[0], "a merge too large to be told");
             return Ok(false);
         }
         let trees = sides.map(|side| tree(client, repository, side));
@@ -78,14 +88,7 @@ async fn is_mechanical(
         names.dedup();
         for name in names {
             let [merged, ours, theirs, base] = all.map(|side| side.iter().find(|entry| entry.path == name));
-            let expected = if ours == theirs || theirs == base {
-                Some(ours)
-            } else if ours == base {
-                Some(theirs)
-            } else {
-                None
-            };
-            match expected {
+            match merge_whole(base, ours, theirs) {
                 Some(expected) if merged == expected => {}
                 Some(_) => return Ok(false),
                 None if let [Some(merged), Some(ours), Some(theirs), Some(base)] = [merged, ours, theirs, base]
@@ -117,8 +120,7 @@ async fn merges_by_line(
     repository: &RepoName,
     [merged, ours, theirs, base]: [&Entry; 4],
 ) -> Result<bool, Error> {
-    let mode = if ours.mode == base.mode { &theirs.mode } else { &ours.mode };
-    if merged.mode != *mode {
+    if merge_whole(&base.mode, &ours.mode, &theirs.mode) != Some(&merged.mode) {
         return Ok(false);
     }
     let repository = path::repo(repository);
@@ -131,24 +133,20 @@ async fn merges_by_line(
     else {
         return Ok(false);
     };
-    if [&ours, &theirs, &base].iter().any(|text| text.lines().count() > MOST_LINES) {
-        return Ok(false);
-    }
-    let again = TextMerge::from_lines(&*base, &*ours, &*theirs);
-    Ok(!again.is_conflicted() && again.to_string() == merged)
+    Ok(merge_lines(&base, &ours, &theirs).is_some_and(|again| again == merged))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
-    path: String,
-    mode: String,
+pub(super) struct Entry {
+    pub path: String,
+    pub mode: String,
     #[serde(rename = "type")]
     kind: String,
-    sha: Sha,
+    pub sha: Sha,
 }
 
 /// The entries of a tree, or of a commit's; none where they are not all told.
-async fn tree(client: &Client, repository: &RepoName, of: Option<Sha>) -> Result<Option<Vec<Entry>>, Error> {
+pub(super) async fn tree(client: &Client, repository: &RepoName, of: Option<Sha>) -> Result<Option<Vec<Entry>>, Error> {
     #[derive(Deserialize)]
     struct Tree {
         tree: Vec<Entry>,

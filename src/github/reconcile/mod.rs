@@ -16,16 +16,19 @@ mod proposed;
 mod run_line;
 mod turn_doubts;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
     look_again::LookAgain,
     problems::ProblemMemory,
+    proposed::Proposals,
     turn_doubts::TurnDoubts,
 };
 use super::{
-    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
+    Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
+    StateArtifact, Target,
+    client::{PostId, ToldGone},
     evidence_memory::EvidenceMemory,
     looked_heads::LookedHeads,
     memory::{DebugMemory, Writers},
@@ -57,6 +60,7 @@ pub struct Reconcile {
     pub(super) memory: EvidenceMemory,
     debug_memory: DebugMemory,
     problems: ProblemMemory,
+    proposals: Proposals,
     saves: SaveMemory,
     seal: Option<Seal>,
     artifact: Option<Arc<StateArtifact>>,
@@ -116,6 +120,8 @@ pub enum Settled {
     Dormant,
     /// There is nothing to loop over: the pull request is gone, or it had ended before Loopgate came.
     Nothing,
+    /// The repository is archived: nothing may be written there.
+    ReadOnly,
     /// The run had ended a fortnight ago; its state was moved to the archive.
     Archived,
     Decided(Summary),
@@ -193,6 +199,7 @@ impl Reconcile {
             memory: EvidenceMemory::default(),
             debug_memory: DebugMemory::default(),
             problems: ProblemMemory::default(),
+            proposals: Proposals::default(),
             look_again: LookAgain::default(),
             heads: Arc::default(),
             lifetime: Lifetime::OneTurn,
@@ -219,6 +226,26 @@ impl Reconcile {
     /// Forgets what was believed of people, teams and organisations for a while, since it has changed.
     pub fn forget(&self) {
         self.observer.forget();
+    }
+
+    /// Repositories whose configuration was not found when it was last asked for.
+    pub fn dormant(&self) -> Vec<DormantRepository> {
+        self.observer.dormant.all(self.github.now())
+    }
+
+    /// Effects that wait for their turn to be created, by kind.
+    pub fn effects_waiting(&self) -> BTreeMap<&'static str, u64> {
+        self.executor.waiting()
+    }
+
+    /// Whether a repository is without configuration, so that nothing that happens to its checks concerns anybody.
+    pub fn is_dormant(&self, repository: &RepoName) -> bool {
+        self.observer.dormant.is_dormant(repository)
+    }
+
+    /// Whether a configuration was found again since this was last asked: what was not looked at meanwhile is then.
+    pub fn has_awakened(&self, repository: &RepoName) -> bool {
+        self.observer.dormant.has_awakened(repository)
     }
 
     /// The heads that were looked at a moment ago.
@@ -296,10 +323,23 @@ impl Reconcile {
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
         let doubts = TurnDoubts::begin(&client, self.lifetime, now);
+        for hint in &job.hints {
+            if let Hint::CommentDeleted { comment, .. } = hint {
+                client.gone(PostId::Comment(*comment), ToldGone::ByEvent);
+            }
+        }
+        if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
+            return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
+        }
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            return Ok(Some(ReconcileOutcome { revisit_at: doubts.confirmed_at(), ..nothing(Settled::Dormant) }));
+            let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            let revisit_at = next.into_iter().chain(doubts.confirmed_at()).min();
+            return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
         };
+        if begun.facts.is_archived() {
+            return Ok(Some(nothing(Settled::ReadOnly)));
+        }
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
         let Some(loaded) = archive::find(&client, job, &facts, loaded, &store, now).await? else {
@@ -336,7 +376,9 @@ impl Reconcile {
         let left_above = loaded.intact().and_then(|state| state.above);
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
-        let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        let Some(Decided { mut decision, mut texts, saved, refused, outrun, compared_at }) = decided else {
+            return Ok(None);
+        };
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decision);
         }
@@ -378,11 +420,12 @@ impl Reconcile {
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(self.look_again.after(job, told, unanswered, now))
+            .chain(self.look_again.after(job, told, unanswered || observation.awaits_logs, now))
             .chain(doubts.confirmed_at())
             .chain(post_at)
-            .chain(executed.paced_until)
+            .chain(executed.again_at)
             .chain(memory_at)
+            .chain(compared_at)
             .min();
         let above = decision.next.above.or(left_above);
         // A layer may look as before and pass on what changed beneath it all the same.
@@ -484,11 +527,14 @@ impl Reconcile {
             }
         };
         let load = async { store.load().await.map_err(Failed::from) };
-        if self.observer.is_dormant(&job.repository) {
+        if self.observer.dormant.is_dormant(&job.repository) {
             let Some(facts) = facts.await? else { return Ok(None) };
             return Ok(Some((facts, load.await?)));
         }
         let (facts, loaded) = futures::try_join!(facts, load)?;
+        if loaded.tip.is_some() {
+            self.observer.dormant.note_configured(&job.repository);
+        }
         Ok(facts.map(|facts| (facts, loaded)))
     }
 
@@ -536,7 +582,8 @@ impl Reconcile {
             let (state, mut decision) = decide(observation, &loaded, now);
             let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
             Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
-            Box::pin(proposed::try_out(client, observation, &mut decision, now)).await;
+            let hub = (&self.github, client);
+            let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 leave_out_what_nobody_hears(&mut decision.surface, &mut texts);
@@ -577,7 +624,7 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
+            return Ok(Some(Decided { decision, texts, saved, refused, outrun, compared_at }));
         }
         Err(Failed {
             reason: "the state was saved by others again and again meanwhile".into(),
@@ -646,11 +693,13 @@ struct Decided {
     refused: Option<Problem>,
     /// Somebody else saved while this was decided.
     outrun: Option<ConcurrentWriter>,
+    /// When to ask for the comparison of the proposed configuration.
+    compared_at: Option<Timestamp>,
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
     let seen = match result {
-        Settled::Dormant | Settled::Decided(_) => Seen::Nothing,
+        Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
         Settled::Nothing | Settled::Archived => Seen::Ended,
     };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }

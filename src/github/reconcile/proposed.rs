@@ -1,55 +1,139 @@
-//! What earlier runs would have come to under the configuration that a pull request proposes.
+//! What the last pull requests would have come to under the configuration that a pull request proposes.
+//!
+//! Reading them takes up to [`MOST`] × 15 requests, those for the rights of people aside. So it is done beside the reconciles,
+//! in the last class of work, once for each version of the file, and only by a process that stays; elsewhere people ask
+//! with `loopgate what-if`.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use chrono::TimeDelta;
 
+use super::Lifetime;
 use crate::{
     config,
-    github::{Client, Error, GithubObjects, Observation, observe::CONFIGURATION, path},
-    refs::recorded_runs,
+    github::{
+        Client, Error, Github, Observation, Observer, PastState, WorkClass, observe::CONFIGURATION, path, serving,
+    },
 };
 use loopgate_core::{
-    Timestamp, deciding::Decision, observed::Lifecycle, policy::Policy, replay::what_if, state::ProposedConfiguration,
+    PrNumber, RepoName, Sha, Timestamp, deciding::Decision, observed::Lifecycle, policy::Policy, replay::WhatIf,
+    state::ProposedConfiguration,
 };
 
-/// Runs that are judged again at most: each costs some requests.
-const MOST_RUNS: usize = 30;
+/// Pull requests that are decided again at most.
+const MOST: usize = 10;
 /// How far back.
 const DAYS: i64 = 30;
+/// How long after a reconcile the next one asks whether the comparison has ended.
+const ASKED_AGAIN: TimeDelta = TimeDelta::seconds(20);
 /// Bytes of the file at most, as of the one that governs.
 const LIMIT: usize = 256 << 10;
+/// Versions of files that are remembered.
+const MOST_KNOWN: usize = 1_000;
 
-/// Tries each version of the file once. Nothing depends on it: what cannot be read is not told.
-pub(super) async fn try_out(client: &Client, observation: &Observation, decision: &mut Decision, now: Timestamp) {
-    if observation.snapshot.pull_request.lifecycle != Lifecycle::Open {
-        return;
-    }
-    let edited = observation.snapshot.files.known().iter().find(|file| file.path == CONFIGURATION);
-    let blob = edited.and_then(|file| file.blob);
-    if decision.next.proposed.as_ref().map(|proposed| proposed.blob) == blob {
-        return;
-    }
-    decision.next.proposed = None;
-    let Some(blob) = blob else { return };
-    let objects = GithubObjects::new(client.clone(), observation.snapshot.repository.clone());
-    let since = now - TimeDelta::days(DAYS);
-    let (file, runs) = futures::join!(file(client, observation), recorded_runs(&objects, since, MOST_RUNS));
-    match (file, runs) {
-        (Ok(Some(policy)), Ok((runs, _))) => {
-            let told = what_if(&runs, &policy);
-            let (gates, calls) = (told.gates, told.calls);
-            decision.next.proposed = Some(ProposedConfiguration { blob, runs: told.runs, gates, calls });
+/// A version of a repository's configuration file, by its blob.
+type Version = (RepoName, Sha);
+
+/// How a comparison stands.
+enum Comparison {
+    Running,
+    Ended(ProposedConfiguration),
+    /// The file does not validate, or GitHub did not answer.
+    Nothing,
+}
+
+/// The comparisons of this process.
+#[derive(Default)]
+pub(super) struct Proposals(Arc<Mutex<HashMap<Version, Comparison>>>);
+
+impl Proposals {
+    /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins one,
+    /// unless this process ends after its turn. Returns when to ask again.
+    pub(super) fn compare(
+        &self,
+        (github, client): (&Github, &Client),
+        observation: &Observation,
+        decision: &mut Decision,
+        lifetime: Lifetime,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let snapshot = &observation.snapshot;
+        if snapshot.pull_request.lifecycle != Lifecycle::Open {
+            return None;
         }
-        // A file that does not validate is told of where it governs.
-        (Ok(None), _) => {}
-        (Err(error), _) => tracing::info!(%error, "the proposed configuration could not be read"),
-        (_, Err(error)) => tracing::info!(%error, "recorded runs could not be read"),
+        let edited = snapshot.files.known().iter().find(|file| file.path == CONFIGURATION);
+        let blob = edited.and_then(|file| file.blob);
+        if decision.next.proposed.as_ref().map(|proposed| proposed.blob) == blob {
+            return None;
+        }
+        decision.next.proposed = None;
+        if lifetime == Lifetime::OneTurn {
+            return None;
+        }
+        let version = (snapshot.repository.clone(), blob?);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&version) {
+            Some(Comparison::Ended(compared)) => {
+                decision.next.proposed = Some(compared.clone());
+                return None;
+            }
+            Some(Comparison::Nothing) => return None,
+            Some(Comparison::Running) => {}
+            None => {
+                if known.len() >= MOST_KNOWN {
+                    known.clear();
+                }
+                known.insert(version.clone(), Comparison::Running);
+                let reader = Reader { observer: Observer::new(github.clone()), client: client.clone() };
+                let (number, head) = (snapshot.pull_request.number, snapshot.pull_request.head.sha);
+                let known = Arc::clone(&self.0);
+                tokio::spawn(serving(WorkClass::Spread, async move {
+                    let compared = reader.what_if(&version, number, head, now).await.unwrap_or_else(|error| {
+                        tracing::info!(%error, "the proposed configuration was not compared");
+                        Comparison::Nothing
+                    });
+                    known.lock().unwrap_or_else(PoisonError::into_inner).insert(version, compared);
+                }));
+            }
+        }
+        Some(now + ASKED_AGAIN)
     }
 }
 
-async fn file(client: &Client, observation: &Observation) -> Result<Option<Policy>, Error> {
-    let snapshot = &observation.snapshot;
-    let (repository, head) = (path::repo(&snapshot.repository), snapshot.pull_request.head.sha);
-    let bytes = client.get_file(&format!("{repository}/contents/{CONFIGURATION}?ref={head}"), LIMIT).await?;
+/// What the comparison reads with.
+struct Reader {
+    observer: Observer,
+    client: Client,
+}
+
+impl Reader {
+    /// Compares for the version at the head of a pull request, over the others.
+    async fn what_if(
+        &self,
+        (repository, blob): &Version,
+        number: PrNumber,
+        head: Sha,
+        now: Timestamp,
+    ) -> Result<Comparison, Error> {
+        // A file that does not validate is explained where it governs.
+        let Some(policy) = policy(&self.client, repository, head).await? else { return Ok(Comparison::Nothing) };
+        let mut listed = self.observer.changed_last(&self.client, repository, PastState::All, MOST + 1).await?;
+        listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
+        let mut compared = WhatIf::new();
+        for one in listed.iter().take(MOST) {
+            compared = self.observer.compare_past(&self.client, repository, one, &policy, compared).await?;
+        }
+        let WhatIf { runs, gates, calls, .. } = compared;
+        Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
+    }
+}
+
+async fn policy(client: &Client, repository: &RepoName, head: Sha) -> Result<Option<Policy>, Error> {
+    let path = format!("{}/contents/{CONFIGURATION}?ref={head}", path::repo(repository));
+    let bytes = client.get_file(&path, LIMIT).await?;
     let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
     Ok(text.and_then(|text| config::parse(CONFIGURATION, &text).ok()))
 }

@@ -3,23 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much of a permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    Read,
-    Write,
-    /// Above what Loopgate asks for anywhere.
-    Admin,
-}
-
-impl Access {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        }
+loopgate_core::words! {
+    /// How much of a permission.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Access {
+        Read = "read",
+        Write = "write",
+        /// Above what Loopgate asks for anywhere.
+        Admin = "admin",
     }
 }
 
@@ -79,7 +70,7 @@ pub const NEEDS: [Need; 9] = [
         ("members", "Members (organisation)"),
         Access::Read,
         "gates whose approvers are a team stay closed",
-        &["membership", "organization", "team"],
+        &["member", "membership", "organization", "team"],
     ),
     need(("merge_queues", "Merge queues"), Access::Read, "a merge queue waits until it gives up", &["merge_group"]),
     need(("metadata", "Metadata"), Access::Read, "nothing works", &["repository"]),

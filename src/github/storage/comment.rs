@@ -91,7 +91,7 @@ impl CommentSlot {
             }
             None => {
                 let path = format!("{repository}/issues/{}/comments", self.number);
-                let _booked = self.client.book_at_once();
+                let _booked = self.client.book_at_once().await;
                 self.client.write::<Written>(Method::POST, &path, &json, Repeat::Never).await?.id
             }
         };

@@ -3,7 +3,7 @@
 use loopgate_core::{
     CheckRunId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
     gate::may_speak,
-    observed::{Actor, Hint, OwnCheck},
+    observed::{Actor, AnnouncedPush, Hint, OwnCheck},
 };
 
 use serde::de::IgnoredAny;
@@ -16,6 +16,8 @@ use super::{
         ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRun, WorkflowRunEvent,
     },
 };
+
+use crate::github::marker::Marker;
 
 type RouteResult = Result<RoutedEvent, Misread>;
 
@@ -70,7 +72,7 @@ pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
         "installation" => installation(reader),
         "installation_repositories" => installation_repositories(reader),
         "repository" => repository(reader),
-        "team" | "membership" | "organization" => organization(reader),
+        "team" | "membership" | "member" | "organization" => organization(reader),
         "github_app_authorization" => withdrawn(reader),
         "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
         _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
@@ -94,7 +96,7 @@ fn pull_request(reader: &Reader<'_>) -> RouteResult {
             let seen = head_seen(&event.pull_request, reader.received_at);
             let reopened = (action == "reopened").then_some(Hint::Reopened);
             let opened = (action == "opened").then(|| opened(&event.pull_request)).flatten();
-            let hints = seen.into_iter().chain(opened).chain(reopened);
+            let hints = seen.into_iter().chain(pushed(&event)).chain(opened).chain(reopened);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
         }
         // `stacked` is in GitHub's description of its webhooks; nothing there tells that a stack was dissolved.
@@ -121,6 +123,13 @@ fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<H
     Some(Hint::HeadSeen { sha, at })
 }
 
+/// Who pushed: the sender of the event that announces the push.
+fn pushed(event: &PullRequestEvent<'_>) -> Option<Hint> {
+    let (before, after) = (sha(event.before.as_deref()?)?, sha(event.after.as_deref()?)?);
+    let by = actor(event.common().sender).filter(|_| event.common().action == "synchronize")?;
+    Some(Hint::Pushed(AnnouncedPush { before, after, by }))
+}
+
 /// What is there since GitHub's time of it: words between the opening and an event that comes late are about this head.
 fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
     let sha = sha(&pull_request.head.as_ref()?.sha)?;
@@ -141,7 +150,9 @@ fn issue_comment(reader: &Reader<'_>) -> RouteResult {
     }
     let now = event.comment.body.as_deref();
     let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
-    if ![now, before].into_iter().flatten().any(may_speak) {
+    // A post of ours that somebody deletes is made again. Whose it was is read from the API.
+    let is_a_post = event.common().action == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
+    if !is_a_post && ![now, before].into_iter().flatten().any(may_speak) {
         return irrelevant(Irrelevant::Chat);
     }
     let comment = CommentId::new(event.comment.id);
@@ -347,9 +358,10 @@ fn merge_group(reader: &Reader<'_>) -> RouteResult {
 fn installation(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
-        "created" | "deleted" | "suspend" | "unsuspend" | "new_permissions_accepted" => {
+        "created" | "unsuspend" | "new_permissions_accepted" => {
             reader.anywhere(event.common(), vec![Target::Installation], None)
         }
+        "deleted" | "suspend" => irrelevant(Irrelevant::NothingToAsk),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
@@ -374,16 +386,17 @@ fn installation_repositories(reader: &Reader<'_>) -> RouteResult {
 fn repository(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
-        "renamed" | "transferred" | "deleted" => reader.work(event.common(), Target::Repository, None),
+        "renamed" | "transferred" | "unarchived" => reader.work(event.common(), Target::Repository, None),
         // Another default branch: the plain names of our checks stand for that one from now on.
         "edited" if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
             reader.work(event.common(), Target::Repository, None)
         }
+        "archived" | "deleted" => irrelevant(Irrelevant::NothingToAsk),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
-/// `team`, `membership` and `organization`: who may approve has changed. Which open pull requests that affects is
+/// `team`, `membership`, `member` and `organization`: who may approve has changed. Which open pull requests that affects is
 /// found later, with the hint.
 fn organization(reader: &Reader<'_>) -> RouteResult {
     let event: OrganizationEvent<'_> = reader.read()?;
@@ -391,7 +404,7 @@ fn organization(reader: &Reader<'_>) -> RouteResult {
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
             team(&event).ok_or_else(|| reader.lacking("team"))?
         }
-        ("membership", "added" | "removed") => {
+        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
             let member = actor(event.member.as_ref()).ok_or_else(|| reader.lacking("member"))?;
             Hint::MemberChanged { member }
         }

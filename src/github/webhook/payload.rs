@@ -99,6 +99,9 @@ payload! {
     /// `pull_request`
     PullRequestEvent {
         pull_request: PullRequest<'a>,
+        /// Of `synchronize`: the heads before and after.
+        before: Option<Text<'a>>,
+        after: Option<Text<'a>>,
     }
 }
 
@@ -291,7 +294,7 @@ payload! {
 }
 
 payload! {
-    /// `team`, `membership` and `organization`
+    /// `team`, `membership`, `member` and `organization`
     OrganizationEvent {
         organization: Option<Organization<'a>>,
         team: Option<Team<'a>>,

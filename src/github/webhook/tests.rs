@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use loopgate_core::{CheckRunId, CommentId, PrNumber, ReviewId, UserId, observed::Actor};
+use loopgate_core::{
+    CheckRunId, CommentId, PrNumber, ReviewId, UserId,
+    observed::{Actor, AnnouncedPush},
+};
 
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
@@ -113,7 +116,13 @@ fn pull_request_events() {
     let mut ahead = body("synchronize");
     ahead["pull_request"]["updated_at"] = json!("2026-11-20T10:15:04Z");
     let later = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:04Z".parse().unwrap() };
-    assert_eq!(routed("pull_request", ahead), work(pull(12), vec![later]));
+    assert_eq!(routed("pull_request", ahead.clone()), work(pull(12), vec![later.clone()]));
+    // Whoever sends it has pushed.
+    (ahead["before"], ahead["after"], ahead["sender"]) =
+        (json!(BASE), json!(SHA), json!({ "id": 7, "login": "alice" }));
+    let (before, after) = (BASE.parse().unwrap(), SHA.parse().unwrap());
+    let pushed = Hint::Pushed(AnnouncedPush { before, after, by: alice() });
+    assert_eq!(routed("pull_request", ahead), work(pull(12), vec![later, pushed]));
     // Optional fields may be absent.
     let bare = json!({ "action": "opened", "pull_request": { "number": 12 } });
     assert_eq!(routed("pull_request", bare), work(pull(12), vec![]));
@@ -133,6 +142,9 @@ fn comments_pass_the_screen_or_cost_nothing() {
     let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
     assert_eq!(routed("issue_comment", body("deleted", "security approved")), work(pull(12), vec![deleted]));
     assert_eq!(routed("issue_comment", body("deleted", "thanks a lot")), nothing(Irrelevant::Chat));
+    let post = body("deleted", "<!-- loopgate:status -->\nVerified");
+    let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
+    assert_eq!(routed("issue_comment", post), work(pull(12), vec![deleted]), "it is made again");
 
     // Edited: the old text counts as much as the new one.
     let at = "2026-11-20T10:15:00Z".parse().unwrap();
@@ -256,8 +268,17 @@ const PUSH_LIMIT: usize = 2048;
 
 #[test]
 fn installations_repositories_and_teams() {
-    for action in ["created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"] {
+    for action in ["created", "unsuspend", "new_permissions_accepted"] {
         assert_eq!(routed("installation", json!({ "action": action })), work(Target::Installation, vec![]), "{action}");
+    }
+    for (event, action) in [
+        ("installation", "deleted"),
+        ("installation", "suspend"),
+        ("repository", "archived"),
+        ("repository", "deleted"),
+    ] {
+        let routed = routed(event, json!({ "action": action }));
+        assert_eq!(routed, nothing(Irrelevant::NothingToAsk), "{event} {action}");
     }
     let added = json!({ "action": "added", "repositories_added": [{ "id": 1, "full_name": "acme/widgets" }] });
     let repo = || Target::Repository(repository());
@@ -265,7 +286,7 @@ fn installations_repositories_and_teams() {
     let many = vec![json!({ "full_name": "acme/widgets" }); 101];
     let many = json!({ "action": "added", "repositories_added": many });
     assert_eq!(routed("installation_repositories", many), work(Target::Installation, vec![]));
-    for action in ["renamed", "transferred", "deleted"] {
+    for action in ["renamed", "transferred", "unarchived"] {
         assert_eq!(routed("repository", json!({ "action": action })), work(repo(), vec![]), "{action}");
     }
     let edited = |changes: Value| routed("repository", json!({ "action": "edited", "changes": changes }));
@@ -285,7 +306,11 @@ fn installations_repositories_and_teams() {
     let body = json!({ "action": "removed", "member": person, "team": { "deleted": true }, "repository": null });
     assert_eq!(routed("membership", body), work(Target::Installation, vec![member.clone()]));
     let body = json!({ "action": "member_removed", "membership": { "user": person }, "repository": null });
-    assert_eq!(routed("organization", body), work(Target::Installation, vec![member]));
+    assert_eq!(routed("organization", body), work(Target::Installation, vec![member.clone()]));
+    for action in ["added", "edited", "removed"] {
+        let body = json!({ "action": action, "member": person });
+        assert_eq!(routed("member", body), work(repo(), vec![member.clone()]), "{action}");
+    }
 }
 
 #[test]

@@ -29,6 +29,8 @@ const MOST_SAVES: usize = 6;
 pub struct MemoryStore<'g, G> {
     objects: &'g G,
     retention: Retention,
+    /// What is older than its retention by now is not read.
+    now: Timestamp,
 }
 
 /// What is to be remembered.
@@ -53,8 +55,8 @@ struct Run {
 }
 
 impl<'g, G: ListObjects> MemoryStore<'g, G> {
-    pub const fn new(objects: &'g G, retention: Retention) -> Self {
-        Self { objects, retention }
+    pub const fn new(objects: &'g G, retention: Retention, now: Timestamp) -> Self {
+        Self { objects, retention, now }
     }
 
     /// What is remembered, without the lines; empty where nothing is, or what is there cannot be read.
@@ -65,7 +67,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Ok(self.cards().await?.1)
     }
 
-    /// The same with the commit it was read from.
+    /// What is remembered, with the commit it was read from.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -77,7 +79,9 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             Err(RefsError::TooLarge { .. }) => None,
             read => read?,
         };
-        Ok((Some(tip), documents::read(&cards.unwrap_or_default())))
+        let mut memory = documents::read(&cards.unwrap_or_default());
+        memory.drop_old(self.retention, self.now);
+        Ok((Some(tip), memory))
     }
 
     /// Adds to what is remembered, and lets go what is too old.
@@ -85,7 +89,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     /// # Errors
     /// When the git database does not answer, or others write again and again meanwhile. What was written of it stays,
     /// and writing it again adds nothing.
-    pub async fn record(&self, notes: &MemoryNotes, now: Timestamp) -> Result<Recorded, RefsError> {
+    pub async fn record(&self, notes: &MemoryNotes) -> Result<Recorded, RefsError> {
         let mut by_week: BTreeMap<Week, BTreeMap<&str, Vec<MemoryLine>>> = BTreeMap::new();
         // As it will be read: cut, and without what must not be written.
         let clean = |line: &MemoryLine| line.to_json().map(|text| MemoryLine::read_all(&text)).map_err(unwritable);
@@ -95,7 +99,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             runs.entry(&line.session_id).or_default().push(line.clone());
         }
         for run in &notes.merged {
-            by_week.entry(Week::of(now)).or_default().entry(run).or_default();
+            by_week.entry(Week::of(self.now)).or_default().entry(run).or_default();
         }
         let mut runs: BTreeMap<String, Run> = BTreeMap::new();
         for (week, of_week) in by_week {
@@ -105,7 +109,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 known.new.extend(run.new);
             }
         }
-        self.take_in(&runs, now).await?;
+        self.take_in(&runs).await?;
         let taught = runs.into_iter().map(|(name, run)| (name, Memory::learn(run.lines).cards.len()));
         Ok(Recorded { taught: taught.collect() })
     }
@@ -163,7 +167,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Makes cards of whole runs, counts their new lines, and drops what is too old.
-    async fn take_in(&self, runs: &BTreeMap<String, Run>, now: Timestamp) -> Result<(), RefsError> {
+    async fn take_in(&self, runs: &BTreeMap<String, Run>) -> Result<(), RefsError> {
+        let now = self.now;
         for _ in 0..MOST_SAVES {
             let (tip, before) = self.cards().await?;
             let mut memory = before.clone();
@@ -174,7 +179,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             let over: Vec<Week> =
                 memory.weeks.iter().copied().filter(|week| self.retention.is_over(*week, now)).take(2).collect();
             for week in over {
-                self.end_week(week, now).await?;
+                self.end_week(week).await?;
                 memory.weeks.remove(&week);
                 memory.weeks.insert(Week::of(now));
             }
@@ -186,8 +191,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Removes the ref of a week, once what outlives it stands in this one.
-    async fn end_week(&self, week: Week, now: Timestamp) -> Result<(), RefsError> {
-        let (name, current) = (RefName::memory_week(week), RefName::memory_week(Week::of(now)));
+    async fn end_week(&self, week: Week) -> Result<(), RefsError> {
+        let (name, current) = (RefName::memory_week(week), RefName::memory_week(Week::of(self.now)));
         let Some(ended) = self.objects.read_ref(&name).await? else { return Ok(()) };
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&current).await?;
@@ -195,7 +200,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             for folder in [Folder::Taught, Folder::Escalated] {
                 for run in shards::runs(self.objects, ended, folder).await? {
                     let old = shards::read_run(self.objects, Some(ended), folder, &run).await?;
-                    let kept = old.into_iter().filter(|line| self.retention.keeps(folder, line.timestamp, now));
+                    let kept = old.into_iter().filter(|line| self.retention.keeps(folder, line.timestamp, self.now));
                     let there = shards::read_run(self.objects, tip, folder, &run).await?;
                     let lines = loopgate_core::memory::union(kept.chain(there.iter().cloned()));
                     if lines != there {
@@ -214,8 +219,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn taught(&self, run: &str, attempt: u32, now: Timestamp) -> Result<Option<usize>, RefsError> {
-        let week = Week::of(now);
+    pub async fn taught(&self, run: &str, attempt: u32) -> Result<Option<usize>, RefsError> {
+        let week = Week::of(self.now);
         let tip = self.objects.read_ref(&RefName::memory_week(week)).await?;
         let mut lines = shards::read_run(self.objects, tip, Folder::Failures, run).await?;
         if lines.iter().all(|line| line.attempt > 1) {
@@ -225,7 +230,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Ok(is_there.then(|| Memory::learn(lines).cards.len()))
     }
 
-    /// All lines of all weeks, each once.
+    /// All lines of all weeks that are not older than their retention, each once.
     ///
     /// # Errors
     /// When the git database does not answer.
@@ -235,7 +240,9 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             if let Some(tip) = self.objects.read_ref(&RefName::memory_week(week)).await? {
                 for folder in Folder::ALL {
                     for run in shards::runs(self.objects, tip, folder).await? {
-                        lines.extend(shards::read_run(self.objects, Some(tip), folder, &run).await?);
+                        let of_run = shards::read_run(self.objects, Some(tip), folder, &run).await?;
+                        let is_kept = |line: &MemoryLine| self.retention.keeps(folder, line.timestamp, self.now);
+                        lines.extend(of_run.into_iter().filter(is_kept));
                     }
                 }
             }

@@ -47,6 +47,8 @@ fn line(run: &str, attempt: u32, day: i64, message: Option<&str>) -> MemoryLine 
         analysis: None,
         fix_applied: (attempt > 1).then_some(fix),
         status: if message.is_some() { LineStatus::Failed } else { LineStatus::Passed },
+        weakened: false,
+        fixed: ["boom::test", "bang::test"].map(str::to_owned).into(),
         flaky: BTreeSet::new(),
         memory_matches: Vec::new(),
         settled: Vec::new(),
@@ -64,18 +66,19 @@ async fn a_mended_run_becomes_a_card_whatever_keeps_it() {
     crate::git::GitCommand::new(directory.path(), &["init", "-q"]).run_async().await.unwrap();
     let local = LocalRepository::open(directory.path()).await.unwrap();
     async fn play<G: ListObjects>(objects: &G) {
-        let store = MemoryStore::new(objects, RETENTION);
-        let failed = store.record(&notes([line("pr-1", 1, 0, Some("boom"))]), at(0)).await.unwrap();
+        let store = MemoryStore::new(objects, RETENTION, at(0));
+        let failed = store.record(&notes([line("pr-1", 1, 0, Some("boom"))])).await.unwrap();
         assert_eq!(failed.taught["pr-1"], 0);
         // The next attempt comes a week later: it is still the same run.
         let passed = notes([line("pr-1", 2, 7, None)]);
-        let taught = store.record(&passed, at(7)).await.unwrap();
+        let store = MemoryStore::new(objects, RETENTION, at(7));
+        let taught = store.record(&passed).await.unwrap();
         assert_eq!(taught.taught["pr-1"], 1);
         let memory = store.load().await.unwrap();
-        assert_eq!((memory.cards.len(), memory.weeks.len(), memory.trial.all.gone), (1, 2, 1));
+        assert_eq!((memory.cards.len(), memory.weeks.len(), memory.offers.all.gone), (1, 2, 1));
         // Told twice, written once.
         let tip = objects.read_ref(&RefName::memory_cards()).await.unwrap();
-        store.record(&passed, at(7)).await.unwrap();
+        store.record(&passed).await.unwrap();
         assert_eq!(objects.read_ref(&RefName::memory_cards()).await.unwrap(), tip);
         assert_eq!(store.lines().await.unwrap().len(), 2);
 
@@ -101,12 +104,12 @@ async fn writers_at_once_lose_no_line() {
             tokio::spawn(async move {
                 let (shared, own) = (format!("pr-{round}"), format!("pr-{round}-{writer}"));
                 let lines = [line(&shared, writer + 1, 0, Some("boom")), line(&own, 1, 0, Some("bang"))];
-                MemoryStore::new(objects.as_ref(), RETENTION).record(&notes(lines), at(0)).await.unwrap();
+                MemoryStore::new(objects.as_ref(), RETENTION, at(0)).record(&notes(lines)).await.unwrap();
             })
         });
         futures::future::try_join_all(writers).await.unwrap();
     }
-    let store = MemoryStore::new(objects.as_ref(), RETENTION);
+    let store = MemoryStore::new(objects.as_ref(), RETENTION, at(0));
     assert_eq!(store.lines().await.unwrap().len(), 20 * 6);
     let memory = store.load().await.unwrap();
     let seen: Vec<u32> = memory.recurring.values().map(|seen| seen.occurrences).collect();
@@ -116,30 +119,34 @@ async fn writers_at_once_lose_no_line() {
 #[tokio::test]
 async fn a_week_goes_as_a_whole_and_what_taught_or_was_escalated_stays_longer() {
     let objects = FakeObjects::default();
-    let store = MemoryStore::new(&objects, RETENTION);
+    let on = |day| MemoryStore::new(&objects, RETENTION, at(day));
     let escalated = MemoryLine { status: LineStatus::Escalated, ..line("pr-3", 1, 0, Some("stuck")) };
     let first =
         [line("pr-1", 1, 0, Some("boom")), line("pr-1", 2, 0, None), line("pr-2", 1, 0, Some("bang")), escalated];
-    store.record(&notes(first), at(0)).await.unwrap();
+    on(0).record(&notes(first)).await.unwrap();
     let runs = async |day| {
-        store.record(&notes([line(&format!("pr-day-{day}"), 1, day, Some("new"))]), at(day)).await.unwrap();
-        let lines = store.lines().await.unwrap();
+        on(day).record(&notes([line(&format!("pr-day-{day}"), 1, day, Some("new"))])).await.unwrap();
+        let lines = on(day).lines().await.unwrap();
         lines.into_iter().map(|line| line.session_id).filter(|run| run.len() == 4).collect::<BTreeSet<_>>()
     };
     let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
-    assert_eq!(runs(36).await, of(&["pr-1", "pr-2", "pr-3"]));
+    assert_eq!(runs(29).await, of(&["pr-1", "pr-2", "pr-3"]));
+    // Nobody writes for a while: what is too old is not read all the same.
+    let cards = async |day| on(day).load().await.unwrap().cards.len();
+    assert_eq!((cards(59).await, cards(61).await), (1, 0));
+    assert_eq!(on(61).lines().await.unwrap().len(), 1, "what was escalated");
     assert_eq!(runs(38).await, of(&["pr-1", "pr-3"]));
     assert_eq!(objects.read_ref(&RefName::memory_week(Week::of(at(0)))).await.unwrap(), None);
-    assert_eq!(store.load().await.unwrap().cards.len(), 1);
+    assert_eq!(cards(38).await, 1);
     assert_eq!(runs(80).await, of(&["pr-3"]));
     assert_eq!(runs(130).await, of(&[]));
-    assert!(store.load().await.unwrap().cards.is_empty());
+    assert_eq!(cards(130).await, 0);
 }
 
 #[tokio::test]
 async fn a_long_run_has_several_files_and_a_fork_teaches_once_it_is_merged() {
     let objects = FakeObjects::default();
-    let store = MemoryStore::new(&objects, RETENTION);
+    let store = MemoryStore::new(&objects, RETENTION, at(0));
     let long: Vec<MemoryLine> = (1..60)
         .map(|attempt| {
             let mut line = line("pr-1", attempt, 0, Some("boom"));
@@ -149,7 +156,7 @@ async fn a_long_run_has_several_files_and_a_fork_teaches_once_it_is_merged() {
         .chain([MemoryLine { rights: Rights::None, ..line("pr-1", 60, 0, None) }])
         .collect();
     for lines in long.chunks(20) {
-        store.record(&notes(lines.to_vec()), at(0)).await.unwrap();
+        store.record(&notes(lines.to_vec())).await.unwrap();
     }
     let week = RefName::memory_week(Week::of(at(0)));
     let sizes: Vec<usize> = ["", ".2", ".3", ".4"]
@@ -160,16 +167,16 @@ async fn a_long_run_has_several_files_and_a_fork_teaches_once_it_is_merged() {
     assert_eq!(store.lines().await.unwrap().len(), 60);
     assert!(store.load().await.unwrap().cards.is_empty());
     let merged = MemoryNotes { lines: Vec::new(), merged: ["pr-1".to_owned()].into() };
-    assert_eq!(store.record(&merged, at(0)).await.unwrap().taught["pr-1"], 1);
+    assert_eq!(store.record(&merged).await.unwrap().taught["pr-1"], 1);
     assert_eq!(store.load().await.unwrap().cards.len(), 1);
 }
 
 #[tokio::test]
 async fn what_others_wrote_there_breaks_nothing() {
     let objects = FakeObjects::default();
-    let store = MemoryStore::new(&objects, RETENTION);
+    let store = MemoryStore::new(&objects, RETENTION, at(0));
     let files = [
-        ("cards.json".to_owned(), r#"{"cards":[{"id":"x"},7],"weeks":["2026-W47"],"trial":{}}"#.to_owned()),
+        ("cards.json".to_owned(), r#"{"cards":[{"id":"x"},7],"weeks":["2026-W47"],"offers":{}}"#.to_owned()),
         ("recurring.json".to_owned(), "[{},".to_owned()),
     ];
     for files in [&files[1..], &files[..]] {
@@ -180,7 +187,25 @@ async fn what_others_wrote_there_breaks_nothing() {
         assert!(store.load().await.unwrap().cards.is_empty());
     }
     let odd = line("../../heads/main", 1, 0, Some("boom"));
-    store.record(&notes([odd]), at(0)).await.unwrap();
+    store.record(&notes([odd])).await.unwrap();
     let week = RefName::memory_week(Week::of(at(0)));
     assert!(objects.file(&week, "failures/------heads-main.jsonl").is_some());
+}
+
+/// Of cards that were made before weakened attempts taught nothing, nobody knows which come from one.
+#[tokio::test]
+async fn cards_of_an_older_document_are_dropped_when_they_are_read() {
+    let objects = FakeObjects::default();
+    let store = MemoryStore::new(&objects, RETENTION, at(0));
+    store.record(&notes([line("pr-1", 1, 0, Some("boom")), line("pr-1", 2, 0, None)])).await.unwrap();
+    let cards = async || store.load().await.unwrap().cards.len();
+    assert_eq!(cards().await, 1);
+    let name = RefName::memory_cards();
+    let older = objects.file(&name, CARDS_FILE).unwrap().replace("memory-cards/v2", "memory-cards/v1");
+    let tip = objects.read_ref(&name).await.unwrap();
+    let files = [(CARDS_FILE.to_owned(), older)];
+    let commit = objects.write_commit(NewCommit { parent: None, files: &files, subject: "" }).await.unwrap();
+    objects.compare_and_swap(&name, tip, commit).await.unwrap();
+    assert_eq!(cards().await, 0);
+    assert_eq!(store.load().await.unwrap().recurring.len(), 1, "what failed stays known");
 }

@@ -167,6 +167,8 @@ pub struct Attempt {
     pub head_sha: String,
     pub at: String,
     pub passed: bool,
+    /// It weakens tests or thresholds.
+    pub weakened: bool,
     #[schemars(with = "f64")]
     pub score: Score,
     pub summary: String,
@@ -187,8 +189,8 @@ impl LoopPage {
                 Some(at) => format!("{}:{at}", line(&place.file)),
                 None => line(&place.file),
             }),
-            problem: line(&failure.cause),
-            action: line(&failure.r#do),
+            problem: line(failure.cause.as_deref().unwrap_or(&failure.message)),
+            action: line(failure.r#do.as_deref().unwrap_or_default()),
             reproduce: failure.reproduce.as_deref().map(line),
         };
         let mut gates: Vec<Gate> = explained.gates.iter().map(Gate::explained).collect();
@@ -312,6 +314,7 @@ impl Attempt {
             head_sha: digest.head_sha.to_string(),
             at: words::moment(digest.at),
             passed: digest.result == VerificationResult::Pass,
+            weakened: digest.weakened,
             score: digest.score,
             summary: line(&digest.summary),
             failed_rules: digest.failed_rules.iter().map(ToString::to_string).collect(),

@@ -23,8 +23,8 @@ use super::templates::EMBEDDED;
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 pub use open_loop::OpenLoop;
 pub use operations::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, Operations, Queue, Verdict,
-    work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Operations, Queue,
+    Verdict, work_class,
 };
 pub use overview::{Filter, ListedLoop, Overview, Repositories, age, shortened};
 pub use repository::{MemoryPage, MetricsPage};

@@ -22,6 +22,8 @@ pub struct Operations {
     pub budgets: Vec<Budget>,
     /// What is wrong with configurations, as looks at open pull requests found it: a hundred at most, the oldest first.
     pub configuration: Vec<ConfigurationRow>,
+    /// Repositories whose configuration is not found; a hundred at most, those that had one first.
+    pub without_configuration: Vec<DormantRow>,
     /// The newest first, a hundred at most.
     pub dead_letters: Vec<DeadLetterRow>,
     /// What the forms of this page prove that they are of this page with.
@@ -64,6 +66,18 @@ pub struct ConfigurationRow {
     pub problem: String,
     /// For how long it is known.
     pub known: String,
+}
+
+/// A repository without `.github/loopgate.yml`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DormantRow {
+    pub repository: String,
+    /// It had one before, so it may be GitHub that does not show it.
+    pub had_one: bool,
+    /// For how long it is known.
+    pub known: String,
+    /// When the file is asked for again without news; none where only an event makes Loopgate ask.
+    pub next: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

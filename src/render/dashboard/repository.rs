@@ -98,10 +98,7 @@ impl MemoryPage {
             seen: seen.occurrences,
             flips: seen.flips,
         };
-        // A test that a card names has a known fix, even if it failed in other words since.
-        let is_fixed = |test: &str| memory.cards.values().any(|card| card.test.as_deref() == Some(test));
-        let without_fix = memory.without_card("").into_iter().filter(|seen| seen.flips > 0 || !is_fixed(&seen.test));
-        let mut recurring: Vec<RecurringRow> = without_fix.map(seen).collect();
+        let mut recurring: Vec<RecurringRow> = memory.unmended("").into_iter().map(seen).collect();
         recurring.sort_by_key(|seen| std::cmp::Reverse((seen.flips, seen.seen)));
         recurring.truncate(MOST_CARDS);
         Self { schema: "loopgate.memory-page/v1", stats: block(&memory_stats(memory)), repository, cards, recurring }

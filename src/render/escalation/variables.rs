@@ -15,6 +15,7 @@ use crate::render::{
     memory,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
+    tampering::tampering,
     verdict::Subject,
     words,
 };
@@ -206,9 +207,12 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
 fn root_causes(causes: &[Cause<'_>]) -> Markdown {
     let line = |cause: &Cause<'_>| {
         let view = cause.first;
-        let explained = explained(view).map(|why| format!(" {}", words::sentence(why, 300))).unwrap_or_default();
+        let told = [explained(view).unwrap_or_default(), view.told.action.as_str()];
+        let told = told.into_iter().filter(|words| !words.is_empty());
+        let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
+        let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
         let (id, category) = (code(&view.cause.to_string()), words::category(view.category));
-        format!("- {id} ({category}):{explained} {}", words::sentence(&view.told.action, 300))
+        format!("- {id} ({category}): {told}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -230,6 +234,7 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
     let ended = |attempt: &AttemptDigest| match attempt.result {
         VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
         VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
+        VerificationResult::Pass if attempt.weakened => format!("⚠️ {}", short_text(&attempt.summary, 200)),
         VerificationResult::Pass => "passed".to_owned(),
     };
     let mut fixes: Vec<String> = tried(subject, escalation)
@@ -324,8 +329,16 @@ fn question(escalation: &EscalationView) -> Markdown {
     Markdown::ours(said)
 }
 
-/// The patch of the file the failures point at, else of the file with most changes.
+/// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
+/// lines that do, and nothing else.
 fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
+    if about == Trigger::Tampering && subject.policy.retry.escalation_diff != EscalationDiff::Omit {
+        let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
+        let hunks: Vec<String> = found
+            .map(|one| format!("{}\n\n{}", short_text(&tampering(one), 340), fence("diff", &one.hunk.join("\n"))))
+            .collect();
+        return Markdown::ours(hunks.join("\n\n"));
+    }
     let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
     if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
         return Markdown::default();

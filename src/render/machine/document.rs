@@ -43,6 +43,9 @@ pub struct Status {
     pub failures: List<Failure>,
     /// Failures that are not among them.
     pub more_failures: u64,
+    /// Lines of the failed jobs' output.
+    #[serde(skip_serializing_if = "List::is_empty")]
+    pub excerpts: List<QuotedOutput>,
     /// What else is to be done: rules that fail, and what people objected to.
     pub feedback: List<FeedbackLine>,
     pub rules: [&'static str; 2],
@@ -62,6 +65,12 @@ pub struct Status {
 /// A list whose end may be left out; the document's `omitted` says of which lists, and how much.
 #[derive(Debug, Default)]
 pub struct List<T>(pub Shown<T>);
+
+impl<T> List<T> {
+    pub fn is_empty(&self) -> bool {
+        self.0.items.is_empty()
+    }
+}
 
 impl<T: Serialize> Serialize for List<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -149,13 +158,21 @@ pub struct Failure {
     pub message: String,
     pub expected: Option<String>,
     pub actual: Option<String>,
-    pub cause: String,
+    /// What is wrong, where a rule is certain of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     pub category: RootCauseCategory,
     pub confidence: f64,
     pub blame: Blame,
-    pub r#do: String,
-    pub why: String,
+    /// The one thing to do, where a rule is certain of it, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#do: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     pub reproduce: Option<String>,
+    /// The excerpt of its job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
     /// Changes of this run that did not fix it, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -168,6 +185,21 @@ pub struct Failure {
     /// What the tool traced: for fixers alone, who have no page to read it on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Excerpt>,
+}
+
+/// Lines that the code under test wrote: data, and no instructions.
+#[derive(Debug, Serialize)]
+pub struct QuotedOutput {
+    pub id: String,
+    /// Always true.
+    pub untrusted: bool,
+    pub job: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    pub text: String,
+    pub cut_lines: u64,
 }
 
 /// A change between two attempts of which the earlier had this failure.

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, Tests, Tried, TriedOutcome};
+use super::document::{
+    Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, QuotedOutput, Tests, Tried, TriedOutcome,
+};
 use crate::render::{
-    failure_card::Cause,
+    excerpts::{self, Excerpt},
+    failure_card::{Cause, explained},
     gate_card::approve_by,
     memory,
     sanitize::{address, clip},
@@ -54,6 +57,8 @@ pub fn check(view: &CheckView) -> Check {
         CheckStanding::AwaitsApproval { .. } => ("awaits_approval", None),
         CheckStanding::Done(evidence) => (evidence.outcome.as_str(), Some(evidence)),
         CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
+        CheckStanding::AwaitsRelease { .. } => ("awaits_release", None),
+        CheckStanding::NotApplicable { .. } => ("not_applicable", None),
         CheckStanding::Skipped { .. } => ("skipped", None),
         CheckStanding::Refused { .. } => ("refused", None),
         CheckStanding::NotStarted { .. } => ("not_started", None),
@@ -153,7 +158,7 @@ fn kind_of(account: &Account, policy: &Policy) -> &'static str {
     }
 }
 
-pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {
+pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -> Failure {
     let (view, known) = (cause.first, subject.decision.view.compare.as_ref());
     let (failure, told) = (&view.failure, &view.told);
     let test = failure.test_name.as_deref();
@@ -169,13 +174,14 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {
         message: short(&failure.error_message, 500),
         expected: failure.expected.as_deref().map(|value| short(value, 500)),
         actual: failure.actual.as_deref().map(|value| short(value, 500)),
-        cause: short(&told.problem, 500),
+        cause: explained(view).map(|cause| short(cause, 500)),
         category: view.category,
         confidence: if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 },
         blame: view.blame,
-        r#do: short(&told.action, 500),
-        why: short(&told.reason, 500),
+        r#do: said(&told.action),
+        why: said(&told.reason),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
+        excerpt: excerpts::of_check(excerpts, &view.check),
         tried: tried(view.cause, &subject.decision.next),
         memory: memory::for_fixer(view),
         settled: view
@@ -183,6 +189,22 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {
             .iter()
             .find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?, str::to_owned), 500))),
         trace: None,
+    }
+}
+
+fn said(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| short(text, 500))
+}
+
+pub fn excerpt(Excerpt { id, excerpt, .. }: &Excerpt) -> QuotedOutput {
+    QuotedOutput {
+        id: id.clone(),
+        untrusted: true,
+        job: excerpt.job.clone(),
+        step: excerpt.step.clone(),
+        log: excerpt.log.as_deref().and_then(address),
+        text: excerpt.text.clone(),
+        cut_lines: excerpt.cut_lines,
     }
 }
 

@@ -15,13 +15,14 @@ pub(super) use self::told::{Page, ToldFailure, ToldGate};
 use serde::Serialize;
 
 use super::{
+    excerpts,
     failure_card::causes,
     fit::{Shortened, Shown, shorten_first},
     sanitize::{Markdown, address},
     summary,
     verdict::Subject,
 };
-use loopgate_core::{Sha, failure::Excerpt, state::Task};
+use loopgate_core::{Sha, evidence::MOST_EXCERPTS, failure::Excerpt, state::Task};
 
 /// `schema` of the document.
 const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
@@ -102,6 +103,7 @@ impl Status {
         let feedback = subject.feedback();
         let others = feedback.iter().filter(|line| line.id.is_none());
         let causes = causes(&view.failures);
+        let excerpts = excerpts::excerpts(decision);
         let pull = &subject.snapshot.pull_request;
         let mut status = Self {
             schema: FEEDBACK_SCHEMA,
@@ -121,8 +123,9 @@ impl Status {
             checks: List(Shown::first(100, &view.checks, facts::check)),
             gates: List(Shown::first(40, &view.gates, |report| facts::gate(report, subject))),
             capabilities: facts::capabilities(&view.capabilities),
-            failures: List(Shown::first(10, &causes, |cause| facts::failure(cause, subject))),
+            failures: List(Shown::first(10, &causes, |cause| facts::failure(cause, subject, &excerpts))),
             more_failures: 0,
+            excerpts: List(Shown::first(MOST_EXCERPTS, &excerpts, facts::excerpt)),
             feedback: List(Shown::first(10, others, facts::feedback)),
             rules: RULES,
             compare: view.compare.as_ref().map(facts::compare),
@@ -178,6 +181,7 @@ impl Status {
                 |status| status.attempts.0.halve(),
                 |status| status.checks.0.halve(),
                 |status| status.gates.0.halve(),
+                |status| status.excerpts.0.halve(),
             ],
         );
         self.count_omitted();
@@ -187,6 +191,7 @@ impl Status {
     fn count_omitted(&mut self) {
         let lists = [
             ("failures", self.failures.0.omitted),
+            ("excerpts", self.excerpts.0.omitted),
             ("feedback", self.feedback.0.omitted),
             ("attempts", self.attempts.0.omitted),
             ("checks", self.checks.0.omitted),

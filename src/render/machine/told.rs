@@ -47,6 +47,8 @@ pub(in crate::render) struct Page {
     #[serde(default)]
     pub more_failures: u64,
     #[serde(default)]
+    pub excerpts: Vec<ToldExcerpt>,
+    #[serde(default)]
     pub feedback: Vec<FeedbackLine>,
     #[serde(default)]
     pub gates: Vec<ToldGate>,
@@ -89,6 +91,15 @@ pub(in crate::render) struct ToldFailure {
     pub settled: Option<String>,
     #[serde(default)]
     pub tried: Vec<ToldTried>,
+}
+
+/// Lines of a job's output.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(in crate::render) struct ToldExcerpt {
+    pub job: String,
+    pub step: Option<String>,
+    pub log: Option<String>,
+    pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

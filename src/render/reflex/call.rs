@@ -74,6 +74,9 @@ pub fn loop_refusal(refusal: &EditRefusal) -> String {
     match refusal {
         EditRefusal::Weakens(found) => tampering(found),
         EditRefusal::Protected { path } => format!("{path} is not for a fixer to edit"),
+        EditRefusal::RunsAtInstall { path, command } => {
+            format!("{path} gains a command that runs where its packages are installed: {command}")
+        }
         EditRefusal::TooLarge { reason } => format!("a change too large to read ({reason}) is not for a fixer to edit"),
     }
 }

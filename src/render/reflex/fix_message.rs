@@ -2,6 +2,8 @@
 
 use loopgate_core::deciding::View;
 
+use crate::render::sanitize::clip;
+
 /// What the commit of a fix says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixMessage<'a> {
@@ -88,15 +90,7 @@ fn begin_low(text: &str) -> String {
 
 fn one_line(text: &str) -> String {
     let plain = text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty());
-    clip(&plain.collect::<Vec<_>>().join(" "), 600)
-}
-
-fn clip(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(most - 1).collect();
-    format!("{}…", cut.trim_end())
+    clip(&plain.collect::<Vec<_>>().join(" "), 600).into_owned()
 }
 
 /// A subject that fits: cut where a part of the sentence ends, else between two words.

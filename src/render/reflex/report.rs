@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{cause, loop_verdict, score, state_ref, time};
 use crate::render::{
+    memory_lines,
     sanitize::{block, clip, line},
     terminal::{Colour, Paint},
     words,
@@ -55,6 +56,10 @@ pub fn loop_report(state: &LoopState, colour: Colour) -> String {
     on_a_pull_request(&mut text, state);
     iterations(&mut text, state);
     open_issues(&mut text, state);
+    let matches = state.attempts.last().and_then(|last| last.memory_matches.as_ref());
+    for (nth, known) in memory_lines(matches.into_iter().flatten()).iter().enumerate() {
+        let _ = writeln!(text, "{}  - {}", if nth == 0 { "\nBefore\n" } else { "" }, clip(known, 500));
+    }
     distance(&mut text, state);
     question(&mut text, state, colour);
     ways_on(&mut text, state);
@@ -105,6 +110,7 @@ fn iterations(text: &mut String, state: &LoopState) {
 
 fn attempt_line(attempt: &AttemptDigest) -> String {
     let ended = match attempt.result {
+        VerificationResult::Pass if attempt.weakened => format!("⚠️ passed  {}", clip(&line(&attempt.summary), 200)),
         VerificationResult::Pass => "passed".to_owned(),
         VerificationResult::Fail => format!("failed  {}", clip(&line(&attempt.summary), 200)),
     };

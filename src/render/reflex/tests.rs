@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::TimeDelta;
 
 use super::*;
@@ -61,6 +63,9 @@ fn blocked() -> LoopState {
         retry_class: None,
         disputed: false,
         weakened: false,
+        named_places: BTreeSet::new(),
+        with_results: BTreeMap::new(),
+        total_tests: None,
         summary: "unit: adds — expected 6, got 7".into(),
     };
     let digest = attempt(2, 0.5);

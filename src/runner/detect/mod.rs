@@ -23,7 +23,7 @@ use chrono::TimeDelta;
 use indexmap::IndexMap;
 
 pub use projects::{Project, projects};
-pub use workflows::{CiJob, submodules};
+pub use workflows::{CiJob, submodules, texts as workflow_texts};
 
 use loopgate_core::{
     CheckName,

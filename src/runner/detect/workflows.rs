@@ -148,7 +148,7 @@ fn plain(name: &str) -> String {
 }
 
 /// What the workflow files say.
-pub(super) fn texts(root: &Path) -> impl Iterator<Item = String> {
+pub fn texts(root: &Path) -> impl Iterator<Item = String> {
     files(root).into_iter().map(|file| super::manifest::text(&file))
 }
 

@@ -32,6 +32,11 @@ impl Edits {
         self.tree == self.head.tree
     }
 
+    /// The tree that was edited.
+    pub fn before(&self) -> Sha {
+        self.head.tree
+    }
+
     /// `+5/-2`.
     pub fn diff_summary(&self) -> String {
         let count = |of: fn(&loopgate_core::observed::ChangedFile) -> u32| -> u64 {

@@ -6,6 +6,7 @@
 //! `refs/loopgate/aside/`.
 
 mod anchor;
+mod contents;
 mod edits;
 mod git;
 
@@ -126,6 +127,12 @@ impl Worktree {
     /// What changed from one tree to another.
     pub fn changes(&self, from: Sha, to: Sha) -> Result<ChangedFiles, WorktreeError> {
         Ok(changes::in_diff(self.printed_diff(from, to))?)
+    }
+
+    /// The commits after `before` up to `after`, oldest first.
+    pub fn commits_since(&self, before: Sha, after: Sha) -> Result<Vec<Sha>, WorktreeError> {
+        let printed = self.line(&["rev-list", "--reverse", &format!("{before}..{after}")])?;
+        Ok(printed.split_whitespace().filter_map(|commit| commit.parse().ok()).collect())
     }
 
     /// The tree of a commit.

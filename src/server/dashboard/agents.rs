@@ -39,10 +39,7 @@ use crate::{
     },
 };
 use loopgate_core::{
-    InstallationId, PrNumber, RepoName, Sha, UserId,
-    commands::Command,
-    memory::{Index, Retention},
-    policy::MemoryPolicy,
+    InstallationId, PrNumber, RepoName, Sha, UserId, commands::Command, memory::Retention, policy::MemoryPolicy,
 };
 
 /// Bytes of a request at most.
@@ -166,8 +163,9 @@ impl Desk {
             Call::Memory(input) => {
                 let objects = loops.objects(installation, repository);
                 let retention = Retention { days: MemoryPolicy::default().retention_days };
-                let memory = MemoryStore::new(&objects, retention).load().await.map_err(not_now)?;
-                Ok(Some(memory_found(&Index::of(&memory).search(&input.words), &memory.without_card(&input.words))))
+                let store = MemoryStore::new(&objects, retention, self.admin.clock.now());
+                let memory = store.load().await.map_err(not_now)?;
+                Ok(Some(memory_found(&memory.search(&input.words), &memory.unmended(&input.words))))
             }
             Call::Dispute(Dispute { failure, kind, reason, .. }) => {
                 let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");

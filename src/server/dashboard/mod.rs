@@ -157,15 +157,17 @@ async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Q
 
 #[derive(Deserialize)]
 struct Me {
-    login: Option<Login>,
+    login: Option<String>,
 }
 
 /// What waits for a person.
 async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me>) -> Response {
-    let login = me.login.or_else(|| match &reply.reader {
-        Reader::Visitor { login, .. } => Some(login.clone()),
-        Reader::Operator { .. } | Reader::Stranger => None,
-    });
+    let login = match (me.login.as_deref().map(str::parse::<Login>), &reply.reader) {
+        (Some(Err(_)), _) => return Refused::Absent("account of that name").told(&reply),
+        (Some(Ok(login)), _) => Some(login),
+        (None, Reader::Visitor { login, .. }) => Some(login.clone()),
+        (None, Reader::Operator { .. } | Reader::Stranger) => None,
+    };
     let me = login.map(|login| login.to_string()).unwrap_or_default();
     told(&reply, listed(&admin, &reply.reader, Asked { me, ..Asked::default() }).await)
 }
@@ -274,7 +276,7 @@ async fn of_repository(
         let objects = loops.objects(installation, &repository);
         if page == "memory" {
             let retention = Retention { days: MemoryPolicy::default().retention_days };
-            let memory = MemoryStore::new(&objects, retention).load().await?;
+            let memory = MemoryStore::new(&objects, retention, admin.clock.now()).load().await?;
             return Ok(reply.with(StatusCode::OK, &MemoryPage::of(repository, &memory)));
         }
         // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.

@@ -17,18 +17,19 @@ use super::{
     told,
 };
 use crate::{
-    github::WorkClass,
+    github::{DormantRepository, WorkClass},
     render::{
-        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, Diagnosis, Notice, Operations, Queue, age, moment,
-        plain_line, work_class,
+        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, Diagnosis, DormantRow, Notice, Operations, Queue, age,
+        moment, plain_line, work_class,
     },
     server::{
         pages::Admin,
         storage::{Change, Key},
     },
 };
+use loopgate_core::Timestamp;
 
-/// Dead letters shown.
+/// Dead letters shown, and repositories without configuration.
 const MOST: usize = 100;
 
 pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
@@ -74,6 +75,7 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
         dead: counts.dead,
         budgets: github.map(|github| github.quotas().into_iter().map(budget).collect()).unwrap_or_default(),
         configuration: configuration.collect(),
+        without_configuration: without_configuration(admin, now),
         dead_letters: letters
             .iter()
             .take(MOST)
@@ -86,6 +88,19 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
             .collect(),
         token: None,
     })
+}
+
+/// Those that had a configuration first, then those that were noticed last.
+fn without_configuration(admin: &Admin, now: Timestamp) -> Vec<DormantRow> {
+    let mut dormant = (admin.overview)().dormant;
+    dormant.sort_by_key(|it| (!it.had_one, std::cmp::Reverse(it.since)));
+    let row = |it: DormantRepository| DormantRow {
+        repository: it.repository.to_string(),
+        had_one: it.had_one,
+        known: age(it.since, now),
+        next: it.next_at.map(moment),
+    };
+    dormant.into_iter().take(MOST).map(row).collect()
 }
 
 pub(super) fn field(form: &str, name: &str) -> Option<String> {

@@ -11,14 +11,14 @@ use tower::Service as _;
 use super::*;
 use crate::{
     github::{
-        Seen, SystemClock,
+        SystemClock,
         webhook::{Target, Work},
     },
     server::{
         inbox,
         metrics::Metrics,
         pages::{Readiness, admin},
-        reconciler::{LookOutcome, Requeue, Standing},
+        reconciler::{LookOutcome, Overview, Requeue, Standing},
         storage::{self, Change, Delivery, Key, Trouble, WorkEnd, sample},
     },
 };
@@ -59,8 +59,7 @@ impl Pages {
                 let title = format!("feat: change number {number} of <many>, with a title that is not short at all");
                 let since = at(i64::try_from(*number).unwrap());
                 let standing = Standing::Open(Box::new(sample(&title, part, &["bob", "acme/security"], since)));
-                let outcome =
-                    LookOutcome { requeue: Requeue::OnEvent, seen: Seen::Nothing, standing, above: None, ended: None };
+                let outcome = LookOutcome { standing, ..LookOutcome::from(Requeue::OnEvent) };
                 let trouble =
                     Trouble { failures: 10, failing_since: at(0), reason: "<b>no</b>".into(), retry_at: at(0) };
                 let how = if *number == loops { WorkEnd::Dead { trouble, at: at(9) } } else { WorkEnd::Done(outcome) };
@@ -81,8 +80,20 @@ impl Pages {
         let form_token = token.clone();
         let (checks, recovery, loops, doctor) = (Vec::new(), None, None, None);
         let live = Live::new(watch::channel(false).1);
-        let pages =
-            Admin { store, inbox, clock, metrics, readiness, checks, recovery, loops, doctor, live, form_token };
+        let pages = Admin {
+            overview: Box::new(Overview::default),
+            store,
+            inbox,
+            clock,
+            metrics,
+            readiness,
+            checks,
+            recovery,
+            loops,
+            doctor,
+            live,
+            form_token,
+        };
         Self { app: admin(Arc::new(pages)), token, _data: data }
     }
 

@@ -3,12 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::{Behind, Cursor, Limits, Seq, Target, Timestamp, Urgency, WorkClass};
+use loopgate_core::RepoName;
 
 /// Jobs at once, beyond the limit of an installation, for what people wait for.
 const FOR_PEOPLE: usize = 2;
 
 /// One turn of so many is the oldest entry's.
 const TURNS: u32 = 8;
+
+/// So many of the newest entries are looked through for a repository whose turn it is.
+const LOOKED_THROUGH: usize = 64;
+
+/// Repositories whose last turn is remembered at most.
+const MOST_SERVED: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Lane {
@@ -25,6 +32,8 @@ pub(super) struct Lane {
     pub places: u64,
     /// Turns taken by what no person waits for.
     pub turns: u32,
+    /// The last turn of each repository, among what no person waits for.
+    pub served: HashMap<Option<RepoName>, u32>,
     /// Entries in memory, by the class they came with.
     pub held: [usize; CLASSES],
     pub rest: [Rest; CLASSES],
@@ -122,6 +131,7 @@ impl Lane {
                 self.entries.get(target).is_none_or(|entry| !matches!(entry.state, State::Queued(at) if at == *place))
             };
             while self.queues[*class as usize].pop_front_if(is_left).is_some() {}
+            while self.queues[*class as usize].pop_back_if(is_left).is_some() {}
         }
         let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
         let class = if is_the_oldests {
@@ -130,10 +140,15 @@ impl Lane {
         } else {
             *may_start.first()?
         };
+        let place = if is_the_oldests || matches!(line, Line::People) { 0 } else { self.newest_in_turn(class) };
+        let (_, target) = self.queues[class as usize].remove(place)?;
         if matches!(line, Line::Others) {
             self.turns = self.turns.wrapping_add(1);
+            if self.served.len() >= MOST_SERVED {
+                self.served.clear();
+            }
+            self.served.insert(target.repository().cloned(), self.turns);
         }
-        let (_, target) = self.queues[class as usize].pop_front()?;
         let entry = self.entries.get_mut(&target)?;
         let urgency = Urgency::from(class);
         entry.state = State::Running(class, urgency.clone());
@@ -141,6 +156,16 @@ impl Lane {
         self.queued[class as usize] -= 1;
         self.running[class as usize] += 1;
         Some((target, entry.newest, urgency))
+    }
+
+    /// Where the newest entry of a class stands in line, of the repository that has had no turn for longest.
+    fn newest_in_turn(&self, class: WorkClass) -> usize {
+        let queue = &self.queues[class as usize];
+        let is_queued = |(place, target): &(u64, Target)| {
+            self.entries.get(target).is_some_and(|entry| matches!(entry.state, State::Queued(at) if at == *place))
+        };
+        let newest = (0..queue.len()).rev().filter(|at| is_queued(&queue[*at])).take(LOOKED_THROUGH);
+        newest.min_by_key(|at| self.served.get(&queue[*at].1.repository().cloned())).unwrap_or(0)
     }
 
     pub fn is_in_memory(&self) -> bool {

@@ -71,7 +71,9 @@ impl Resync {
                 }
             }
             for (installation, unread) in &mut self.unread {
-                match tools.github.client(Some(*installation)).repositories().await {
+                let client = tools.github.client(Some(*installation));
+                client.ask_again();
+                match client.repositories().await {
                     Ok(repositories) => *unread = repositories.into(),
                     Err(error) => {
                         tracing::warn!(%installation, reason = %error, "GitHub does not list the repositories");

@@ -7,6 +7,7 @@
 //! server for any number of them.
 
 mod access_tokens;
+mod budget;
 mod index;
 mod names;
 mod postgres;
@@ -29,7 +30,7 @@ use chrono::{DateTime, TimeDelta};
 use sha2::{Digest as _, Sha256};
 use sqlx::{
     SqlSafeStr as _,
-    migrate::{Migration, MigrationType, Migrator},
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 use tokio::task::JoinSet;
 
@@ -48,7 +49,7 @@ use self::{
 };
 use super::reconciler::{LookOutcome, Requeue};
 use crate::github::{
-    DeliveryAttempt, Fence, ListedPull, Secret, Seen, WorkClass,
+    Claim, DeliveryAttempt, Fence, Granted, ListedPull, Secret, Seen, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -64,10 +65,67 @@ pub enum StoreError {
     InUse { path: String },
     #[error("the inbox database does not answer")]
     Silent,
-    #[error("the inbox database: {0}")]
+    #[error("the inbox database is damaged: {0}")]
+    Damaged(String),
+    #[error("the inbox database: {}", words(.0))]
     Database(#[from] sqlx::Error),
-    #[error("the inbox database cannot be brought to this version's form: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("the inbox database cannot be brought to this version's form: {}", words_of_step(.0))]
+    Migration(#[from] MigrateError),
+    #[error(
+        "the inbox database has step {found}, and this version knows {known}: a Loopgate more than {STEPS_AHEAD} steps newer \
+         wrote it. Start that version again. Or give this one a fresh database (another DATABASE_URL, or move \
+         inbox.sqlite* out of the data directory): it is only a queue, and a resync rebuilds it"
+    )]
+    TooNew { found: i64, known: i64 },
+}
+
+impl StoreError {
+    /// Whether the database is away, and may come back by itself.
+    pub(super) fn is_outage(&self) -> bool {
+        let Some(error) = self.cause() else { return matches!(self, Self::Silent) };
+        match error {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
+            // Starting or stopping, or no connection is free
+            // (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+            sqlx::Error::Database(error) => {
+                error.code().is_some_and(|code| ["08", "53", "57"].iter().any(|class| code.starts_with(class)))
+            }
+            _ => false,
+        }
+    }
+
+    fn cause(&self) -> Option<&sqlx::Error> {
+        match self {
+            Self::Database(error)
+            | Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// What went wrong, without the place in the database's own source that sqlx would add.
+fn words(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
+}
+
+fn words_of_step(error: &MigrateError) -> String {
+    match error {
+        MigrateError::Execute(error) => words(error),
+        MigrateError::ExecuteMigration(error, step) => format!("step {step}: {}", words(error)),
+        other => other.to_string(),
+    }
+}
+
+/// Steps that a database may have and this version does not know: those of the next two versions, which only add.
+const STEPS_AHEAD: i64 = 2;
+
+/// Refuses a database that a version wrote which is too new.
+async fn check_steps(connection: On<'_>, steps: usize) -> Result<(), StoreError> {
+    let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations").fetch_all(connection).await;
+    // Before the first step there is no such table.
+    let found = newest.ok().and_then(|rows| rows.first()?.get::<Option<i64>>(0).ok()?).unwrap_or_default();
+    let known = i64::try_from(steps).unwrap_or(i64::MAX);
+    if found > known + STEPS_AHEAD { Err(StoreError::TooNew { found, known }) } else { Ok(()) }
 }
 
 /// The `X-GitHub-Delivery` of a delivery: 1 to 100 visible ASCII characters. GitHub sends a UUID, and keeps it when the
@@ -186,6 +244,8 @@ pub(super) enum Change {
         now: Timestamp,
     },
     Tokens(TokenChange),
+    /// A process takes something of an installation's limits.
+    Take(Claim),
     /// Wake-ups that are due become work.
     Wake {
         now: Timestamp,
@@ -266,6 +326,7 @@ pub(super) enum Applied {
     /// does.
     Begun(Option<Box<TargetWork>>),
     Recorded,
+    Taken(Granted),
     /// So many rows are new, changed or gone. Of ids to forget: call again while there are any.
     Rows(u64),
 }

@@ -28,7 +28,7 @@ use tokio::{
     time::{interval, sleep, timeout},
 };
 
-use super::{Key, On, Query, Row, Seq, StoreError, migrator};
+use super::{Key, On, Query, Row, Seq, StoreError, check_steps, migrator};
 use crate::github::Fence;
 
 /// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
@@ -39,6 +39,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("open loops", include_str!("../../../migrations/postgres/0003_open_loops.sql")),
     ("problems", include_str!("../../../migrations/postgres/0004_problems.sql")),
     ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
+    ("budget", include_str!("../../../migrations/both/budget.sql")),
 ];
 
 /// How often a process says that it lives.
@@ -80,6 +81,8 @@ impl PostgresServer {
             .options(settings)
             .disable_statement_logging();
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(ANSWER_WITHIN);
+        // A database that is slow shows in what fails for it: sqlx need not say so too.
+        let pool = pool.acquire_slow_threshold(ANSWER_WITHIN);
         let readers = pool.connect_lazy_with(options.clone());
         Ok(Self { options, readers, process: 0, tell: Arc::default(), told: Arc::default() })
     }
@@ -92,6 +95,7 @@ impl PostgresServer {
     /// Brings the tables up to date; one process at a time.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let mut connection = self.connect().await?;
+        check_steps(On::Postgres(&mut connection), MIGRATIONS.len()).await?;
         migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
         Ok(connection.close().await?)
     }

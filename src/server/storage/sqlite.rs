@@ -5,7 +5,8 @@
 //! file `lock` beside the database, which the operating system drops with the process.
 //!
 //! Healing: a writer that failed opens another connection for its next batch, so that it works again as soon as the
-//! disk does. A file that was removed while it is open is written anew from the open one.
+//! disk does. A file that was removed while it is open, or whose log was, is written anew from the open one. A file that is
+//! damaged is moved aside, and an empty one takes its place: what it held is found again by a resync.
 //!
 //! Cost: what a transaction pays for, beside its sync, is the number of pages it touches. So ids are indexed in the
 //! order of the time within them, which makes a batch touch the end of the index only; and a target has one row, which
@@ -26,7 +27,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Connection, Query, StoreError, migrator};
+use super::{Connection, On, Query, StoreError, check_steps, migrator};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
@@ -39,9 +40,12 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("open loops", include_str!("../../../migrations/sqlite/0006_open_loops.sql")),
     ("problems", include_str!("../../../migrations/sqlite/0007_problems.sql")),
     ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
+    ("budget", include_str!("../../../migrations/both/budget.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";
+/// What the names of a database's files end with.
+const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 const LOCK: &str = "lock";
 
 /// The file in the data directory: how it is opened, and who reads it.
@@ -51,8 +55,8 @@ pub(super) struct SqliteFile {
     readers: RwLock<SqlitePool>,
     /// The right to use the data directory.
     lock: Mutex<File>,
-    /// Which file is open.
-    file: Mutex<Option<FileId>>,
+    /// Which files are open: the database, its log, and the index of that.
+    files: Mutex<[Option<FileId>; PARTS.len()]>,
     /// The number of this process.
     pub process: i64,
 }
@@ -66,11 +70,11 @@ impl SqliteFile {
     pub fn in_directory(directory: &Path) -> Result<Self, StoreError> {
         let lock = Mutex::new(lock(directory)?);
         let readers = RwLock::new(readers(directory));
-        Ok(Self { directory: directory.to_owned(), readers, lock, file: Mutex::default(), process: 0 })
+        Ok(Self { directory: directory.to_owned(), readers, lock, files: Mutex::default(), process: 0 })
     }
 
-    fn path(&self) -> PathBuf {
-        self.directory.join(FILE)
+    fn path(&self, part: &str) -> PathBuf {
+        self.directory.join(format!("{FILE}{part}"))
     }
 
     pub fn readers(&self) -> SqlitePool {
@@ -80,36 +84,80 @@ impl SqliteFile {
     /// A connection for the writer to the file, created or brought to today's tables first.
     pub async fn connect(&self) -> Result<SqliteConnection, StoreError> {
         self.lock_again()?;
-        let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
-        migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
-        let opened = file_id(fs::metadata(self.path()));
-        let before = std::mem::replace(&mut *self.file.lock().unwrap_or_else(PoisonError::into_inner), opened);
-        if before.is_some() && before != opened {
+        let connection = match self.try_connect().await {
+            Err(error) if is_damage(&error) => {
+                self.set_aside(&error)?;
+                self.try_connect().await?
+            }
+            connected => connected?,
+        };
+        let opened = PARTS.map(|part| file_id(fs::metadata(self.path(part))));
+        let before = std::mem::replace(&mut *self.files.lock().unwrap_or_else(PoisonError::into_inner), opened);
+        if before[0].is_some() && before != opened {
             *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
         }
         Ok(connection)
     }
 
-    /// Whether the file that is open is the one in the data directory.
+    async fn try_connect(&self) -> Result<SqliteConnection, StoreError> {
+        let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
+        match prepare(&mut connection).await {
+            Ok(()) => Ok(connection),
+            Err(error) => {
+                // Before anything else is done with the files.
+                connection.close().await.ok();
+                Err(error)
+            }
+        }
+    }
+
+    /// Moves a damaged database out of the way, where it can be looked at.
+    fn set_aside(&self, error: &StoreError) -> Result<(), StoreError> {
+        let suffix = format!("damaged-{}", chrono::Utc::now().format("%Y%m%dT%H%M%SZ"));
+        for part in PARTS {
+            let aside = self.directory.join(format!("{FILE}.{suffix}{part}"));
+            match fs::rename(self.path(part), aside) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(self.unusable(source)),
+                _ => {}
+            }
+        }
+        let moved_to = self.directory.join(format!("{FILE}.{suffix}"));
+        tracing::error!(%error, moved_to = %moved_to.display(),
+            "the inbox is damaged, and is begun anew: a resync finds what it held");
+        Ok(())
+    }
+
+    /// Whether the files that are open are those in the data directory. The log may appear after the database was opened.
     pub fn is_in_place(&self) -> bool {
-        file_id(fs::metadata(self.path())) == *self.file.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut open = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter_mut().zip(PARTS).all(|(open, part)| {
+            let there = file_id(fs::metadata(self.path(part)));
+            *open = open.or(there);
+            there == *open
+        })
     }
 
     /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be taken
     /// for somebody else's.
     pub async fn restore(&self, connection: &mut Connection) -> Result<(), StoreError> {
         self.lock_again()?;
-        if file_id(fs::metadata(self.path())).is_none() {
-            // What is left of the removed file's log would be taken for the new one's.
-            for old in ["-wal", "-shm", "-new"] {
-                fs::remove_file(self.directory.join(format!("{FILE}{old}"))).ok();
-            }
-            let new = self.directory.join(format!("{FILE}-new"));
+        let there = file_id(fs::metadata(self.path("")));
+        let is_ours = there == self.files.lock().unwrap_or_else(PoisonError::into_inner)[0];
+        if there.is_none() || is_ours {
+            let new = self.path("-new");
+            fs::remove_file(&new).ok();
             Query::new("VACUUM INTO $1").bind(new.display().to_string()).execute(connection.on()).await?;
-            fs::rename(new, self.path())
-                .map_err(|source| StoreError::Directory { path: self.directory.display().to_string(), source })?;
+            // What is left of the old file's log would be taken for the new one's.
+            for old in &PARTS[1..] {
+                fs::remove_file(self.path(old)).ok();
+            }
+            fs::rename(new, self.path("")).map_err(|source| self.unusable(source))?;
         }
         Ok(())
+    }
+
+    fn unusable(&self, source: io::Error) -> StoreError {
+        StoreError::Directory { path: self.directory.display().to_string(), source }
     }
 
     /// Takes the right to use the directory anew, where the lock was removed too.
@@ -122,17 +170,37 @@ impl SqliteFile {
     }
 }
 
+/// Whether the file is sound, and of this version's form.
+async fn prepare(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let check = Query::new("PRAGMA quick_check(1)").fetch_all(On::Sqlite(connection)).await?;
+    if let Some(found) = check.first().map(|row| row.get::<String>(0)).transpose()?
+        && found != "ok"
+    {
+        return Err(StoreError::Damaged(found));
+    }
+    check_steps(On::Sqlite(connection), MIGRATIONS.len()).await?;
+    Ok(migrator(MIGRATIONS).run_direct(None, connection, false).await?)
+}
+
 fn options(directory: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(directory.join(FILE))
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        // Only a person with a database tool can hold the lock; deliveries are refused if it takes longer.
-        .busy_timeout(Duration::from_secs(2))
+        // Only a person with a database tool can hold the lock; deliveries are refused if it takes longer, before GitHub
+        // gives up waiting for their answers.
+        .busy_timeout(Duration::from_secs(8))
         .pragma("temp_store", "memory")
         .statement_cache_capacity(256)
         .disable_statement_logging()
+}
+
+/// Whether SQLite says that the file is no sound database: SQLITE_CORRUPT or SQLITE_NOTADB
+/// (<https://www.sqlite.org/rescode.html>).
+fn is_damage(error: &StoreError) -> bool {
+    let code = || error.cause()?.as_database_error()?.code()?.parse::<u32>().ok();
+    matches!(error, StoreError::Damaged(_)) || code().is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }
 
 fn readers(directory: &Path) -> SqlitePool {

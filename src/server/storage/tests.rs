@@ -494,6 +494,7 @@ on_both! {
     a_resync_wants_looks_at_what_a_list_says_something_new_of,
     the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
     what_people_wait_for_is_found_first,
+    what_processes_take_of_a_limit_is_booked_in_one_place,
     an_open_loop_is_listed_as_the_last_look_left_it,
     a_broken_configuration_is_known_since_the_look_that_noticed_it,
     an_index_that_cannot_be_written_harms_no_look,
@@ -546,10 +547,75 @@ async fn a_session_that_was_ended_is_replaced_and_a_newer_version_may_have_been_
     other
         .sql(
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-               VALUES (99, 'later', TRUE, '', 0)",
+               SELECT MAX(version) + 2, 'later', TRUE, '', 0 FROM _sqlx_migrations",
         )
         .await;
     assert!(Kept::at(Some(Secret::new(&address))).await.loaded(1).await.is_some());
+    other.sql("UPDATE _sqlx_migrations SET version = version + 1 WHERE description = 'later'").await;
+    let error = open(Some(&Secret::new(&address)), other.directory.path()).await.unwrap_err();
+    assert!(matches!(error, StoreError::TooNew { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_of_a_version_that_is_too_new_is_refused_with_what_to_do() {
+    let mut kept = Kept::new().await;
+    kept.sql(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         SELECT MAX(version) + 3, 'later', TRUE, x'00', 0 FROM _sqlx_migrations",
+    )
+    .await;
+    let Kept { store, writer, directory, .. } = kept;
+    writer.close().await.unwrap();
+    drop(store);
+    let error = open(None, directory.path()).await.unwrap_err().to_string();
+    assert!(error.contains("has step 12, and this version knows 9") && error.contains("only a queue"), "{error}");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_moved_aside_and_begun_anew() {
+    let mut kept = Kept::new().await;
+    let many: Vec<_> = (1..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
+    kept.writer.apply(&many).await.unwrap();
+    let Kept { store, writer, directory, .. } = kept;
+    writer.close().await.unwrap();
+    drop(store);
+    let file = directory.path().join(FILE);
+    let mut bytes = fs::read(&file).unwrap();
+    for byte in &mut bytes[4_096..8_192] {
+        *byte ^= 0x5a;
+    }
+    fs::write(&file, bytes).unwrap();
+    let (store, mut writer) = open(None, directory.path()).await.unwrap();
+    assert_eq!(store.counts().await.unwrap().waiting, 0);
+    writer.apply(&[delivery("new", 1, vec![])]).await.unwrap();
+    let names = fs::read_dir(directory.path()).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    assert!(names.into_iter().any(|name| name.starts_with("inbox.sqlite.damaged-")), "it can be looked at");
+}
+
+async fn what_processes_take_of_a_limit_is_booked_in_one_place(kept: Kept) {
+    let (mut one, other) = kept.next().await;
+    let claim = |amount: u32, most: usize, seconds: i64| {
+        Change::Take(Claim {
+            installation: InstallationId::new(7),
+            what: crate::github::Limited::Creations,
+            amount,
+            limits: vec![(TimeDelta::minutes(1), most), (TimeDelta::hours(1), 5)],
+            now: at(seconds),
+            usable_for: TimeDelta::seconds(2),
+        })
+    };
+    let granted = |applied: Applied| {
+        let Applied::Taken(granted) = applied else { panic!("an answer to another question") };
+        (granted.is_granted, granted.taken.len())
+    };
+    assert_eq!(granted(one.one(claim(2, 3, 0)).await), (true, 1));
+    let mut two = other.unwrap_or(one);
+    assert_eq!(granted(two.one(claim(1, 3, 1)).await), (true, 2));
+    assert_eq!(granted(two.one(claim(1, 3, 1)).await), (false, 2), "the minute is used up");
+    assert_eq!(granted(two.one(claim(1, 3, 61)).await), (false, 2), "it may have been used a moment later");
+    assert_eq!(granted(two.one(claim(2, 3, 62)).await), (true, 3));
+    assert_eq!(granted(two.one(claim(1, 9, 200)).await), (false, 3), "the hour is used up");
+    assert_eq!(granted(two.one(claim(1, 9, 3_700)).await), (true, 1));
 }
 
 /// An hour's work, ten deliveries a second (`LOOPGATE_LOAD=36000`; else a tenth of it), while somebody's forgotten
@@ -793,6 +859,26 @@ async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
     fs::remove_file(&directory).unwrap();
     kept.one(delivery("00000000-0000-4000-8000-000000000003", 3, Vec::new())).await;
     assert!(kept.loaded(1).await.is_some() && kept.loaded(3).await.is_some());
+}
+
+#[tokio::test]
+async fn a_log_that_was_removed_takes_nothing_with_it() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("d-1", 1, Vec::new())).await;
+    let directory = kept.directory.path().to_owned();
+    let file = |part: &str| directory.join(format!("{FILE}{part}"));
+    fs::remove_file(file("-wal")).unwrap();
+    kept.writer.tend().await.unwrap();
+    kept.one(delivery("d-2", 2, Vec::new())).await;
+    fs::remove_file(file("-shm")).unwrap();
+    kept.one(delivery("d-3", 3, Vec::new())).await;
+    // As after a kill: what is on disk is all there is.
+    let copy = tempfile::tempdir().unwrap();
+    for part in ["", "-wal"] {
+        fs::copy(file(part), copy.path().join(format!("{FILE}{part}"))).unwrap();
+    }
+    let (store, _writer) = open(None, copy.path()).await.unwrap();
+    assert_eq!(store.counts().await.unwrap().waiting, 3);
 }
 
 #[tokio::test]

@@ -185,12 +185,24 @@ impl Writer {
         }
     }
 
+    /// Looks whether the files are still there, between batches.
+    pub async fn tend(&mut self) -> Result<(), StoreError> {
+        let database = self.database.clone();
+        match &*database {
+            Database::Sqlite(file) => self.put_back(file).await,
+            Database::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
     async fn put_back(&mut self, file: &SqliteFile) -> Result<(), StoreError> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
             file.restore(connection).await?;
-            self.connection = None;
-            tracing::warn!("the inbox was gone from the data directory, and has been put back");
+            // Closed before another is opened: its end removes the log by its name.
+            if let Some(old) = self.connection.take() {
+                old.close().await.ok();
+            }
+            tracing::warn!("the inbox, or its log, was gone from the data directory, and has been put back");
         }
         Ok(())
     }
@@ -263,6 +275,10 @@ impl Batch<'_> {
         self.connection.on()
     }
 
+    pub(super) const fn is_shared(&self) -> bool {
+        self.connection.is_postgres()
+    }
+
     async fn apply<'a>(
         &mut self,
         changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
@@ -283,6 +299,7 @@ impl Batch<'_> {
                     self.listed((*installation, repository), pulls, *is_complete, *now).await?
                 }
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
+                Change::Take(claim) => self.take(claim).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
                 Change::Wake { now } => self.wake(*now).await?,
                 Change::Prune { now } => self.prune(*now).await?,
@@ -606,6 +623,7 @@ impl Batch<'_> {
             .await?;
         self.forget_recovered(now).await?;
         self.forget_tokens(now).await?;
+        self.forget_taken(now).await?;
         Ok(Applied::Rows(ids))
     }
 }

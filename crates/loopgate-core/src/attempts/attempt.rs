@@ -21,6 +21,7 @@ use crate::{
 
 /// Most names and fingerprints kept of one attempt.
 const KEPT_PER_ATTEMPT: usize = 200;
+const KEPT_PLACES: usize = 50;
 
 /// Lines at the end of a log that tell one silent failure from another.
 const LAST_WORDS: usize = 5;
@@ -96,6 +97,9 @@ pub fn digest(
         fingerprints,
         failing_tests: failing_tests(&failures),
         tests: comparison::test_outcomes(evidence),
+        named_places: named_places(evidence),
+        with_results: BTreeMap::new(),
+        total_tests: comparison::total(evidence),
         lacking,
         coverage: coverage_met(evaluation),
         flaky: BTreeSet::new(),
@@ -110,43 +114,14 @@ pub fn digest(
     }
 }
 
-/// Fingerprints of a check's failures that are the pull request's own, that of its silence included.
-pub(crate) fn own_fingerprints<'a>(
-    evidence: &'a HeadEvidence,
-    blame: &'a CheckBlame,
-) -> impl Iterator<Item = Fingerprint> + 'a {
-    let own = |(index, _): &(usize, _)| blame.of_failure(*index).0 == Blame::PrCode;
-    let silent = says_nothing(evidence, &blame.check) && blame.blame == Blame::PrCode;
-    let silence = silent.then(|| failure::fingerprint(&silent_failure(evidence, &blame.check)));
-    let examined = blame.examined.iter().map(ExaminedFailure::fingerprint).enumerate();
-    examined.filter(own).map(|(_, print)| print).chain(silence)
-}
-
-/// The attempt as other rules judge it. Fingerprints of each failing check were recorded; who turned it down stays.
-pub fn judged_again(
-    recorded: &AttemptDigest,
-    evidence: &HeadEvidence,
-    evaluation: &Evaluation,
-    AttemptResult { result, blame }: AttemptResult,
-    blames: &[CheckBlame],
-    prints: impl Fn(&CheckBlame) -> BTreeSet<Fingerprint>,
-) -> AttemptDigest {
-    let own: Vec<&CheckBlame> = blames.iter().filter(|blame| blame.blame == Blame::PrCode).collect();
-    let of_people = recorded.rejections.iter().map(rejection::fingerprint);
-    AttemptDigest {
-        result,
-        blame,
-        score: evaluation.score,
-        phase: evaluation.phase,
-        failed_rules: evaluation.failed_rules(),
-        failed_checks: evidence.failing(),
-        fingerprints: own.iter().flat_map(|blame| prints(blame)).chain(of_people).collect(),
-        lacking: lacking(result, &own, evidence, evaluation),
-        coverage: coverage_met(evaluation),
-        retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
-        regressed: if own.is_empty() { BTreeSet::new() } else { recorded.regressed.clone() },
-        ..recorded.clone()
-    }
+/// Places of findings that are no tests' failures, as `file:line`.
+fn named_places(evidence: &HeadEvidence) -> BTreeSet<String> {
+    let failing = evidence.checks.values().filter(|check| check.has_failed()).filter_map(GatheredCheck::evidence);
+    let findings = failing.clone().flat_map(|check| &check.findings).filter_map(|finding| finding.location.as_ref());
+    let findings = findings.filter_map(|place| Some((place.file.as_str(), place.line?)));
+    let failures = failing.flat_map(|check| &check.failures).filter(|failure| failure.test_name.is_none());
+    let failures = failures.filter_map(|failure| failure.location()).filter_map(|(file, line)| Some((file, line?)));
+    findings.chain(failures).take(KEPT_PLACES).map(|(file, line)| format!("{file}:{line}")).collect()
 }
 
 fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {

@@ -7,7 +7,10 @@ use crate::{
     evidence::{Against, Compare, Comparison, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState},
     observed::BaseEvidence,
     state::AttemptDigest,
-    verdict::gather::{GatheredCheck, HeadEvidence},
+    verdict::{
+        gather::{GatheredCheck, HeadEvidence},
+        tamper::{Tampering, is_declared},
+    },
 };
 
 /// Most names in one set: the record of an attempt stays small.
@@ -45,6 +48,12 @@ pub fn test_outcomes(evidence: &HeadEvidence) -> Option<TestOutcomes> {
     joined(evidence.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()))
 }
 
+/// Tests of all checks with results; `None` if no check of tests has any.
+pub fn total(evidence: &HeadEvidence) -> Option<u64> {
+    let totals = evidence.checks.values().filter_map(|check| check.evidence()?.results).map(|results| results.total);
+    totals.reduce(u64::saturating_add)
+}
+
 fn joined<'a>(outcomes: impl Iterator<Item = &'a TestOutcomes>) -> Option<TestOutcomes> {
     outcomes.cloned().reduce(|mut all, more| {
         all.join(more);
@@ -59,12 +68,14 @@ fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
 /// Compares the head with the attempt before it, else with the base.
 ///
 /// The first attempt is compared with the base, and nothing in it is called a regression, since no fix came before it.
-/// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before.
+/// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before. `tampering`
+/// tells which tests were removed or marked: those are not fixed.
 pub fn compare(
     previous: Option<&AttemptDigest>,
     digest: &AttemptDigest,
     evidence: &HeadEvidence,
     base: Option<&BaseEvidence>,
+    tampering: &[Tampering],
 ) -> Comparison {
     let all = test_outcomes(evidence);
     let now = Side { failing: named(&digest.failing_tests), tests: all.as_ref() };
@@ -80,7 +91,16 @@ pub fn compare(
             return Comparison { compare, ..Comparison::default() };
         }
     };
-    let compare = sets(&before, &now, evidence, digest, against);
+    let total_before = match against {
+        Against::AttemptBefore => previous.and_then(|previous| previous.total_tests),
+        Against::Base => base.and_then(total_on_base),
+    };
+    let ran_all = total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
+    let passes = |name: &str, id: Option<TestId>| {
+        let is_gone = tampering.iter().filter_map(|one| one.deed.gone()).any(|gone| is_declared(name, gone));
+        !is_gone && passes(&now, evidence, name, id, ran_all)
+    };
+    let compare = sets(&before, &now, &passes, digest, against);
     let regressed = match against {
         Against::Base => BTreeSet::new(),
         Against::AttemptBefore => {
@@ -100,7 +120,7 @@ pub fn compare(
 fn sets(
     before: &Side<'_>,
     now: &Side<'_>,
-    evidence: &HeadEvidence,
+    passes: &dyn Fn(&str, Option<TestId>) -> bool,
     digest: &AttemptDigest,
     against: Against,
 ) -> Compare {
@@ -108,7 +128,7 @@ fn sets(
         let is_wanted = |(name, id): &(&&str, &Option<TestId>)| fails(before, name, **id) == wanted;
         now.failing.iter().filter(is_wanted).map(|(name, _)| (*name).to_owned()).collect()
     };
-    let fixed = before.failing.iter().filter(|(name, id)| passes(now, evidence, name, **id));
+    let fixed = before.failing.iter().filter(|(name, id)| passes(name, **id));
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     if let (Some(then), Some(tests)) = (before.tests, now.tests)
         && (then.extent(), tests.extent()) == (OutcomesExtent::Whole, OutcomesExtent::Whole)
@@ -146,8 +166,13 @@ fn fails(side: &Side<'_>, name: &str, id: Option<TestId>) -> bool {
     side.failing.contains_key(name) || listed.is_some_and(TestState::is_failure)
 }
 
-/// Whether a test that failed before was run and passes: what was removed, skipped or not reached is not fixed.
-fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId>) -> bool {
+fn total_on_base(base: &BaseEvidence) -> Option<u64> {
+    base.checks.values().filter_map(|check| check.results).map(|results| results.total).reduce(u64::saturating_add)
+}
+
+/// Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named, every
+/// check ran, as many tests as before (`ran_all`), and none of its name failed.
+fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId>, ran_all: bool) -> bool {
     let still_fails = || {
         let failures = evidence.checks.values().filter_map(GatheredCheck::evidence).flat_map(|check| &check.failures);
         failures.filter_map(|failure| failure.test_name.as_deref()).any(|failing| failing == name)
@@ -159,7 +184,7 @@ fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId
             let ran = |check: &GatheredCheck| {
                 check.evidence().is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
             };
-            evidence.checks.values().all(ran) && !still_fails()
+            ran_all && evidence.checks.values().all(ran) && !still_fails()
         }
     }
 }

@@ -6,6 +6,5 @@ mod cause;
 pub mod comparison;
 pub mod rerun;
 pub mod retry;
-mod streaks;
 
 pub use self::cause::{AttemptsEnd, Cause, Circle};

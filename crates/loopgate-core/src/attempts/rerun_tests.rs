@@ -255,9 +255,14 @@ fn other_systems_are_asked_in_their_own_way() {
         url: None,
         annotations: Vec::new(),
         summary: None,
+        output: None,
     };
     let mut story = Story::opened();
-    let source = ExternalSource { name: crate::policy::NameGlob::parse("ci / *").unwrap(), app: None };
+    let source = ExternalSource {
+        name: crate::policy::NameGlob::parse("ci / *").unwrap(),
+        app: None,
+        when_skipped: Default::default(),
+    };
     story.policy.verify.checks[&check("unit")].source = CheckSource::External(source);
     story.snapshot.checks = vec![
         run(31, "ci / linux", ACTIONS, Conclusion::Failure),

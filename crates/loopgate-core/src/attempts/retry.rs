@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    attempts::{AttemptsEnd, Cause, streaks},
-    evidence::RetryClass,
-    ids::Score,
+    attempts::{AttemptsEnd, Cause, Circle},
+    evidence::{RetryClass, TestId, TestState},
+    ids::{Fingerprint, Score},
     policy::{AutoRetry, LoopPolicy, OnMax, OnRegression, Trigger},
     state::{AttemptDigest, Lacking, Resume, VerificationResult},
 };
@@ -35,7 +35,7 @@ pub struct Judgement {
 pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy) -> Judgement {
     // What is not on record any more counts as failed.
     let unrecorded = attempts.first().map_or(0, |first| first.number.saturating_sub(1));
-    let total = unrecorded + streaks::count(attempts.iter().filter(|attempt| attempt.spent()).count());
+    let total = unrecorded + count(attempts.iter().filter(|attempt| attempt.spent()).count());
     let resumed_after = resumes.iter().map(|resume| resume.after_attempt).max().unwrap_or(0);
     let since: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| attempt.number > resumed_after).collect();
     let mut judgement = Judgement { total, ..Judgement::default() };
@@ -44,11 +44,11 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         return judgement;
     }
     let spent: Vec<&AttemptDigest> = since.iter().copied().filter(|attempt| attempt.spent()).collect();
-    judgement.streak = streaks::streak(&since);
-    let repeats = streaks::longest_repeat(&since);
+    judgement.streak = streak(&since);
+    let repeats = longest_repeat(&since);
     judgement.same_error = repeats;
-    judgement.stagnation = streaks::stagnation(&spent);
-    judgement.regressed = streaks::regressed(last, earlier);
+    judgement.stagnation = stagnation(&spent);
+    judgement.regressed = regressed(last, earlier);
 
     let last_summary = || last.summary.clone();
     let mut causes = Vec::new();
@@ -59,7 +59,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         let tests = judgement.regressed.iter().take(TESTS_NAMED).cloned().collect();
         causes.push(Cause::RegressionDetected { tests });
     }
-    if let Some(circle) = streaks::circle(&spent) {
+    if let Some(circle) = circle(&spent) {
         causes.push(Cause::CircularFailure { circle });
     }
     if repeats > policy.same_error {
@@ -77,7 +77,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         let reason = match (refused, judgement.streak) {
             (true, _) => AttemptsEnd::Rejected { last: last_summary() },
             (false, 1) => AttemptsEnd::NotRetried { last: last_summary() },
-            (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: streaks::distinct(&spent) },
+            (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: distinct(&spent) },
         };
         causes.push(Cause::MaxAttemptsReached { reason });
     }
@@ -120,10 +120,13 @@ pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
     policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
 }
 
-/// The attempt with the highest score; the earliest of equals.
+/// The attempt with the highest score that weakens nothing; the earliest of equals.
 pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
     let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
-    attempts.iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+    attempts
+        .iter()
+        .filter(|attempt| !attempt.weakened)
+        .reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 /// Score of the attempt before the last.
@@ -131,13 +134,86 @@ pub fn previous_score(attempts: &[AttemptDigest]) -> Option<Score> {
     attempts.iter().rev().nth(1).map(|attempt| attempt.score)
 }
 
+/// A number of attempts.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Failing attempts at the end of the list that each share an error with the one before. Two attempts that both do not
+/// say what failed share one: their logs may differ in nothing but a time of day.
+fn streak(attempts: &[&AttemptDigest]) -> u32 {
+    let silent = |attempt: &AttemptDigest| attempt.lacking == Some(Lacking::Explanation);
+    let mut length = 0;
+    let mut later: Option<&AttemptDigest> = None;
+    for attempt in attempts.iter().rev() {
+        let goes_on = later.is_none_or(|later| {
+            !later.fingerprints.is_disjoint(&attempt.fingerprints) || silent(later) && silent(attempt)
+        });
+        if !attempt.spent() || !goes_on {
+            break;
+        }
+        length += 1;
+        later = Some(attempt);
+    }
+    length
+}
+
+/// In how many attempts at the end of the list one fingerprint is, without a gap: the most of any.
+fn longest_repeat(attempts: &[&AttemptDigest]) -> u32 {
+    let run_of = |print: &Fingerprint| {
+        let has = |attempt: &&&AttemptDigest| attempt.spent() && attempt.fingerprints.contains(print);
+        count(attempts.iter().rev().take_while(has).count())
+    };
+    attempts.last().and_then(|last| last.fingerprints.iter().map(run_of).max()).unwrap_or(0)
+}
+
+/// Tests that fail in the last attempt and passed in the one before it, or on the base where that did not run them.
+fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<String> {
+    let Some(before) = earlier.last() else { return BTreeSet::new() };
+    let tests = before.tests.as_ref();
+    let was_green =
+        |id: TestId| matches!(tests.and_then(|tests| tests.state(id)), Some(TestState::Passed | TestState::Flaky));
+    let failing = last.failing_tests.iter().filter(|(_, id)| id.is_some_and(was_green));
+    failing.map(|(name, _)| name).chain(&last.regressed).cloned().collect()
+}
+
+/// A failure that was fixed, gave way to another, and is back; or a tree that failed before and is back.
+fn circle(spent: &[&AttemptDigest]) -> Option<Circle> {
+    let (last, earlier) = spent.split_last()?;
+    let (before, older) = earlier.split_last()?;
+    let returned = older.iter().rev().find(|old| {
+        !old.fingerprints.is_disjoint(&last.fingerprints)
+            && last.fingerprints.intersection(&old.fingerprints).any(|print| !before.fingerprints.contains(print))
+    });
+    if let Some(old) = returned {
+        return Some(Circle::Failure { first: old.number, gone: before.number, back: last.number });
+    }
+    let same_tree =
+        older.iter().rev().find(|old| old.tree_hash == last.tree_hash && before.tree_hash != last.tree_hash);
+    same_tree.map(|old| Circle::Code { first: old.number, again: last.number })
+}
+
+/// How many of the last steps gained less than 0.02 without a fail-severity blocker.
+fn stagnation(spent: &[&AttemptDigest]) -> u32 {
+    let stands_still = |pair: &&[&AttemptDigest]| {
+        let gained = i16::from(pair[1].score.hundredths()) - i16::from(pair[0].score.hundredths());
+        gained < 2 && pair.iter().all(|attempt| attempt.failed_rules.is_empty())
+    };
+    count(spent.windows(2).rev().take_while(|pair| stands_still(pair)).count())
+}
+
+/// How many different errors the attempts have in all.
+fn distinct(spent: &[&AttemptDigest]) -> usize {
+    spent.iter().flat_map(|attempt| &attempt.fingerprints).collect::<BTreeSet<_>>().len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
+        evidence::{OutcomesExtent, TestOutcome, TestOutcomes},
         failure::Blame,
-        ids::{Fingerprint, Sha, Timestamp, UserId},
+        ids::{Sha, Timestamp, UserId},
         policy::{EscalationAction, Phase},
     };
 
@@ -168,6 +244,9 @@ mod tests {
             flaky: BTreeSet::new(),
             disputed: false,
             weakened: false,
+            named_places: BTreeSet::new(),
+            with_results: BTreeMap::new(),
+            total_tests: None,
             summary: format!("unit: {errors}"),
         }
     }
@@ -187,6 +266,7 @@ mod tests {
             by_id: UserId::new(2),
             at: Timestamp::UNIX_EPOCH,
             settled: None,
+            accepted: Vec::new(),
         }
     }
 

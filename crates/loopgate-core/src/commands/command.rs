@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::{
     ids::{CheckName, FailureId, GateName},
-    policy::Trigger,
     state::{DisputeKind, Settlement},
 };
 
@@ -51,20 +50,19 @@ pub enum Command {
         words: String,
     },
     LintConfig,
+    /// The lines quoted of jobs' output are taken back, on this head.
+    ForgetExcerpt,
 }
 
-/// A cause that `/loop resume --accept …` can release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Acceptable {
-    Tampering,
-}
-
-impl Acceptable {
-    pub const fn trigger(self) -> Trigger {
-        match self {
-            Self::Tampering => Trigger::Tampering,
-        }
+words! {
+    /// What `/loop resume --accept …` can release.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Acceptable {
+        Tampering = "tampering",
+        /// A test check that has no results by test any more.
+        ResultsLost = "results_lost",
+        /// Jobs that were skipped on this head.
+        Skipped = "skipped",
     }
 }
 
@@ -134,7 +132,7 @@ verbs! {
     Next       "next"        "/loop next"                          Write          |rest| alone(rest, Command::Next);
     Run        "run"         "/loop run"                           Write          |rest| alone(rest, Command::Run);
     Retry      "retry"       "/loop retry"                         AuthorOrWrite  |rest| alone(rest, Command::Retry);
-    Resume     "resume"      "/loop resume [--accept tampering]"   Write          resume;
+    Resume     "resume"      "/loop resume [--accept tampering | results_lost | skipped]" Write          resume;
     Stop       "stop"        "/loop stop [reason]"                 Write          stop;
     History    "history"     "/loop history"                       Anyone         |rest| alone(rest, Command::History);
     Explain    "explain"     "/loop explain"                       Anyone         |rest| alone(rest, Command::Explain);
@@ -143,6 +141,7 @@ verbs! {
     Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write settle;
     Memory     "memory"      "/loop memory <words>"                Anyone         memory;
     LintConfig "lint-config" "/loop lint-config"                   Anyone         |rest| alone(rest, Command::LintConfig);
+    Forget     "forget"      "/loop forget excerpt"                Write          forget;
 }
 
 impl fmt::Display for Verb {
@@ -168,13 +167,14 @@ impl Command {
             Self::Settle { .. } => Verb::Settle,
             Self::Memory { .. } => Verb::Memory,
             Self::LintConfig => Verb::LintConfig,
+            Self::ForgetExcerpt => Verb::Forget,
         }
     }
 
     /// What was given with the verb.
     pub fn arguments(&self) -> Vec<String> {
         match self {
-            Self::Resume { accept: Some(Acceptable::Tampering) } => vec!["--accept".to_owned(), "tampering".to_owned()],
+            Self::Resume { accept: Some(what) } => vec!["--accept".to_owned(), what.as_str().to_owned()],
             Self::Stop { reason: Some(text) } | Self::Memory { words: text } => vec![text.clone()],
             Self::Skip { check, reason } => vec![check.to_string(), reason.clone()],
             Self::Dispute { failure, kind, reason } => {
@@ -234,13 +234,14 @@ fn resume(rest: &str) -> Option<Command> {
         return Some(Command::Resume { accept: None });
     }
     let what = option(rest, "accept")?;
-    what.eq_ignore_ascii_case("tampering").then_some(Command::Resume { accept: Some(Acceptable::Tampering) })
+    let what = what.to_ascii_lowercase().replace('-', "_");
+    Acceptable::of_word(&what).map(|accept| Command::Resume { accept: Some(accept) })
 }
 
 fn skip(rest: &str) -> Option<Command> {
     let (check, rest) = rest.split_once(char::is_whitespace)?;
     let reason = unquoted(option(rest.trim(), "reason")?);
-    let check = check.to_ascii_lowercase().parse().ok()?;
+    let check = plain(check).parse().ok()?;
     (!reason.is_empty()).then(|| Command::Skip { check, reason: bounded(reason) })
 }
 
@@ -287,6 +288,8 @@ fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Without the quotation marks around it, straight or curly.
+///
+/// A code span's marks are no quotation: they stay, as in all free text.
 fn unquoted(text: &str) -> &str {
     for (open, close) in [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')] {
         if let Some(inner) = text.strip_prefix(open).and_then(|text| text.strip_suffix(close)) {
@@ -297,6 +300,10 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// Reasons are kept in the state for good: at most 500 characters of them.
+fn forget(rest: &str) -> Option<Command> {
+    rest.trim().eq_ignore_ascii_case("excerpt").then_some(Command::ForgetExcerpt)
+}
+
 fn bounded(text: &str) -> String {
     text.chars().take(500).collect()
 }
@@ -325,6 +332,7 @@ mod tests {
                 Verb::Memory => "memory null check".to_owned(),
                 Verb::Dispute => "dispute 3fa9c01b the rounding is meant".to_owned(),
                 Verb::Settle => "settle test".to_owned(),
+                Verb::Forget => "forget excerpt".to_owned(),
                 other => other.as_str().to_uppercase(),
             };
             assert_eq!(read(&rest).unwrap().verb(), verb);

@@ -15,21 +15,22 @@ use crate::{
         disputes::{self, Claim},
         escalation_call,
     },
-    evidence::CheckKind,
+    evidence::{CheckKind, Outcome},
     failure::{Blame, Changes},
     gate::{self, CommandWord, PhraseProblem, Refusal},
     ids::{CheckName, FailureId, GateName, Login, UserId},
     observed::{Account, AccountKind, Hint, Permission, Standing},
     policy::{CheckPolicy, ExecutionSkips, Trigger},
     state::{
-        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, DisputeEnd, DisputeSource, LoopState, Resume,
+        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, DisputeEnd, DisputeSource, LoopState, Release, Resume,
         RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
     },
     verdict::{
+        CheckStanding,
         blame::{self, CheckBlame},
         feedback,
-        gather::HeadEvidence,
+        gather::{GatheredCheck, HeadEvidence},
         tamper::{self, Tampering},
     },
 };
@@ -70,13 +71,13 @@ pub(super) fn carry_out(
     if !given.is_open() {
         return ExecutedCommands { evidence, events: Vec::new() };
     }
-    let before = (next.skips.len(), next.reruns.len());
+    let before = (next.skips.len(), next.reruns.len(), next.releases.len());
     let mut run = Execution { given, tampering, next, events: Vec::new() };
     answer(&mut run, commands, &evidence);
     press(&mut run, &evidence);
     dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
-    let is_untouched = before == (next.skips.len(), next.reruns.len());
+    let is_untouched = before == (next.skips.len(), next.reruns.len(), next.releases.len());
     let evidence = if is_untouched { evidence } else { verification::gather(given, next) };
     ExecutedCommands { evidence, events }
 }
@@ -270,9 +271,13 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
         Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
             AnswerOutcome::Shown
         }
+        Command::ForgetExcerpt => AnswerOutcome::ExcerptForgotten,
         Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
         Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
-        Command::Resume { accept } => resume(run, word, accept.map(Acceptable::trigger)),
+        Command::Resume { accept } => match accept {
+            Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)) => release(run, word, *what, evidence),
+            _ => resume(run, word, accept.map(|_| Trigger::Tampering)),
+        },
         Command::Stop { reason } => {
             run.next.status = RunStatus::Stopped;
             run.next.stop = Stop {
@@ -296,7 +301,7 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
 fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
     // Stopped by a person, or given up at the limit without calling anybody.
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
-    let weakened = run.tampering;
+    let (weakened, mut newly_accepted) = (run.tampering, Vec::new());
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
             return AnswerOutcome::Refused(CommandRefusal::NeedsSettling { failure: open.failure });
@@ -310,8 +315,10 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
             if wrote_it(run, word.by.id) {
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
+            let before = std::mem::replace(&mut run.next.accepted_tampering, tamper::counts(weakened));
+            let is_new = |(key, count): &(&String, &u32)| before.get(*key).is_none_or(|before| before < *count);
+            newly_accepted = run.next.accepted_tampering.iter().filter(is_new).map(|(key, _)| key.clone()).collect();
             run.next.accepted.insert(cause);
-            run.next.accepted_tampering = tamper::counts(weakened);
         }
         _ => {}
     }
@@ -326,12 +333,35 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
         by_id: word.by.id,
         at: word.at,
         settled: None,
+        accepted: newly_accepted,
     };
     run.next.resumes.push(resume.clone());
     let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
     let by = word.by.login.clone();
     run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
     AnswerOutcome::Resumed
+}
+
+/// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
+fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, evidence: &HeadEvidence) -> AnswerOutcome {
+    let is_meant = |check: &GatheredCheck| match what {
+        Acceptable::Skipped => matches!(check.standing, CheckStanding::AwaitsRelease { .. }),
+        _ => check.evidence().is_some_and(|found| found.outcome == Outcome::ResultsLost),
+    };
+    let checks = evidence.checks.iter().filter(|(_, check)| is_meant(check)).map(|(name, _)| name.clone());
+    let checks: BTreeSet<CheckName> = checks.collect();
+    if checks.is_empty() {
+        return AnswerOutcome::Refused(CommandRefusal::NothingToResume);
+    }
+    if wrote_it(run, word.by.id) {
+        return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+    }
+    let (by, head) = (word.by.login.clone(), run.next.head_sha);
+    run.next.releases.retain(|known| known.what != what.as_str() || known.head == head || what != Acceptable::Skipped);
+    run.next.releases.push(Release { what: what.as_str().to_owned(), checks, head, by, at: word.at });
+    // A loop that called a person for it goes on.
+    let is_called = run.next.blocked.is_some();
+    if is_called { resume(run, word, None) } else { AnswerOutcome::Resumed }
 }
 
 fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> AnswerOutcome {
@@ -390,7 +420,8 @@ fn settle(
     {
         run.next.blocked = None;
         let after_attempt = run.next.attempts.last().map_or(0, |last| last.number);
-        let resume = Resume { after_attempt, by: by.clone(), by_id, at, settled: Some(failure) };
+        let (settled, accepted) = (Some(failure), Vec::new());
+        let resume = Resume { after_attempt, by: by.clone(), by_id, at, settled, accepted };
         run.next.resumes.push(resume.clone());
         run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
     }

@@ -13,7 +13,7 @@ use crate::{
     escalation::disputes,
     evidence::{CheckEvidence, Compare, Comparison, RetryClass},
     failure::{self, Blame},
-    ids::{CheckName, RuleId, Sha},
+    ids::{CheckName, Login, RuleId, Sha},
     stage::Stage,
     state::{
         AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, Dispute, FailureLog, FailureRecord, LastVerification,
@@ -22,6 +22,7 @@ use crate::{
     verdict::{
         FailureView, feedback,
         gather::HeadEvidence,
+        lost_results,
         tamper::{self, Tampering},
     },
 };
@@ -91,16 +92,13 @@ fn attempt_of_head(
     let mut digest =
         attempt::digest(given.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), given.now);
     digest.flaky.clone_from(flaky);
-    digest.weakened = digest.result == VerificationResult::Pass
-        && tamper::not_accepted(tampering, &next.accepted_tampering).is_some();
-    if digest.weakened {
-        digest.summary = "checks pass, but tests or thresholds were weakened".to_owned();
-    }
+    mark_weakened(&mut digest, next, tampering);
     digest.disputed = digest.rejections.is_empty() && is_disputed(given, next, verification, &digest);
+    digest.with_results = lost_results::with_results(evidence, given.policy);
     digest.tests = digest.tests.filter(|tests| tests.len() <= given.policy.state.most_tests());
     let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
     let Comparison { compare, regressed } =
-        comparison::compare(previous, &digest, evidence, given.snapshot.base_evidence.as_ref());
+        comparison::compare(previous, &digest, evidence, given.snapshot.base_evidence.as_ref(), tampering);
     digest.regressed = regressed;
     let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
     if is_news {
@@ -117,6 +115,22 @@ fn attempt_of_head(
         }
     }
     Some(Counted { digest, compare, is_news })
+}
+
+/// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
+fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tampering]) {
+    let found = tamper::counts(tampering);
+    let is_found = |(_, what): &(&Login, &str)| found.contains_key(*what);
+    let accepted: Vec<String> =
+        next.accepted_by().filter(is_found).take(3).map(|(by, what)| format!("{by} accepted that {what}")).collect();
+    let is_open = tamper::not_accepted(tampering, &next.accepted_tampering).is_some();
+    digest.weakened = is_open || !accepted.is_empty();
+    let passes = digest.result == VerificationResult::Pass;
+    if passes && is_open {
+        digest.summary = "checks pass, but tests or thresholds were weakened".to_owned();
+    } else if passes && digest.weakened {
+        digest.summary = format!("{}; {}", digest.summary, accepted.join(", "));
+    }
 }
 
 /// Whether the head fails by nothing but failures that are disputed.

@@ -36,7 +36,7 @@ use crate::{
 pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Timestamp) -> Decision {
     let given = &Given { snapshot, before: state, policy, now };
     let assessment = &gate::assess(snapshot, state, policy, &gather::findings(snapshot), now);
-    let tampering = &tamper::findings(&snapshot.files);
+    let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
     let mut next = open(given, assessment);
     let commands = command_execution::carry_out(given, &mut next, &assessment.commands, tampering);
     let verification = &verify(given, &next, commands.evidence, &assessment.gates);

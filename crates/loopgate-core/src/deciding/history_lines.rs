@@ -96,6 +96,7 @@ impl Lines<'_> {
                 head: seen.sha,
                 base: seen.base.clone(),
                 gates: seen.gates.clone(),
+                merge_base: seen.merge_base,
                 at: seen.at,
                 stale_head: self.superseded_unjudged(seen.sha),
             };

@@ -1,23 +1,28 @@
 //! Iteration control as a contract of its own: one check in, one decision out (`loopgate decide`).
 //!
-//! It is for programs that keep their own state: tests and review decide between proceed, retry, escalate and wait.
+//! It is for programs that keep their own state: tests and review decide between proceed, retry, escalate and wait. The
+//! iterations become attempts, and [`retry::judge`] judges them as it judges those of a pull request. The sentences of the
+//! answer are written by who prints it.
 
-use serde::{Deserialize, Serialize};
+use std::{collections::BTreeSet, ops::RangeInclusive};
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::{
+    attempts::retry::{self, Judgement},
     deciding::DecisionWord,
     failure::{FeedbackLine, Priority},
-    policy::{AutoRetry, EscalationDiff, LoopPolicy},
+    ids::{Fingerprint, Login, Score, Sha, Timestamp, UserId},
+    policy::{AutoRetry, EscalationDiff, LoopPolicy, OnRegression, Phase, Trigger},
+    state::{AttemptDigest, RejectedIn, Rejection, VerificationResult},
 };
 
 /// Smallest and largest `max_iterations`.
-pub const MAX_ITERATIONS: std::ops::RangeInclusive<u32> = 1..=10;
+pub const MAX_ITERATIONS: RangeInclusive<u32> = 1..=10;
 
 /// Smallest and largest `feedback_max_length`.
-const FEEDBACK_LENGTH: std::ops::RangeInclusive<usize> = 80..=10_000;
-
-/// Bytes of the diff that an escalation shows.
-const MAX_DIFF: usize = 4_000;
+const FEEDBACK_LENGTH: RangeInclusive<usize> = 80..=10_000;
 
 /// The document a caller writes: `iteration_check: …`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -42,14 +47,23 @@ pub struct Control {
 }
 
 impl Control {
-    fn policy(&self) -> Result<LoopPolicy, InvalidCheck> {
+    /// The retry policy: nothing but the number of iterations and what is not retried ends the loop.
+    fn policy(&self, check: &Check) -> Result<LoopPolicy, InvalidCheck> {
         let default = LoopPolicy::default();
         let feedback_max_length = self.feedback_max_length.unwrap_or(default.feedback_max_length);
         if !FEEDBACK_LENGTH.contains(&feedback_max_length) {
             return Err(InvalidCheck::FeedbackLength(feedback_max_length));
         }
+        let max = check.max_iterations.or(self.max_iterations).unwrap_or(default.max_attempts);
+        if !MAX_ITERATIONS.contains(&max) {
+            return Err(InvalidCheck::Max(max));
+        }
         let automatic = |set| if set == Some(false) { AutoRetry::Escalate } else { AutoRetry::Retry };
         Ok(LoopPolicy {
+            max_attempts: max,
+            total_failures: max,
+            same_error: u32::MAX,
+            regression: OnRegression::Ignore,
             test_fail: automatic(self.auto_retry_on_test_fail),
             review_reject: automatic(self.auto_retry_on_review_reject),
             escalation_diff: match self.escalation_includes_diff {
@@ -122,50 +136,6 @@ pub enum ReviewStatus {
     Pending,
 }
 
-/// The document a caller reads: `decision: …`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Response {
-    pub decision: IterationDecision,
-}
-
-/// One of the four decisions, with the fields of its kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum IterationDecision {
-    Proceed { task_id: String, message: String },
-    Retry { task_id: String, iteration: u32, feedback: Feedback },
-    Escalate { task_id: String, iteration: u32, context: Context, question: String },
-    Wait { task_id: String, message: String },
-}
-
-impl IterationDecision {
-    pub const fn word(&self) -> DecisionWord {
-        match self {
-            Self::Proceed { .. } => DecisionWord::Proceed,
-            Self::Retry { .. } => DecisionWord::Retry,
-            Self::Escalate { .. } => DecisionWord::Escalate,
-            Self::Wait { .. } => DecisionWord::Wait,
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Feedback {
-    pub summary: String,
-    pub actionable_items: Vec<String>,
-    pub priority: Priority,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Context {
-    /// One line per attempt.
-    pub attempts_summary: String,
-    /// What the attempts have in common.
-    pub pattern_detected: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-}
-
 /// What the caller understood of one test output: an item per failure, and the two sides of the first that has them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Understood {
@@ -195,97 +165,164 @@ pub enum InvalidCheck {
     FeedbackLength(usize),
 }
 
+/// The decision about one iteration, and what its answer is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IterationDecision<'a> {
+    pub word: DecisionWord,
+    pub check: &'a Check,
+    pub policy: LoopPolicy,
+    pub now: &'a Understood,
+    /// Of each of `previous_attempts`.
+    pub earlier: &'a [Understood],
+    /// None where no failure is known.
+    pub pattern: Option<Pattern<'a>>,
+}
+
+/// What the attempts have in common, by a failure of this iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pattern<'a> {
+    /// It is in so many attempts in a row.
+    Repeats {
+        item: &'a FeedbackLine,
+        attempts: u32,
+    },
+    /// It was gone in the attempt before.
+    IsBack {
+        item: &'a FeedbackLine,
+    },
+    /// Its place failed in each earlier attempt, each time in another way.
+    SamePlace {
+        item: &'a FeedbackLine,
+    },
+    None {
+        first: &'a FeedbackLine,
+    },
+}
+
 /// Decides one iteration, from what was understood of its test output and of those before it, in their order.
 ///
 /// # Errors
 /// When a number cannot be ([`InvalidCheck`]).
-pub fn decide(request: &Request, understood: &Understood, earlier: &[Understood]) -> Result<Response, InvalidCheck> {
-    let (check, policy) = (&request.iteration_check, request.iteration_control.policy()?);
-    let max = check.max_iterations.or(request.iteration_control.max_iterations).unwrap_or(policy.max_attempts);
-    if !MAX_ITERATIONS.contains(&max) {
-        return Err(InvalidCheck::Max(max));
-    }
+pub fn decide<'a>(
+    request: &'a Request,
+    now: &'a Understood,
+    earlier: &'a [Understood],
+) -> Result<IterationDecision<'a>, InvalidCheck> {
+    let check = &request.iteration_check;
+    let policy = request.iteration_control.policy(check)?;
     let (given, current) = (check.previous_attempts.len(), check.current_iteration);
     let before = current.checked_sub(1).ok_or(InvalidCheck::Current)?;
     if given > before as usize {
         return Err(InvalidCheck::Previous(given, current, before));
     }
-    let task_id = check.task_id.clone();
-    let decision = match (check.test_result.status, check.review_result.status) {
-        (TestStatus::Pass, ReviewStatus::Approve) => {
-            IterationDecision::Proceed { task_id, message: "Validation passed. Proceeding to next task.".to_owned() }
-        }
+    // Whatever an earlier iteration lacked, it did not pass.
+    let mut attempts: Vec<AttemptDigest> = (1..current)
+        .rev()
+        .zip(earlier.iter().rev())
+        .map(|(number, understood)| attempt(number, understood, VerificationResult::Fail))
+        .collect();
+    attempts.reverse();
+    let result = match check.test_result.status {
+        TestStatus::Fail => VerificationResult::Fail,
+        TestStatus::Pass => VerificationResult::Pass,
+    };
+    let mut last = attempt(current, now, result);
+    if check.review_result.status == ReviewStatus::Reject {
+        last.rejections.extend(anonymous_rejection());
+    }
+    attempts.push(last);
+    let judgement = retry::judge(&attempts, &[], &policy);
+    let ends = [Trigger::TotalFailures, Trigger::MaxAttemptsReached];
+    let word = match (check.test_result.status, check.review_result.status) {
+        (TestStatus::Pass, ReviewStatus::Approve) => DecisionWord::Proceed,
         // Also at the limit: nobody is called because a reviewer has not looked yet.
-        (TestStatus::Pass, ReviewStatus::Pending) => {
-            IterationDecision::Wait { task_id, message: "Tests pass. Waiting for the required review.".to_owned() }
-        }
-        (TestStatus::Fail, _) | (TestStatus::Pass, ReviewStatus::Reject) => {
-            let automatic = match check.test_result.status {
-                TestStatus::Fail => policy.test_fail,
-                TestStatus::Pass => policy.review_reject,
-            };
-            if current >= max || automatic == AutoRetry::Escalate {
-                escalate(check, understood, earlier, policy.escalation_diff)
-            } else {
-                retry(check, understood, policy.feedback_max_length)
-            }
-        }
+        (TestStatus::Pass, ReviewStatus::Pending) => DecisionWord::Wait,
+        _ if ends.iter().any(|end| judgement.causes.contains_key(end)) => DecisionWord::Escalate,
+        _ => DecisionWord::Retry,
     };
-    Ok(Response { decision })
+    let pattern = pattern(&judgement, &attempts, now, earlier);
+    Ok(IterationDecision { word, check, policy, now, earlier, pattern })
 }
 
-fn retry(check: &Check, understood: &Understood, max_length: usize) -> IterationDecision {
-    let review = review_items(check);
-    let (summary, priority) = match check.test_result.status {
-        TestStatus::Fail => (tests_fail(understood), Priority::High),
-        TestStatus::Pass => (
-            format!("The review asks for changes: {}", review.first().map(|item| item.text).unwrap_or_default()),
-            review.first().map_or(Priority::Medium, |item| item.priority),
-        ),
-    };
-    let mut actionable_items = test_items(check, understood);
-    actionable_items.extend(review.iter().map(|item| format!("Review: {}", item.text)));
-    IterationDecision::Retry {
-        task_id: check.task_id.clone(),
-        iteration: check.current_iteration + 1,
-        feedback: Feedback {
-            summary: crate::failure::cut_at_sentence(&summary, max_length),
-            actionable_items,
-            priority,
-        },
+/// An iteration as an attempt of its own code, which failed by nothing but these failures.
+fn attempt(number: u32, understood: &Understood, result: VerificationResult) -> AttemptDigest {
+    AttemptDigest {
+        number,
+        head_sha: Sha::from_bytes([0; 20]),
+        tree_hash: number.to_string(),
+        at: Timestamp::UNIX_EPOCH,
+        result,
+        blame: None,
+        score: Score::ZERO,
+        phase: Phase::A,
+        failed_rules: Vec::new(),
+        failed_checks: Vec::new(),
+        fingerprints: understood.items.iter().map(fingerprint).collect(),
+        failing_tests: Default::default(),
+        named_places: BTreeSet::new(),
+        with_results: Default::default(),
+        total_tests: None,
+        tests: None,
+        regressed: BTreeSet::new(),
+        retry_class: None,
+        lacking: None,
+        coverage: None,
+        flaky: BTreeSet::new(),
+        rejections: Vec::new(),
+        disputed: false,
+        weakened: false,
+        memory_matches: None,
+        recorded: None,
+        summary: String::new(),
     }
 }
 
-/// The first failure, and how many more there are.
-fn tests_fail(understood: &Understood) -> String {
-    match understood.items.as_slice() {
-        [] => "The tests fail.".to_owned(),
-        [one] => format!("The tests fail: {}", told(one)),
-        [first, rest @ ..] => format!("The tests fail: {} And {} more.", told(first), rest.len()),
-    }
+/// The identity of an item, with the values that its id leaves out: they show here whether anything moved.
+fn fingerprint(item: &FeedbackLine) -> Fingerprint {
+    let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let digest = Sha256::digest(format!("{id}\n{}", item.problem));
+    Fingerprint::from_bytes(digest[..8].try_into().unwrap_or_default())
 }
 
-fn test_items(check: &Check, understood: &Understood) -> Vec<String> {
-    match check.test_result.status {
-        TestStatus::Pass => Vec::new(),
-        TestStatus::Fail if understood.items.is_empty() => {
-            let last = check.test_result.output.lines().rev().find(|line| !line.trim().is_empty());
-            let seen = last.map(|line| format!(" Its output ends with: {}", first_line(line))).unwrap_or_default();
-            vec![format!("Run the tests and make them pass.{seen}")]
-        }
-        TestStatus::Fail => {
-            understood.items.iter().map(|item| format!("{} {} ({})", told(item), item.action, item.reason)).collect()
-        }
-    }
+/// The document names no reviewer.
+fn anonymous_rejection() -> Option<Rejection> {
+    let by: Login = "reviewer".parse().ok()?;
+    Some(Rejection { by, by_id: UserId::new(0), of: RejectedIn::Review, at: Timestamp::UNIX_EPOCH })
 }
 
-struct ReviewItem<'a> {
-    text: &'a str,
-    priority: Priority,
+fn pattern<'a>(
+    judgement: &Judgement,
+    attempts: &[AttemptDigest],
+    now: &'a Understood,
+    earlier: &[Understood],
+) -> Option<Pattern<'a>> {
+    let first = now.items.first()?;
+    let is_in = |attempt: &AttemptDigest, item: &FeedbackLine| attempt.fingerprints.contains(&fingerprint(item));
+    if judgement.same_error > 1 {
+        let repeated = attempts.iter().rev().take(judgement.same_error as usize);
+        let item = now.items.iter().find(|item| repeated.clone().all(|attempt| is_in(attempt, item)))?;
+        return Some(Pattern::Repeats { item, attempts: judgement.same_error });
+    }
+    let older = attempts.split_last().map_or(&[][..], |(_, older)| older);
+    if judgement.causes.contains_key(&Trigger::CircularFailure)
+        && let Some(item) = now.items.iter().find(|item| older.iter().any(|attempt| is_in(attempt, item)))
+    {
+        return Some(Pattern::IsBack { item });
+    }
+    let at_one_place = |attempt: &Understood| attempt.items.iter().any(|other| other.location == first.location);
+    let is_one_place = !first.location.is_empty() && !earlier.is_empty() && earlier.iter().all(at_one_place);
+    Some(if is_one_place { Pattern::SamePlace { item: first } } else { Pattern::None { first } })
+}
+
+/// One line of a review that rejects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewItem<'a> {
+    pub text: &'a str,
+    pub priority: Priority,
 }
 
 /// The items of a review that rejects, the most severe first.
-fn review_items(check: &Check) -> Vec<ReviewItem<'_>> {
+pub fn review_items(check: &Check) -> Vec<ReviewItem<'_>> {
     if check.review_result.status != ReviewStatus::Reject {
         return Vec::new();
     }
@@ -315,123 +352,6 @@ fn severity(item: &str) -> Priority {
     }
 }
 
-fn escalate(check: &Check, now: &Understood, earlier: &[Understood], diff: EscalationDiff) -> IterationDecision {
-    let current = check.current_iteration;
-    let attempts = match current {
-        1 => "After 1 attempt".to_owned(),
-        more => format!("After {more} attempts"),
-    };
-    let (text, options) = match (&now.sides, check.test_result.status) {
-        (Some(Sides { name, expected, actual }), TestStatus::Fail) => (
-            format!(
-                "{attempts} {} still disagrees with the code. Which side is right?",
-                name.as_deref().unwrap_or("the test")
-            ),
-            vec![
-                format!("The test, which expects {expected}: change the code."),
-                format!("The code, which gives {actual}: change the test."),
-            ],
-        ),
-        (None, TestStatus::Fail) => (
-            format!("{attempts} the tests still fail. Which way should this go?"),
-            vec!["Try again with a hint from you.".to_owned(), "Take the task over by hand.".to_owned()],
-        ),
-        (_, TestStatus::Pass) => (
-            format!("{attempts} the review still asks for changes. Which side gives way?"),
-            vec!["The implementation: say what it must do.".to_owned(), "The review: accept it as it is.".to_owned()],
-        ),
-    };
-    let numbered = (1..).zip(&options).map(|(number, option)| format!("\n{number}. {option}"));
-    let shown = diff == EscalationDiff::Include && !check.diff.trim().is_empty();
-    IterationDecision::Escalate {
-        task_id: check.task_id.clone(),
-        iteration: current,
-        context: Context {
-            attempts_summary: attempts_summary(check, now, earlier),
-            pattern_detected: pattern(now, earlier),
-            diff: shown.then(|| cut_at_line(&check.diff)),
-        },
-        question: text + &numbered.collect::<String>(),
-    }
-}
-
-/// A line for each attempt. The caller may give any number: the last ten have a line each, and the earlier ones share
-/// one.
-fn attempts_summary(check: &Check, now: &Understood, earlier: &[Understood]) -> String {
-    let current = check.current_iteration;
-    let ended = |test: &TestResult, review: &ReviewResult, understood: &Understood| match (test.status, review.status) {
-        (TestStatus::Fail, _) if understood.items.is_empty() => "tests fail".to_owned(),
-        (TestStatus::Fail, _) => format!("tests fail — {}", understood.items.first().map(told).unwrap_or_default()),
-        (TestStatus::Pass, ReviewStatus::Reject) => format!("review rejects — {}", first_line(&review.feedback)),
-        (TestStatus::Pass, ReviewStatus::Approve | ReviewStatus::Pending) => "tests pass".to_owned(),
-    };
-    let listed = current.saturating_sub(*MAX_ITERATIONS.end()).max(1);
-    let unlisted = (listed > 1).then(|| format!("Iterations 1 to {listed}: did not pass"));
-    let from = if listed > 1 { listed + 1 } else { 1 };
-    let before = (from..current).map(|iteration| {
-        // The last attempt that was given is the one right before this.
-        let back = (current - iteration) as usize;
-        let given = check.previous_attempts.len().checked_sub(back);
-        let told = given.and_then(|at| check.previous_attempts.get(at).zip(earlier.get(at)));
-        let told = told.map_or("did not pass".to_owned(), |(attempt, understood)| {
-            ended(&attempt.test_result, &attempt.review_result, understood)
-        });
-        format!("Iteration {iteration}: {told}")
-    });
-    let last = format!("Iteration {current}: {}", ended(&check.test_result, &check.review_result, now));
-    unlisted.into_iter().chain(before).chain([last]).collect::<Vec<_>>().join("\n")
-}
-
-/// What the attempts have in common: the same failure in a row, one that was gone and is back, one place that fails
-/// each time otherwise; else the first failure.
-fn pattern(now: &Understood, earlier: &[Understood]) -> String {
-    let Some(first) = now.items.first() else { return "none".to_owned() };
-    // An id leaves out the values, which tell here whether anything moved.
-    let is_same = |a: &FeedbackLine, b: &FeedbackLine| a.id == b.id && a.problem == b.problem;
-    let has = |attempt: &Understood, item: &FeedbackLine| attempt.items.iter().any(|other| is_same(other, item));
-    let in_a_row = |item: &FeedbackLine| 1 + earlier.iter().rev().take_while(|attempt| has(attempt, item)).count();
-    if let Some(item) = now.items.iter().find(|item| in_a_row(item) > 1) {
-        return format!("The same failure in {} attempts in a row: {}", in_a_row(item), told(item));
-    }
-    let back = now.items.iter().find(|item| earlier.iter().any(|attempt| has(attempt, item)));
-    if let Some(item) = back {
-        return format!("A failure that was gone is back: {}", told(item));
-    }
-    let at_one_place = |attempt: &Understood| attempt.items.iter().any(|other| other.location == first.location);
-    if !first.location.is_empty() && !earlier.is_empty() && earlier.iter().all(at_one_place) {
-        let others: Vec<&str> =
-            earlier.iter().filter_map(|it| it.items.first()).map(|it| it.problem.as_str()).collect();
-        return format!("{} fails each time otherwise: {} Now: {}", first.location, others.join(" "), first.problem);
-    }
-    told(first)
-}
-
-/// Where, if that is known, and what.
-fn told(item: &FeedbackLine) -> String {
-    match item.location.as_str() {
-        "" => item.problem.clone(),
-        place => format!("{place}: {}", item.problem),
-    }
-}
-
-/// The first lines of a diff, and how many are left out.
-fn cut_at_line(diff: &str) -> String {
-    let mut length = 0;
-    let fits = |line: &&str| {
-        length += line.len() + 1;
-        length <= MAX_DIFF
-    };
-    let kept: Vec<&str> = diff.lines().take_while(fits).collect();
-    match diff.lines().count() - kept.len() {
-        0 => kept.join("\n"),
-        cut => format!("{}\n… {cut} more lines", kept.join("\n")),
-    }
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -451,8 +371,8 @@ mod tests {
         }
     }
 
-    fn decided(request: &Request) -> IterationDecision {
-        decide(request, &Understood::default(), &[]).unwrap().decision
+    fn word(request: &Request) -> DecisionWord {
+        decide(request, &Understood::default(), &[]).unwrap().word
     }
 
     #[test]
@@ -469,7 +389,7 @@ mod tests {
             (Fail, Reject, D::Retry, D::Escalate),
         ] {
             for (iteration, expected) in [(1, below), (2, below), (3, at), (4, at)] {
-                let got = decided(&request(iteration, test, review)).word();
+                let got = word(&request(iteration, test, review));
                 assert_eq!(got, expected, "{test:?} {review:?} {iteration}");
             }
         }
@@ -479,9 +399,9 @@ mod tests {
     fn a_check_s_own_limit_goes_before_the_flow_s() {
         let mut request = request(4, TestStatus::Fail, ReviewStatus::Pending);
         request.iteration_control.max_iterations = Some(6);
-        assert_eq!(decided(&request).word(), DecisionWord::Retry);
+        assert_eq!(word(&request), DecisionWord::Retry);
         request.iteration_check.max_iterations = Some(4);
-        assert_eq!(decided(&request).word(), DecisionWord::Escalate);
+        assert_eq!(word(&request), DecisionWord::Escalate);
     }
 
     #[test]
@@ -489,7 +409,7 @@ mod tests {
         let word = |test, review| {
             let mut request = request(1, test, review);
             request.iteration_control.auto_retry_on_test_fail = Some(false);
-            decided(&request).word()
+            word(&request)
         };
         assert_eq!(word(TestStatus::Fail, ReviewStatus::Pending), DecisionWord::Escalate);
         assert_eq!(word(TestStatus::Pass, ReviewStatus::Reject), DecisionWord::Retry);
@@ -512,54 +432,5 @@ mod tests {
             it.iteration_check.previous_attempts = vec![attempt];
         };
         assert_eq!(refused(one_before_the_first), InvalidCheck::Previous(1, 1, 0));
-    }
-
-    #[test]
-    fn an_escalation_stays_short_whatever_the_number() {
-        let summary = |iteration| match decided(&request(iteration, TestStatus::Fail, ReviewStatus::Pending)) {
-            IterationDecision::Escalate { context, .. } => context.attempts_summary,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(summary(10).lines().count(), 10);
-        assert!(summary(11).starts_with("Iteration 1: did not pass\nIteration 2: "), "{}", summary(11));
-        let most = summary(u32::MAX);
-        assert!(most.starts_with("Iterations 1 to 4294967285: did not pass\nIteration 4294967286: "), "{most}");
-        assert_eq!(most.lines().count(), 11);
-    }
-
-    #[test]
-    fn the_most_severe_item_of_a_review_comes_first() {
-        let feedback = "- nit: a shorter name\n- name the limit\n- suggestion (non-blocking): inline it\n\
-                        - issue (blocking): SQL injection in find()\n- [minor] a blank line\n- see https://critical.example/x";
-        let mut request = request(1, TestStatus::Pass, ReviewStatus::Reject);
-        feedback.clone_into(&mut request.iteration_check.review_result.feedback);
-        let IterationDecision::Retry { feedback, .. } = decided(&request) else { panic!() };
-        assert_eq!(feedback.priority, Priority::High);
-        assert_eq!(feedback.summary, "The review asks for changes: issue (blocking): SQL injection in find()");
-        assert_eq!(
-            feedback.actionable_items,
-            [
-                "Review: issue (blocking): SQL injection in find()",
-                "Review: name the limit",
-                "Review: see https://critical.example/x",
-                "Review: nit: a shorter name",
-                "Review: suggestion (non-blocking): inline it",
-                "Review: [minor] a blank line",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_diff_is_shown_unless_the_flow_says_otherwise() {
-        let mut request = request(3, TestStatus::Fail, ReviewStatus::Pending);
-        request.iteration_check.diff = "+ a line\n".repeat(1_000);
-        let shown = |request: &Request| match decided(request) {
-            IterationDecision::Escalate { context, .. } => context.diff,
-            other => panic!("{other:?}"),
-        };
-        let diff = shown(&request).unwrap();
-        assert!(diff.len() < MAX_DIFF + 30 && diff.ends_with("+ a line\n… 556 more lines"), "{diff}");
-        request.iteration_control.escalation_includes_diff = Some(false);
-        assert_eq!(shown(&request), None);
     }
 }

@@ -13,6 +13,7 @@ pub mod iteration;
 pub mod new_run;
 mod next_action;
 mod opening;
+mod reading;
 mod remembering;
 #[cfg(test)]
 mod row_tests;
@@ -26,10 +27,10 @@ mod who_acts;
 pub use self::{
     decide::decide,
     decision::{
-        AttemptRecord, CheckBasis, CheckEnd, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord,
-        LabelMeaning, LabelWish, MergedBranch, NextAction, Post, Provenance, ReplayBasis, StatusCommentWish, Surface,
-        View, Warning,
+        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
+        MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
     },
+    reading::files_to_read,
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     who_acts::{Part, WhoActs, who_acts},
 };

@@ -40,6 +40,7 @@ impl LoopState {
             base_sha: pull_request.base.sha,
             policy_sha: policy.origin.commit(),
             first_seen_heads: Vec::new(),
+            pushes: Vec::new(),
             edited_words: BTreeSet::new(),
             edited_by_others: BTreeSet::new(),
             closed_periods: Vec::new(),
@@ -100,6 +101,7 @@ impl LoopState {
             resumes: Vec::new(),
             accepted: BTreeSet::new(),
             accepted_tampering: BTreeMap::new(),
+            releases: Vec::new(),
             reruns: Vec::new(),
             outage: None,
             answered: Vec::new(),
@@ -107,7 +109,6 @@ impl LoopState {
             created_at: now,
             updated_at: now,
             extra: serde_json::Map::new(),
-            unknown: Default::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     attempts::{attempt, rerun},
     gate::Assessment,
     ids::Timestamp,
-    observed::{Lifecycle, Snapshot},
+    observed::{Hint, Lifecycle, Snapshot},
     policy::Policy,
     stages::capability,
     state::{ClosedPeriod, LoopState, RunHold, RunStatus},
@@ -54,6 +54,11 @@ pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     let pull_request = &given.snapshot.pull_request;
     let mut next = given.before.clone();
     assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut next.first_seen_heads));
+    for hint in &given.snapshot.hints {
+        if let Hint::Pushed(push) = hint {
+            next.note_push(push);
+        }
+    }
     next.edited_words.clone_from(&assessment.edited);
     next.edited_by_others.clone_from(&assessment.edited_by_others);
     note_closing(given, &mut next.closed_periods);

@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 use super::{Decision, DecisionWord, NextAction};
 use crate::{
     escalation::disputes,
-    evidence::{Analysis, CheckResults, Confidence, Failure},
+    evidence::{Against, Analysis, CheckResults, Confidence, Failure},
     failure::Blame,
     ids::Sha,
     memory::{
-        AppliedFix, Card, CitedFile, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MOST_TOLD, MemoryLine,
-        MemoryMatch, Recalled, Rights, Sought, ToldFix, Verification, followed,
+        AppliedFix, Card, CitedFile, LineStatus, MEMORY_SCHEMA, MOST_TOLD, Memory, MemoryLine, MemoryMatch, Recalled,
+        Rights, Sought, ToldFix, followed,
     },
     observed::{ChangedFile, Snapshot},
-    policy::{MemoryPolicy, Policy, Switch},
+    policy::{MemoryPolicy, PatternSource, Policy, Switch},
     state::{AnswerOutcome, AttemptDigest, VerificationResult},
     verdict::FailureView,
 };
@@ -65,13 +65,11 @@ impl<'a> LookUp<'a> {
 
     /// What holds. `file` gives a path's content at the head.
     pub fn answers<'f>(&self, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<CitedFile<'f>>) -> MemoryAnswers {
-        let verify = |card: &Card| card.verify(&file);
-        let holding = |cards: &Vec<&Card>| {
-            let holding = cards.iter().filter(|card| verify(card) == Verification::Verified);
-            holding.filter_map(|card| ToldFix::of(card)).collect()
-        };
-        let matches = self.errors.iter().flat_map(|error| error.matches(policy, verify)).collect();
-        MemoryAnswers { change: None, matches: Some(matches), known_here: self.here.as_ref().map(holding) }
+        let find = |card: &Card| card.find(&file);
+        let found = |card: &&Card| find(card).and_then(|line| ToldFix::of(card, Some(line)));
+        let known_here = self.here.as_ref().map(|cards| cards.iter().filter_map(found).collect());
+        let matches = self.errors.iter().flat_map(|error| error.matches(policy, find)).collect();
+        MemoryAnswers { change: None, matches: Some(matches), known_here }
     }
 }
 
@@ -113,33 +111,37 @@ impl Decision {
 
     /// Whether it is told what is known of the edited files: until there are errors to look up.
     fn has_just_begun(&self, policy: &Policy) -> bool {
-        let tells = policy.memory.check_history == Switch::On && policy.memory.apply_learnings == Switch::On;
+        let memory = &policy.memory;
+        let tells = memory.check_history == Switch::On
+            && memory.apply_learnings == Switch::On
+            && memory.patterns_to_check.contains(&PatternSource::SimilarFileEdits);
         tells && self.next.attempts.is_empty() && self.next.known_here.is_none()
     }
 
     /// The head's errors among the cards, one look-up for each error; at the first look the patterns of its files.
-    pub fn look_up<'a>(&self, index: &Index<'a>, snapshot: &Snapshot, policy: &Policy) -> LookUp<'a> {
-        let edited: BTreeSet<String> = snapshot.files.known().iter().map(|file| file.path.clone()).collect();
+    pub fn look_up<'a>(&self, memory: &'a Memory, snapshot: &Snapshot, policy: &Policy) -> LookUp<'a> {
         let mut errors = BTreeSet::new();
         let own = self.view.failures.iter().filter(|view| view.blame == Blame::PrCode);
         let distinct = own.filter(|view| errors.insert(view.failure.fingerprint)).take(MOST_LOOKED_UP);
-        let sought = distinct.map(|view| Sought { run_id: &self.next.run_id, failure: &view.failure, edited: &edited });
-        let errors = sought.map(|sought| index.look_up(&sought, &policy.memory)).collect();
+        let sought = distinct.map(|view| Sought { run_id: &self.next.run_id, failure: &view.failure });
+        let errors = sought.map(|sought| memory.look_up(&sought, &policy.memory)).collect();
         let here = self.has_just_begun(policy).then(|| {
             let is_pattern = |card: &&Card| card.pattern().is_some();
-            index.of_files(&edited).into_iter().filter(is_pattern).take(MOST_TOLD).collect()
+            let edited = snapshot.files.known().iter().map(|file| &file.path);
+            memory.of_files(edited).into_iter().filter(is_pattern).take(MOST_TOLD).collect()
         });
         LookUp { errors, here }
     }
 
     /// Answers what people searched for.
-    pub fn search(&mut self, index: &Index<'_>) {
+    pub fn search(&mut self, memory: &Memory) {
         let kept = self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers);
         let shown = self.view.replies.iter_mut().map(|reply| &mut reply.answer);
         for answer in kept.chain(shown) {
             if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
-                let cards = index.search(words);
-                *found = Some(cards.into_iter().filter_map(ToldFix::of).take(MOST_SEARCHED).collect());
+                let cards = memory.search(words);
+                let told = cards.into_iter().filter_map(|card| ToldFix::of(card, None));
+                *found = Some(told.take(MOST_SEARCHED).collect());
             }
         }
     }
@@ -220,20 +222,18 @@ impl Decision {
             environment: record.provenance.environment.clone(),
             test_results: results,
             failures: own.iter().map(|view| analysed(view)).collect(),
-            analysis: first.map(|view| LineAnalysis {
-                root_cause: view.told.problem.clone(),
-                category: view.category,
-                fix_strategy: view.told.action.clone(),
-                confidence: view.confidence,
-                rules_matched: view.rules_matched.clone(),
-                patterns_matched: view.memory.iter().filter_map(|found| found.card).map(|id| id.to_string()).collect(),
-            }),
+            analysis: first.and_then(|view| analysed(view).analysis),
             fix_applied: record.fix_applied.clone(),
             status: match (digest.result, record.decision) {
                 (VerificationResult::Pass, _) => LineStatus::Passed,
                 (VerificationResult::Fail, DecisionWord::Escalate) => LineStatus::Escalated,
                 (VerificationResult::Fail, _) => LineStatus::Failed,
             },
+            weakened: digest.weakened,
+            fixed: Some(&record.compare)
+                .filter(|compare| compare.against == Against::AttemptBefore)
+                .map(|compare| compare.fixed.clone())
+                .unwrap_or_default(),
             flaky: digest.flaky.clone(),
             memory_matches: before.and_then(|before| before.memory_matches.clone()).unwrap_or_default(),
             settled: disputes::settled(&self.next).collect(),

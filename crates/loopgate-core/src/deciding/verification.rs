@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use super::opening::Given;
 use crate::{
     attempts::{comparison, rerun},
+    commands::Acceptable,
     failure::{Blame, Changes},
     gate::GateReport,
     ids::{CheckName, Timestamp},
     policy::{Baseline, PassingTests, Rule},
-    state::{LoopState, Rejection},
+    state::{LoopState, Rejection, Release},
     verdict::{
         Evaluation,
         blame::{self, CheckBlame},
         evaluate,
         gather::{self, HeadEvidence},
-        rejection,
+        lost_results, rejection,
         review::{self, ReviewStanding},
     },
 };
@@ -36,10 +37,19 @@ pub(super) struct Verification {
 /// Evidence of the head, as it is known with the skips and repetitions so far.
 pub(super) fn gather(given: &Given<'_>, next: &LoopState) -> HeadEvidence {
     let since = |check: &CheckName| waiting_since(given, next, check);
-    let mut evidence = gather::gather(given.snapshot, given.policy, &next.skips, since, given.now);
+    let head = given.snapshot.pull_request.head.sha;
+    let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
+        let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
+        let released = next.releases.iter().filter(|one| one.what == what.as_str()).filter(of_head);
+        released.flat_map(|one| one.checks.iter().cloned()).collect()
+    };
+    let skipped = let_go(Acceptable::Skipped);
+    let mut evidence = gather::gather(given.snapshot, given.policy, &next.skips, &skipped, since, given.now);
     if given.policy.retry.passing_tests == PassingTests::Shown {
         evidence.excuse(&evidence.failing_tests());
     }
+    let (base, accepted) = (given.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));
+    lost_results::fail(&mut evidence, given.policy, base, &next.attempts, &accepted);
     evidence.compare_with_attempt_of_base(given.snapshot.pull_request.base.sha, &next.attempts);
     evidence
 }

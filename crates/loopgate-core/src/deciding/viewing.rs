@@ -10,9 +10,7 @@ use super::{
     verification::{self, Verification},
 };
 use crate::{
-    deciding::{
-        AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, ReplayBasis, View, Warning,
-    },
+    deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     evidence::{CheckKind, Outcome},
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},
@@ -27,7 +25,7 @@ use crate::{
         evaluate, feedback,
         gather::{self, GatheredCheck, HeadEvidence},
         review::ReviewStanding,
-        tamper::{self, Tampering},
+        tamper::Tampering,
     },
 };
 
@@ -109,18 +107,7 @@ impl Stages<'_> {
             compare: counted.compare.clone(),
             analysis: view.failures.clone(),
             fix_applied: None,
-            basis: self.basis(),
         })
-    }
-
-    fn basis(&self) -> ReplayBasis {
-        let Given { snapshot, policy, .. } = *self.given;
-        let Verification { evidence, blames, .. } = self.verification;
-        let holds = |gate: &&GateReport| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable;
-        let gates = self.assessment.gates.iter().filter(holds).map(|gate| gate.name.clone()).collect();
-        let tampered = tamper::not_accepted(self.tampering, &self.next.accepted_tampering).is_some();
-        let code_type = self.next.code_artifact.code_type;
-        ReplayBasis::of(snapshot, policy, code_type, (evidence, blames), gates, tampered)
     }
 
     fn warnings(&self) -> Vec<Warning> {

@@ -15,63 +15,29 @@ use crate::{
     state::AuthorKind,
 };
 
-/// The part that somebody plays; in the order in which an overview lists them, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Nobody will do anything by themselves, though it is open: a person stopped it, or it was given up.
-    Nobody,
-    /// A person was called.
-    Human,
-    Approver,
-    Reviewer,
-    /// Whoever may let workflows run.
-    RunApprover,
-    /// Whoever may merge.
-    Merger,
-    Author,
-    Agent,
-    /// The fixer that works elsewhere.
-    Fixer,
-    Ci,
-    /// Whoever mends the base, where the same fails.
-    Base,
-    /// The layer beneath it in its stack.
-    Beneath,
-}
-
-impl Part {
-    /// All of them, in their order.
-    pub const ALL: [Self; 12] = [
-        Self::Nobody,
-        Self::Human,
-        Self::Approver,
-        Self::Reviewer,
-        Self::RunApprover,
-        Self::Merger,
-        Self::Author,
-        Self::Agent,
-        Self::Fixer,
-        Self::Ci,
-        Self::Base,
-        Self::Beneath,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Nobody => "nobody",
-            Self::Human => "human",
-            Self::Approver => "approver",
-            Self::Reviewer => "reviewer",
-            Self::RunApprover => "run_approver",
-            Self::Merger => "merger",
-            Self::Author => "author",
-            Self::Agent => "agent",
-            Self::Fixer => "fixer",
-            Self::Ci => "ci",
-            Self::Base => "base",
-            Self::Beneath => "beneath",
-        }
+words! {
+    /// The part that somebody plays; in the order in which an overview lists them, the most urgent first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum Part {
+        /// Nobody will do anything by themselves, though it is open: a person stopped it, or it was given up.
+        Nobody = "nobody",
+        /// A person was called.
+        Human = "human",
+        Approver = "approver",
+        Reviewer = "reviewer",
+        /// A person who may let workflows run.
+        RunApprover = "run_approver",
+        /// A person who may merge.
+        Merger = "merger",
+        Author = "author",
+        Agent = "agent",
+        /// The fixer that works elsewhere.
+        Fixer = "fixer",
+        Ci = "ci",
+        /// A person who mends the base, where the same fails.
+        Base = "base",
+        /// The layer beneath it in its stack.
+        Beneath = "beneath",
     }
 }
 

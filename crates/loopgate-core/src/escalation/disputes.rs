@@ -120,7 +120,7 @@ pub fn files_in_question(
     let others = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
     let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
     if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {
-        let evidence = gather::gather(snapshot, policy, &[], |_| now, now);
+        let evidence = gather::gather(snapshot, policy, &[], &std::collections::BTreeSet::new(), |_| now, now);
         let failures = evidence.checks.values().filter_map(GatheredCheck::evidence).flat_map(|check| &check.failures);
         files.extend(failures.filter_map(|failure| test_file(failure).map(str::to_owned)));
     }

@@ -18,9 +18,16 @@ pub enum Contradiction {
     SkippedByNobody(CheckName),
     #[error("it counts fewer failures of {0} than it lists")]
     FewerThanListed(CheckName),
+    #[error("it says that {0} passed, and that its command ended with exit code {1}")]
+    PassedWithExitCode(CheckName, i32),
+    #[error("it counts more than 2^31 tests of {0}")]
+    TooManyTests(CheckName),
     #[error("it says that {0} passed without a test")]
     PassedWithoutTests(CheckName),
 }
+
+/// Tests that a check can have.
+const MOST_TESTS: u64 = 1 << 31;
 
 /// Checks a document against itself.
 ///
@@ -29,26 +36,41 @@ pub enum Contradiction {
 pub fn consistent(evidence: &Evidence) -> Result<(), Contradiction> {
     let all_went_well = evidence.checks.iter().all(|check| matches!(check.outcome, Outcome::Passed | Outcome::Skipped));
     for check in &evidence.checks {
-        let name = || check.name.clone();
-        if check.results.is_some_and(|results| parts(&results) > u128::from(results.total)) {
-            return Err(Contradiction::MoreThanTotal(name()));
-        }
-        let tests = matches!(check.kind, CheckKind::Test | CheckKind::Integration);
-        if tests && check.outcome == Outcome::Passed && has_failures(check) {
-            return Err(Contradiction::PassedWithFailures(name()));
-        }
-        if tests
-            && check
-                .results
-                .is_some_and(|results| listed(check) > u128::from(results.failed) + u128::from(results.errors))
-        {
-            return Err(Contradiction::FewerThanListed(name()));
-        }
+        check_consistent(check, check.kind)?;
         if check.outcome == Outcome::Skipped && all_went_well {
-            return Err(Contradiction::SkippedByNobody(name()));
+            return Err(Contradiction::SkippedByNobody(check.name.clone()));
         }
     }
     Ok(())
+}
+
+/// Checks one check against itself, as one of this kind: the configuration's holds, whatever the document says.
+///
+/// # Errors
+/// The first contradiction.
+pub fn check_consistent(check: &CheckEvidence, kind: CheckKind) -> Result<(), Contradiction> {
+    let name = || check.name.clone();
+    let tests = matches!(kind, CheckKind::Test | CheckKind::Integration);
+    if let Some(results) = check.results {
+        if results.total > MOST_TESTS {
+            return Err(Contradiction::TooManyTests(name()));
+        }
+        if parts(&results) > u128::from(results.total) {
+            return Err(Contradiction::MoreThanTotal(name()));
+        }
+        if tests && listed(check) > u128::from(results.failed) + u128::from(results.errors) {
+            return Err(Contradiction::FewerThanListed(name()));
+        }
+    }
+    if check.outcome != Outcome::Passed {
+        return Ok(());
+    }
+    match check.exit_code {
+        _ if tests && has_failures(check) => Err(Contradiction::PassedWithFailures(name())),
+        // Of a test that passed when it was run again, the code is that of the first run.
+        Some(code) if code != 0 && check.flaky_tests.is_empty() => Err(Contradiction::PassedWithExitCode(name(), code)),
+        _ => Ok(()),
+    }
 }
 
 fn parts(results: &CheckResults) -> u128 {
@@ -97,7 +119,9 @@ mod tests {
         assert_eq!(counts(CheckResults { total: 2, passed: 1, errors: 1, ..Default::default() }).unwrap(), passed);
         assert_eq!(counts(CheckResults { total: 1, passed: 99, ..Default::default() }).unwrap(), total);
         let huge = CheckResults { total: u64::MAX, passed: u64::MAX, skipped: u64::MAX, ..Default::default() };
-        assert_eq!(counts(huge).unwrap(), total);
+        assert_eq!(counts(huge).unwrap(), "it counts more than 2^31 tests of unit");
+        let code = "it says that unit passed, and that its command ended with exit code 1";
+        assert_eq!(said(|it| it.checks[1].exit_code = Some(1)).unwrap(), code);
         assert_eq!(said(|it| it.checks[1].failures_not_kept = 1).unwrap(), passed);
         assert_eq!(said(|it| it.checks[1].failures.push(Default::default())).unwrap(), passed);
         assert_eq!(said(|it| it.checks[1].outcome = Outcome::Skipped).unwrap(), skipped);

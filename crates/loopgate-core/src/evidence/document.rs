@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    evidence::{Analysis, TestId, TestOutcomes},
+    evidence::{Analysis, LogExcerpt, TestId, TestOutcomes},
     ids::{CheckName, CheckRunId, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
 };
 
@@ -144,6 +144,8 @@ words! {
         TimedOut = "timed_out",
         /// A test check whose report holds no test, without `allow_empty`.
         NoTestsExecuted = "no_tests_executed",
+        /// A test check that passed without results by test, although it had them on the base or in an earlier attempt.
+        ResultsLost = "results_lost",
         /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
         Skipped = "skipped",
         /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
@@ -154,7 +156,7 @@ words! {
 impl Outcome {
     /// Whether the check ran to an end that speaks against the code.
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted)
+        matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted | Self::ResultsLost)
     }
 }
 
@@ -219,6 +221,9 @@ pub struct CheckEvidence {
     /// Where people can read the full log (the check run's page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// What the output of each failed job says of the failure: at most [`MOST_EXCERPTS`](super::MOST_EXCERPTS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpts: Vec<LogExcerpt>,
 }
 
 impl CheckEvidence {
@@ -247,6 +252,7 @@ impl CheckEvidence {
             findings: Vec::new(),
             tests: None,
             url: None,
+            excerpts: Vec::new(),
         }
     }
 
@@ -417,6 +423,9 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The class of a failure that is about the workflow and not about the code: an action could not do its work.
+    pub const OF_WORKFLOW: &str = "workflow";
+
     /// The best place to look at: where the code failed, else where the test stands.
     pub fn location(&self) -> Option<(&str, Option<u32>)> {
         match (&self.source, &self.test_file) {

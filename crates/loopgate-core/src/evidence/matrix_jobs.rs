@@ -1,6 +1,6 @@
 //! One check that several jobs brought: the jobs of a matrix, several workflows, several check runs of one name.
 
-use crate::evidence::{CheckEvidence, Outcome};
+use crate::evidence::{CheckEvidence, MOST_EXCERPTS, Outcome};
 
 /// The same check from two jobs: it passed only if both did.
 pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
@@ -15,6 +15,8 @@ pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
     worse.failures_not_kept = worse.failures_not_kept.saturating_add(better.failures_not_kept);
     worse.findings.extend(better.findings);
     worse.flaky_tests.extend(better.flaky_tests);
+    worse.excerpts.extend(better.excerpts);
+    worse.excerpts.truncate(MOST_EXCERPTS);
     match (&mut worse.tests, better.tests) {
         (Some(tests), Some(more)) => tests.join(more),
         (tests @ None, more) => *tests = more,
@@ -29,7 +31,8 @@ const fn badness(outcome: Outcome) -> u8 {
         Outcome::Passed => 1,
         Outcome::Cancelled => 2,
         Outcome::NoTestsExecuted => 3,
-        Outcome::TimedOut => 4,
-        Outcome::Failed => 5,
+        Outcome::ResultsLost => 4,
+        Outcome::TimedOut => 5,
+        Outcome::Failed => 6,
     }
 }

@@ -8,6 +8,7 @@ mod category;
 mod comparison;
 mod contradiction;
 mod document;
+mod excerpt;
 pub mod matrix_jobs;
 mod test_outcomes;
 
@@ -15,12 +16,13 @@ pub use self::{
     analysis::Analysis,
     category::{Confidence, RootCauseCategory},
     comparison::{Against, Compare, Comparison},
-    contradiction::{Contradiction, consistent},
+    contradiction::{Contradiction, check_consistent, consistent},
     document::{
         BaseTestRun, ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType,
         Evidence, EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd,
         ProofRun, ProofVerdict, RegressionTrial, RepeatedTest, RepetitionGap, ReportFormat, ReportNote, ReportQuality,
         RetryClass, SourceLocation, TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
+    excerpt::{LogExcerpt, MOST_EXCERPTS},
     test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

@@ -19,6 +19,6 @@ pub use explain::{
 };
 pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, tells_of_failure, without_stamp};
 pub use tell::{
-    CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence, inspect,
+    CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence,
     inspect_failure, quoted_word, reproduce, rerun,
 };

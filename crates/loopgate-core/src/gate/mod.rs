@@ -1,5 +1,6 @@
 //! Gates: what opens them, who may approve them, what an approval is bound to, and when it stops counting.
 
+mod agents;
 mod assess;
 mod authority;
 pub mod gate_transitions;
@@ -9,23 +10,24 @@ mod questions;
 mod reactions;
 mod report;
 mod reviewers;
-mod trigger;
+pub(crate) mod trigger;
 pub mod waiting;
 
 pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of};
 
+pub(crate) use assess::files_of_approvals;
 pub use assess::{Assessment, CommandWord, Tampered, assess, holding, ticked_boxes};
-pub use authority::{ACTIONS, Owner, OwnerMention, owner_mentions};
+pub use authority::{ACTIONS, Owner, OwnerMention, co_authors, owner_mentions};
 pub use grammar::{
     CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, ParsedIntent, Reading,
     inspect, may_speak, read,
 };
-pub use questions::{AuthorityQuestions, questions};
+pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
-    MatchReason, OnlyHope, PhraseProblem, Refusal, Speaker, TriggerMatch, Unusable, UnusableApprover, Word,
-    WordOutcome,
+    MatchReason, OnlyHope, PhraseProblem, Refusal, RuleEvidence, Speaker, TriggerMatch, Unusable, UnusableApprover,
+    Word, WordOutcome,
 };
 pub use reviewers::{Reviewer, reviewers};
-pub use trigger::{MATCHES_KEPT, Opening, RecordedDiff, RecordedFile, Said, Substance, matches};
+pub use trigger::{MATCHES_KEPT, matches};

@@ -164,7 +164,7 @@ impl Names {
 
     fn authors(&mut self, trigger: &GateTrigger) {
         match trigger {
-            GateTrigger::Any(conditions) | GateTrigger::All(conditions) | GateTrigger::SameFile(conditions) => {
+            GateTrigger::Any(conditions) | GateTrigger::All(conditions) => {
                 conditions.iter().for_each(|condition| self.authors(condition));
             }
             GateTrigger::Not(condition) => self.authors(condition),

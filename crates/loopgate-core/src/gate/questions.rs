@@ -8,7 +8,7 @@ use super::{
     authority::{Owner, Rules, is_unset},
     grammar::Intent,
     report::MatchReason,
-    trigger::Triggered,
+    trigger::{Scene, Triggered},
 };
 use crate::{
     commands::Right,
@@ -44,7 +44,7 @@ pub fn questions(
     findings: &[Finding],
 ) -> AuthorityQuestions {
     let names = policy.gates.keys().cloned().collect();
-    let triggers = triggers(snapshot, state, policy, findings);
+    let triggers = triggers(&Scene::new(snapshot, findings), snapshot, state, policy);
     let mut asked = AuthorityQuestions::default();
     let said = utterances(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);
@@ -64,6 +64,17 @@ pub fn questions(
     asked.logins = asked.logins.into_iter().take(MOST_LOGINS).collect();
     asked.teams = asked.teams.into_iter().take(MOST_TEAMS).collect();
     asked
+}
+
+/// Whether somebody else than the author wrote what may approve a gate.
+pub fn may_approve(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy) -> bool {
+    let names = policy.gates.keys().cloned().collect();
+    let approves = |utterance: &Utterance<'_>| {
+        utterance.verdict() == Some(ReviewVerdict::Approved)
+            || utterance.reading.intents.iter().any(|spoken| matches!(spoken.intent, Intent::Approve { .. }))
+    };
+    let said = utterances(snapshot, state, &names);
+    said.iter().any(|utterance| utterance.by.id != snapshot.pull_request.author.id && approves(utterance))
 }
 
 /// Whoever edited a comment of ours may have ticked a box of a required checklist.

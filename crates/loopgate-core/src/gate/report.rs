@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CommentId, GateName, Login, PatternName, Sha, TeamSlug, Timestamp, UserId},
-    observed::Permission,
+    observed::{FilesToRead, Permission},
+    policy::RuleTier,
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -23,6 +24,10 @@ pub struct GateReport {
     pub matches: Vec<TriggerMatch>,
     /// Matches beyond those kept.
     pub matches_not_kept: usize,
+    /// What is suspicious and does not open it: one suspect alone.
+    pub suspects: Vec<TriggerMatch>,
+    /// Files and changed lines that its conditions looked at.
+    pub looked_at: (usize, usize),
     /// Digest of the diff that triggers it; empty when it does not apply.
     pub fingerprint: String,
     /// Who can approve, as far as GitHub says.
@@ -150,10 +155,15 @@ pub enum MatchReason {
         name: Option<PatternName>,
         excerpt: String,
     },
-    /// As [`MatchReason::AddedLine`], of an unchanged line in whose block code changes.
-    ContextLine {
-        name: Option<PatternName>,
-        excerpt: String,
+    /// A rule of a preset finds something.
+    Rule {
+        id: PatternName,
+        /// The preset that the rule belongs to: with the id, its place in `docs/rules.md`.
+        preset: GateName,
+        /// Its sentence, without the end.
+        says: String,
+        tier: RuleTier,
+        evidence: RuleEvidence,
     },
     /// The patch is missing or unreadable, so it counts as matching.
     Unreadable,
@@ -178,6 +188,10 @@ pub enum MatchReason {
     Author {
         login: Login,
     },
+    /// A coding agent had a hand in it: its account, address or name.
+    Agent {
+        name: String,
+    },
     Size {
         lines: u64,
         files: u64,
@@ -190,6 +204,18 @@ pub enum MatchReason {
     TooLarge,
     /// The gate holds at its stage whatever changed (`supervised`).
     Mode,
+}
+
+/// What a rule finds, shortened to 160 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuleEvidence {
+    /// The path itself.
+    Path,
+    AddedLine(String),
+    RemovedLine(String),
+    /// A new dependency, a source of packages, a command that runs at install.
+    Named(String),
+    NewFolder(String),
 }
 
 /// Who can approve a gate here and now.
@@ -207,6 +233,10 @@ pub struct EligibleApprovers {
     pub absent_preset_team: Option<AbsentTeam>,
     /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
     pub unattributed: Vec<Sha>,
+    /// Nor is it known who pushed those: approvals must name the head.
+    pub must_name_head: bool,
+    /// Whom the configuration names and who may not approve here, and why.
+    pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
     pub only_hope: OnlyHope,
 }
@@ -326,6 +356,12 @@ pub enum Refusal {
     },
     /// They wrote or committed one of its commits.
     IsContributor,
+    /// One of its commits names them as co-author.
+    IsCoAuthor,
+    /// They pushed to its branch.
+    IsPusher,
+    /// Nobody knows who wrote a commit, nor who pushed it: the words must name the head.
+    PusherUnknown,
     /// They asked the coding agent for it that opened it.
     IsRequester,
     IsBot,
@@ -350,6 +386,15 @@ pub enum Refusal {
     DiffChanged {
         seen: Sha,
     },
+    /// Whether it changed could not be told: `missing` are files that were not read.
+    DiffUnread {
+        seen: Sha,
+        missing: FilesToRead,
+    },
+    /// It was written so soon after the push of `head` that its writer may not have seen it.
+    HeadTooYoung {
+        head: Sha,
+    },
     /// Another base branch than the pull request has now.
     BaseChanged {
         seen: String,
@@ -371,7 +416,9 @@ pub enum Refusal {
     /// No head is known to have been seen before it was written.
     NoHeadSeenBefore,
     /// The review's commit is gone or not the head.
-    ReviewStale,
+    ReviewStale {
+        seen: Option<Sha>,
+    },
     /// It stands on a line of the diff.
     OnTheDiff,
     /// This gate takes only the other kind of approval.

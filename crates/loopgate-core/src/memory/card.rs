@@ -73,13 +73,6 @@ pub struct CitedFile<'a> {
     pub text: &'a str,
 }
 
-/// Whether what a card speaks of is still there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verification {
-    Verified,
-    Stale,
-}
-
 /// A fix that worked in two runs or more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
@@ -155,7 +148,6 @@ impl Card {
         match found.outcome {
             MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
             MatchOutcome::Seen | MatchOutcome::WontFix => {}
-            MatchOutcome::Withheld => self.stale = 0,
             MatchOutcome::Shown => {
                 self.stale = 0;
                 let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
@@ -204,33 +196,22 @@ impl Card {
         self.citations.iter().map(|citation| citation.path.as_str())
     }
 
-    /// Whether all places that it cites are still there: the blob is the same, or the lines around the change are found
-    /// again, as they were before it or after it. `file` gives a path's content at the head.
-    pub fn verify<'a>(&self, file: impl Fn(&str) -> Option<CitedFile<'a>>) -> Verification {
-        let holds = |(citation, hunk): (&Citation, &Hunk)| {
-            file(&citation.path).is_some_and(|found| {
-                let same = citation.blob.is_some() && citation.blob == found.blob;
-                let has = |side| is_found(&hunk.image(side).collect::<Vec<_>>(), found.text);
-                same || has('-') || has('+')
-            })
+    /// The line, from 1, at which the change would stand now; `None` if a place that it cites is gone. A place is there
+    /// while its blob is the same, or the lines around the change are found again, as they were before it or after it.
+    /// `file` gives a path's content at the head.
+    pub fn find<'a>(&self, file: impl Fn(&str) -> Option<CitedFile<'a>>) -> Option<u32> {
+        let line = |(citation, hunk): (&Citation, &Hunk)| {
+            let found = file(&citation.path)?;
+            if citation.blob.is_some() && citation.blob == found.blob {
+                return Some(hunk.first_change());
+            }
+            let sides = ['-', '+'].into_iter().filter_map(|side| hunk.find(side, found.text));
+            sides.min().map(|(_, line)| line)
         };
-        let mut places = self.citations.iter().zip(&self.fix.hunks);
-        let all = !self.citations.is_empty() && self.citations.len() == self.fix.hunks.len() && places.all(holds);
-        if all { Verification::Verified } else { Verification::Stale }
-    }
-}
-
-/// Whether at least two thirds of the lines stand in the text, in their order. A single line proves nothing unless it is
-/// all there was.
-fn is_found(lines: &[&str], text: &str) -> bool {
-    let mut rest = text.lines().map(str::trim);
-    let mut found = 0;
-    for line in lines {
-        let mut ahead = rest.clone();
-        if ahead.any(|candidate| candidate == *line) {
-            rest = ahead;
-            found += 1;
+        if self.citations.len() != self.fix.hunks.len() {
+            return None;
         }
+        let lines: Option<Vec<u32>> = self.citations.iter().zip(&self.fix.hunks).map(line).collect();
+        lines?.first().copied()
     }
-    !lines.is_empty() && found * 3 >= lines.len() * 2
 }

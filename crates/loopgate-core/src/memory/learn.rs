@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, LineStatus, MemoryLine, Retention, Rights, Settled, Trial, Week,
+    Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week,
     line::{fingerprint_of, shortened},
 };
 use crate::ids::{FailureId, Fingerprint, PrNumber, Timestamp};
@@ -17,13 +17,13 @@ const MOST_RECURRING: usize = 5_000;
 /// Runs whose beginnings are known, for `memory.lookback`.
 const MOST_RECENT: usize = 1_000;
 
-/// What a repository remembers, without the lines: the cards, what recurs, and whether telling helps.
+/// What a repository remembers, without the lines: the cards, what recurs, and what came after cards were shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     pub cards: BTreeMap<FailureId, Card>,
     /// By fingerprint, and flaky tests by `flaky:` and their name.
     pub recurring: BTreeMap<String, Recurring>,
-    pub trial: Trial,
+    pub offers: Offers,
     /// Weeks whose lines there are.
     pub weeks: BTreeSet<Week>,
     /// When each of the newest runs was first heard of.
@@ -31,7 +31,7 @@ pub struct Memory {
 }
 
 /// How often an error was seen, or a test was flaky.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recurring {
     /// The test, else the first words of the message.
     pub test: String,
@@ -52,9 +52,10 @@ pub struct Recurring {
 }
 
 /// What became of a recurring failure when it was last seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {
+    #[default]
     Pending,
     Resolved,
     Escalated,
@@ -104,12 +105,18 @@ impl Memory {
         self.bound();
     }
 
-    /// Errors that no card tells of, and whose name holds all these words.
-    pub fn without_card(&self, words: &str) -> Vec<&Recurring> {
+    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test; and
+    /// flaky tests.
+    pub fn unmended(&self, words: &str) -> Vec<&Recurring> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+        let mended: BTreeSet<&str> = self.cards.values().filter_map(|card| card.test.as_deref()).collect();
+        let has_card = |seen: &Recurring| {
+            let by_error = seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()));
+            by_error || seen.flips == 0 && mended.contains(seen.test.as_str())
+        };
         let fits = |seen: &&Recurring| {
-            let has_card = seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()));
             let name = seen.test.to_lowercase();
-            !has_card && words.split_whitespace().all(|word| name.contains(&word.to_lowercase()))
+            words.iter().all(|word| name.contains(word)) && !has_card(seen)
         };
         self.recurring.values().filter(fits).collect()
     }
@@ -133,8 +140,8 @@ impl Memory {
         let now: BTreeSet<Fingerprint> = line.failures.iter().map(fingerprint_of).collect();
         let failures = before.into_iter().flat_map(|before| &before.failures);
         for fingerprint in failures.map(fingerprint_of).collect::<BTreeSet<_>>() {
-            let gone = !now.contains(&fingerprint);
-            self.trial.all.count(gone);
+            let gone = !now.contains(&fingerprint) && !line.weakened;
+            self.offers.all.count(gone);
             if let (true, Some(known)) = (gone, self.recurring.get_mut(&fingerprint.to_string()))
                 && known.last_run == line.session_id
             {
@@ -149,7 +156,7 @@ impl Memory {
             }
         }
         for found in &line.memory_matches {
-            self.trial.count(found);
+            self.offers.count(found);
             if let Some(card) = found.card.and_then(|id| self.cards.get_mut(&id)) {
                 card.count(found);
                 card.last_seen = card.last_seen.max(line.timestamp);
@@ -165,17 +172,7 @@ impl Memory {
         line: &MemoryLine,
         resolution: Resolution,
     ) -> &mut Recurring {
-        let known = self.recurring.entry(key).or_insert_with(|| Recurring {
-            test: String::new(),
-            fingerprint,
-            occurrences: 0,
-            resolution,
-            flips: 0,
-            last_seen: Timestamp::UNIX_EPOCH,
-            last_run: String::new(),
-            last_pull_request: None,
-            settled: None,
-        });
+        let known = self.recurring.entry(key).or_insert_with(|| Recurring { fingerprint, ..Recurring::default() });
         if (line.timestamp, &line.session_id) >= (known.last_seen, &known.last_run) {
             known.test = shortened(name.lines().next().unwrap_or_default(), 200);
             known.last_seen = line.timestamp;
@@ -188,11 +185,18 @@ impl Memory {
         known
     }
 
-    /// Drops what is too old, and cards that were found stale too often.
+    /// Drops what is older than its retention, and cards that were found stale too often.
     pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
-        let since = now - retention.of(super::Folder::Taught);
-        self.cards.retain(|_, card| !card.has_decayed() && card.last_seen.max(card.fixed_at) > since);
-        self.recurring.retain(|_, seen| seen.last_seen > since);
+        let keeps = |folder, seen_at| retention.keeps(folder, seen_at, now);
+        self.cards.retain(|_, card| !card.has_decayed() && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
+        self.recurring.retain(|_, seen| {
+            let folder = match seen.resolution {
+                Resolution::Pending => Folder::Failures,
+                Resolution::Resolved | Resolution::WontFix => Folder::Taught,
+                Resolution::Escalated => Folder::Escalated,
+            };
+            keeps(folder, seen.last_seen)
+        });
     }
 
     /// Forgets an error: its card and how often it was seen. Whether there was anything to forget.
@@ -250,15 +254,17 @@ fn flaky_key(test: &str) -> String {
     format!("flaky:{}", shortened(test.lines().next().unwrap_or_default(), 200))
 }
 
-/// The cards of a run: each failure of a failing attempt that a passing one follows.
+/// The cards of a run: each failure of a failing attempt that the attempt right after it is seen to fix. An attempt that
+/// weakens what checks it teaches nothing, whether or not a person accepted that.
 fn cards_of(run: &[&MemoryLine]) -> Vec<Card> {
     let mut cards = Vec::new();
     for (at, pair) in run.windows(2).enumerate() {
         let [failed, passed] = pair else { continue };
-        if failed.status == LineStatus::Passed || passed.status != LineStatus::Passed {
+        let is_honest = !failed.weakened && !passed.weakened;
+        if failed.status == LineStatus::Passed || passed.status != LineStatus::Passed || !is_honest {
             continue;
         }
-        for failure in &failed.failures {
+        for failure in failed.failures.iter().filter(|failure| passed.mends(failure)) {
             let Some(mut card) = Card::of(failure, failed, passed) else { continue };
             let fingerprint = fingerprint_of(failure);
             let has = |line: &MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);

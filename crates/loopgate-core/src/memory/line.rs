@@ -3,17 +3,19 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    sync::LazyLock,
 };
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::{MemoryMatch, Settled, redact_value};
 use crate::{
-    evidence::{CheckResults, Environment, Failure, RootCauseCategory},
+    evidence::{Analysis, CheckResults, Environment, Failure},
     failure,
     ids::{Fingerprint, PrNumber, Sha, Timestamp},
-    observed::{ChangedFile, hunk_start},
-    source_files::is_test,
+    observed::{ChangedFile, DiffHunk},
+    source_files::{FileKind, is_test, kind},
 };
 
 /// `schema` of a line.
@@ -24,6 +26,8 @@ const MOST_BYTES: usize = 16_000;
 const MOST_HUNKS: usize = 3;
 const HUNK_LINES: usize = 40;
 const HUNK_BYTES: usize = 1_500;
+/// Places of a text that are compared with a hunk: a hostile file must not make the search long.
+const MOST_STARTS: usize = 2_000;
 
 /// An attempt that was counted, passed or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,14 +51,21 @@ pub struct MemoryLine {
     #[serde(default)]
     pub failures: Vec<Failure>,
     /// Of the first failure.
-    pub analysis: Option<LineAnalysis>,
+    pub analysis: Option<Analysis>,
     /// What changed since the attempt before.
     pub fix_applied: Option<AppliedFix>,
     pub status: LineStatus,
+    /// It weakens what checks it, whether or not a person accepted that: it teaches nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weakened: bool,
+    /// Tests that failed in the attempt before and were seen to pass in this one. What is not known to have run again is
+    /// not among them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub fixed: BTreeSet<String>,
     /// Tests that failed and passed on this very head.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub flaky: BTreeSet<String>,
-    /// What was found in the memory for the attempt before, and what came of it.
+    /// What was found in the memory for the attempt before, and whether it was followed and helped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_matches: Vec<MemoryMatch>,
     /// What people have said of the run's disputed failures by then.
@@ -84,21 +95,6 @@ pub enum Rights {
     None,
 }
 
-/// What an attempt's first failure was found to come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LineAnalysis {
-    pub root_cause: String,
-    pub category: RootCauseCategory,
-    pub fix_strategy: String,
-    pub confidence: f64,
-    /// Built-in rules that recognise it.
-    #[serde(default)]
-    pub rules_matched: Vec<String>,
-    /// Cards of the memory.
-    #[serde(default)]
-    pub patterns_matched: Vec<String>,
-}
-
 /// The change between two attempts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedFix {
@@ -109,7 +105,8 @@ pub struct AppliedFix {
     pub files_modified: Vec<String>,
     /// The head it led to.
     pub commit: Sha,
-    /// Its first hunks outside tests, those in files that the failures name first.
+    /// Its first hunks that change what is checked, those in files that the failures name first: none of tests, of what
+    /// chooses tests, or of lines that only silence a check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<Hunk>,
 }
@@ -132,7 +129,7 @@ impl AppliedFix {
         let (added, removed) = files.iter().fold((0_u64, 0_u64), |(added, removed), file| {
             (added + u64::from(file.additions), removed + u64::from(file.deletions))
         });
-        let mut code: Vec<&ChangedFile> = files.iter().filter(|file| !is_test(&file.path)).collect();
+        let mut code: Vec<&ChangedFile> = files.iter().collect();
         code.sort_by_key(|file| !failing.contains(&file.path));
         Self {
             description: shortened(description, 300),
@@ -150,31 +147,65 @@ impl AppliedFix {
     }
 }
 
+/// A file's first hunks. What is no code fixes nothing: tests, and what chooses them or silences findings.
 fn hunks(file: &ChangedFile) -> Vec<Hunk> {
-    let mut hunks: Vec<Hunk> = Vec::new();
-    for line in file.patch.as_deref().unwrap_or_default().lines() {
-        if let Some(header) = line.strip_prefix("@@ ") {
-            if hunks.len() == MOST_HUNKS {
-                break;
-            }
-            let line = hunk_start(header).unwrap_or(1);
-            hunks.push(Hunk { path: shortened(&file.path, 300), blob: file.blob, line, text: String::new() });
-        } else if let Some(hunk) = hunks.last_mut()
-            && hunk.text.len() + line.len() < HUNK_BYTES
-            && hunk.text.lines().count() < HUNK_LINES
-        {
-            let _ = writeln!(hunk.text, "{line}");
-        }
-    }
-    hunks
+    let is_setting = file.path.rsplit('/').next().is_some_and(|name| name.contains(".config."));
+    let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
+    let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
+    patch.hunks.iter().map(|hunk| Hunk::of(file, hunk)).filter(Hunk::changes_code).take(MOST_HUNKS).collect()
 }
 
 impl Hunk {
-    /// The lines it has before (`-`) or after (`+`) the change, without surrounding space; empty and bracket-only lines
-    /// tell no place from another.
-    pub(super) fn image(&self, side: char) -> impl Iterator<Item = &str> {
-        let lines = self.text.lines().filter(move |line| line.starts_with([' ', side]));
-        lines.map(|line| line.get(1..).unwrap_or_default().trim()).filter(|line| tells_a_place(line))
+    fn of(file: &ChangedFile, hunk: &DiffHunk<'_>) -> Self {
+        let mut text = String::new();
+        for line in hunk.lines.iter().take(HUNK_LINES) {
+            if text.len() + line.text.len() < HUNK_BYTES {
+                let _ = writeln!(text, "{}{}", line.change.sign(), line.text);
+            }
+        }
+        Self { path: shortened(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
+    }
+
+    /// The line of a text, from 1, at which the change stands or would stand: where at least two thirds of the lines of
+    /// one side (`-` before the change, `+` after it) follow each other, no farther apart than twice the hunk is long.
+    /// Before it, how many lines are missing.
+    pub(super) fn find(&self, side: char, text: &str) -> Option<(usize, u32)> {
+        let change = self.text.lines().position(|line| line.starts_with(['+', '-'])).unwrap_or_default();
+        let numbered = self.text.lines().enumerate().filter(|(_, line)| line.starts_with([' ', side]));
+        let plain = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
+        let wanted: Vec<(bool, &str)> = plain.filter(|(_, line)| tells_a_place(line)).collect();
+        let (most_missing, reach) = (wanted.len() / 3, 2 * self.text.lines().count());
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let begins = |line: &str| wanted.iter().take(most_missing + 1).any(|(_, first)| *first == line);
+        let starts = (0..lines.len()).filter(|start| lines.get(*start).is_some_and(|line| begins(line)));
+        let mut best = (0, None);
+        for start in starts.take(MOST_STARTS) {
+            let (mut next, mut found, mut place) = (start, 0, None);
+            for (is_changed, line) in &wanted {
+                let ahead = lines.iter().take(start + reach).skip(next).position(|candidate| candidate == line);
+                if let Some(ahead) = ahead {
+                    (next, found) = (next + ahead + 1, found + 1);
+                }
+                // Of a line that is missing: the one behind the last that is there.
+                place = place.or(is_changed.then_some(next + usize::from(ahead.is_none())));
+            }
+            if found > best.0 {
+                best = (found, Some(place.unwrap_or(next + 1)));
+            }
+        }
+        let missing = wanted.len() - best.0;
+        let line = best.1.filter(|_| !wanted.is_empty() && missing <= most_missing)?;
+        Some((missing, u32::try_from(line).ok()?))
+    }
+
+    /// Whether it does more than silence a check: some line goes or comes that is no suppression.
+    fn changes_code(&self) -> bool {
+        let lines = |side: char| self.text.lines().filter_map(move |line| line.strip_prefix(side));
+        let bare = |line: &str| SUPPRESSION.replace(line, "").trim().to_owned();
+        let (before, after): (Vec<String>, Vec<String>) =
+            (lines('-').map(bare).collect(), lines('+').map(bare).collect());
+        let code = |lines: Vec<String>| lines.into_iter().filter(|line| tells_a_place(line)).collect::<Vec<_>>();
+        code(before) != code(after)
     }
 
     /// The lines it adds.
@@ -195,7 +226,16 @@ impl Hunk {
     }
 }
 
-pub(super) fn tells_a_place(line: &str) -> bool {
+/// A comment or an attribute that says that a finding is not to be reported.
+static SUPPRESSION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r#"(?i)(?://|#|/\*|--)[^"']*?(?:noqa|nosec|nolint|ignore|disable|no cover|@ts-|suppress).*$"#,
+        r"|^\s*#!?\[\s*(?:allow|expect)\s*\(.*$|^\s*@(?:file:)?suppress\w*\b.*$",
+    ))
+    .expect("a constant expression")
+});
+
+fn tells_a_place(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
 
@@ -203,6 +243,12 @@ impl MemoryLine {
     /// Which attempt it is: a line with the same key is the same line.
     pub fn key(&self) -> (&str, u32, &str) {
         (&self.session_id, self.attempt, &self.code_hash)
+    }
+
+    /// Whether this attempt fixed a failure of the attempt before. A failure that names a test needs that test's pass.
+    pub(super) fn mends(&self, failure: &Failure) -> bool {
+        let seen = |name: &String| self.fixed.contains(name) || self.fixed.contains(&shortened(name, 300));
+        failure.test_name.as_ref().is_none_or(seen)
     }
 
     /// Cut to what is kept, without what must not be written, as JSON without a line break.
@@ -233,10 +279,11 @@ impl MemoryLine {
 
     fn cut(&self, failures: usize, characters: usize) -> Self {
         let short = |names: &BTreeSet<String>| names.iter().take(20).map(|name| shortened(name, characters)).collect();
-        let analysis = self.analysis.clone().map(|analysis| LineAnalysis {
+        let analysis = self.analysis.clone().map(|analysis| Analysis {
             root_cause: shortened(&analysis.root_cause, characters),
             fix_strategy: shortened(&analysis.fix_strategy, characters),
             rules_matched: analysis.rules_matched.into_iter().take(10).collect(),
+            related: Vec::new(),
             ..analysis
         });
         let fix = self.fix_applied.clone().map(|fix| AppliedFix {
@@ -247,6 +294,7 @@ impl MemoryLine {
         Self {
             failures: self.failures.iter().take(failures).map(|failure| remembered(failure, characters)).collect(),
             flaky: short(&self.flaky),
+            fixed: self.fixed.iter().take(10 * failures).map(|name| shortened(name, 300)).collect(),
             memory_matches: self.memory_matches.iter().take(20).map(MemoryMatch::outcome_only).collect(),
             analysis,
             fix_applied: fix,

@@ -39,8 +39,6 @@ pub struct MemoryMatch {
 #[serde(rename_all = "snake_case")]
 pub enum MatchOutcome {
     Shown,
-    /// Kept back, to compare with what is shown.
-    Withheld,
     /// Its place is not there any more: said so, and no advice.
     Stale,
     /// The error was seen before, and nothing is known to have mended it.
@@ -57,7 +55,8 @@ pub struct ToldFix {
     pub description: String,
     pub diff_summary: String,
     pub path: String,
-    pub line: u32,
+    /// Where its lines were found; `None` if the file was not read.
+    pub line: Option<u32>,
     /// At most 800 bytes.
     pub hunk: String,
     pub cause: String,
@@ -72,21 +71,16 @@ impl MemoryMatch {
         Self { told: None, ..self.clone() }
     }
 
-    /// What a fixer may be told: the same error, or the same test with the same message.
-    pub fn for_fixer(&self) -> Option<(&ToldFix, Tier, FailureId)> {
-        let (told, tier, card) = (self.told.as_ref()?, self.tier?, self.card?);
-        (self.is_sure() && self.outcome == MatchOutcome::Shown).then_some((told, tier, card))
-    }
-
-    /// Whether its card is like enough for a fixer.
-    pub fn is_sure(&self) -> bool {
-        self.tier.is_some_and(|tier| tier <= Tier::SameTest)
+    /// The card that is shown, and how like it is.
+    pub fn shown(&self) -> Option<(&ToldFix, Tier, FailureId)> {
+        let shown = (self.told.as_ref()?, self.tier?, self.card?);
+        (self.outcome == MatchOutcome::Shown).then_some(shown)
     }
 }
 
 impl ToldFix {
-    /// What is told of a card that names a place.
-    pub fn of(card: &super::Card) -> Option<Self> {
+    /// What is told of a card whose place was found at `line`.
+    pub fn of(card: &super::Card, line: Option<u32>) -> Option<Self> {
         let hunk = card.fix.hunks.first()?;
         let mut text = String::new();
         for line in hunk.text.lines().map(|line| shortened(line, 200)) {
@@ -102,7 +96,7 @@ impl ToldFix {
             description: shortened(&card.fix.description, 200),
             diff_summary: shortened(&card.fix.diff_summary, 40),
             path: hunk.path.clone(),
-            line: hunk.first_change(),
+            line,
             hunk: text,
             cause: shortened(&card.cause, 300),
             failed_before: card.tried_and_failed.iter().take(3).map(|tried| shortened(tried, 200)).collect(),

@@ -1,10 +1,11 @@
 //! What failed before in a repository and what mended it: debug memory, as pure code.
 //!
-//! Each counted attempt leaves a [`MemoryLine`]. The lines of a run teach: a failure that is gone in the passing
-//! attempt right after it becomes a [`Card`] with the change that mended it, and a card whose fix worked in two runs is a
-//! pattern. [`Memory`] holds the cards, how often each error was seen, and whether telling them helped. A look-up
-//! ([`Index`]) goes from the surest likeness to the loosest and stops at the first at which a card's place is still
-//! there ([`Card::verify`]); it says nothing rather than guess.
+//! Each counted attempt leaves a [`MemoryLine`]. The lines of a run teach: a failure that is fixed in the passing
+//! attempt right after it becomes a [`Card`] with the change that fixed it, and a card whose fix worked in two runs is a
+//! pattern. An attempt that weakens what checks it, or in which the failing test did not run, makes no card. [`Memory`]
+//! holds the cards, how often each error was seen, and what came after cards were shown. A look-up ([`Memory::look_up`]) goes from
+//! the surest likeness to the loosest and stops at the first at which a card's place is found ([`Card::find`]); it says
+//! nothing rather than guess.
 //!
 //! What comes out of a memory is text from outside: anybody with push access can write its refs.
 
@@ -20,12 +21,12 @@ mod settled;
 #[cfg(test)]
 mod tests;
 
-pub use card::{Card, Citation, CitedFile, Pattern, Verification};
+pub use card::{Card, Citation, CitedFile, Pattern};
 pub use learn::{Memory, Recurring, Resolution};
-pub use line::{AppliedFix, Hunk, LineAnalysis, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
+pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
 pub use matched::{MatchOutcome, MemoryMatch, ToldFix};
-pub use proof::{Rate, Trial, followed};
-pub use recall::{Index, MOST_TOLD, Recalled, Sought, Tier};
+pub use proof::{Offers, Rate, followed};
+pub use recall::{MOST_TOLD, Recalled, Sought, Tier};
 pub use redact::{redact, redact_value};
 pub use retention::{Folder, Retention, Week};
 pub use settled::{Settled, Settlement};

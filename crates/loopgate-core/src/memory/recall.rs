@@ -1,15 +1,15 @@
 //! Looking up a failure, from the surest likeness to the loosest.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, Settled, ToldFix, Verification,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, Settled, ToldFix,
     line::{fingerprint_of, template},
 };
 use crate::{
-    evidence::{ErrorType, Failure},
+    evidence::Failure,
     ids::{FailureId, Fingerprint},
     policy::{MemoryPolicy, PatternSource, Switch},
     source_files::is_test,
@@ -28,9 +28,6 @@ pub enum Tier {
     SameError,
     /// The same test, with the same message but for values.
     SameTest,
-    /// The same file is edited, and the error is of the same type and says the same but for values. Told to people,
-    /// never to fixers.
-    SimilarEdit,
 }
 
 impl From<Tier> for u8 {
@@ -38,7 +35,6 @@ impl From<Tier> for u8 {
         match tier {
             Tier::SameError => 1,
             Tier::SameTest => 2,
-            Tier::SimilarEdit => 3,
         }
     }
 }
@@ -49,7 +45,6 @@ impl TryFrom<u8> for Tier {
         match number {
             1 => Ok(Self::SameError),
             2 => Ok(Self::SameTest),
-            3 => Ok(Self::SimilarEdit),
             other => Err(format!("there is no tier {other}")),
         }
     }
@@ -60,8 +55,6 @@ impl TryFrom<u8> for Tier {
 pub struct Sought<'a> {
     pub run_id: &'a str,
     pub failure: &'a Failure,
-    /// Files that the change edits.
-    pub edited: &'a BTreeSet<String>,
 }
 
 /// The cards that a failure may be like, tier after tier.
@@ -73,86 +66,50 @@ pub struct Recalled<'a> {
     settled: Option<&'a Settled>,
 }
 
-/// A memory, with what finds a card without looking at each.
-pub struct Index<'a> {
-    memory: &'a Memory,
-    by_error: HashMap<Fingerprint, Vec<&'a Card>>,
-    by_test: HashMap<&'a str, Vec<&'a Card>>,
-    by_file: HashMap<&'a str, Vec<&'a Card>>,
-}
-
-impl<'a> Index<'a> {
-    pub fn of(memory: &'a Memory) -> Self {
-        let mut index = Self { memory, by_error: HashMap::new(), by_test: HashMap::new(), by_file: HashMap::new() };
-        let mut cards: Vec<&Card> = memory.cards.values().collect();
-        cards.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
-        for card in cards {
-            for fingerprint in &card.fingerprints {
-                index.by_error.entry(*fingerprint).or_default().push(card);
-            }
-            if let Some(test) = &card.test {
-                index.by_test.entry(test).or_default().push(card);
-            }
-            for path in card.citations.iter().map(|citation| citation.path.as_str()).collect::<BTreeSet<_>>() {
-                index.by_file.entry(path).or_default().push(card);
-            }
-        }
-        index
-    }
-
-    /// What a failure may be like. Nothing is verified yet.
-    pub fn look_up(&self, sought: &Sought<'_>, policy: &MemoryPolicy) -> Recalled<'a> {
-        let fingerprint = fingerprint_of(sought.failure);
+impl Memory {
+    /// What a failure may be like. No place is looked at yet.
+    pub fn look_up<'a>(&'a self, sought: &Sought<'_>, policy: &MemoryPolicy) -> Recalled<'a> {
+        let Sought { run_id, failure } = *sought;
+        let (fingerprint, template) = (fingerprint_of(failure), template(failure));
         let checks = |source| policy.patterns_to_check.contains(&source);
-        let of_error = self.by_error.get(&fingerprint).into_iter().flatten().copied();
-        let mut tiers = vec![(Tier::SameError, of_error.filter(|card| is_same(card, sought.failure)).collect())];
-        let template = template(sought.failure);
-        if checks(PatternSource::SameTestFailures)
-            && let Some(test) = &sought.failure.test_name
-        {
-            let of_test = self.by_test.get(test.as_str()).into_iter().flatten().copied();
-            tiers.push((Tier::SameTest, of_test.filter(|card| card.template == template).collect()));
-        }
-        // What an assertion says is what a test compares: the words of another one tell nothing.
-        let has_words = sought.failure.error_type != ErrorType::AssertionError;
-        if has_words && checks(PatternSource::SimilarFileEdits) && checks(PatternSource::RecurringErrorTypes) {
-            let of_files = sought.edited.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
-            let mut alike: Vec<&Card> = of_files
-                .filter(|card| card.error_type == sought.failure.error_type && card.template == template)
-                .collect();
-            alike.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
-            alike.dedup_by_key(|card| card.id);
-            tiers.push((Tier::SimilarEdit, alike));
+        let same_error = |card: &Card| card.fingerprints.contains(&fingerprint) && is_same(card, failure);
+        let same_test = |card: &Card| card.test == failure.test_name && card.template == template;
+        let mut tiers = vec![(Tier::SameError, self.ranked(same_error))];
+        if checks(PatternSource::SameTestFailures) && failure.test_name.is_some() {
+            tiers.push((Tier::SameTest, self.ranked(same_test)));
         }
         for (_, cards) in &mut tiers {
             cards.truncate(MOST_VERIFIED);
         }
-        let recurring = self.memory.recurring.get(&fingerprint.to_string());
-        let settled = recurring.and_then(|seen| seen.settled.as_ref()).filter(|word| word.run_id != sought.run_id);
-        let recent = self.memory.is_recent(policy.lookback);
-        let recurring = recurring.filter(|seen| recent(seen) && seen.last_run != sought.run_id);
+        let recurring = self.recurring.get(&fingerprint.to_string());
+        let settled = recurring.and_then(|seen| seen.settled.as_ref()).filter(|word| word.run_id != run_id);
+        let recent = self.is_recent(policy.lookback);
+        let recurring = recurring.filter(|seen| recent(seen) && seen.last_run != run_id);
+        let recurring = recurring.filter(|_| checks(PatternSource::RecurringErrorTypes));
         Recalled { fingerprint, tiers, recurring, settled }
     }
 
     /// Cards whose fix stands in one of these files, the surest first.
-    pub fn of_files<'p>(&self, paths: impl IntoIterator<Item = &'p String>) -> Vec<&'a Card> {
-        let found = paths.into_iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
-        let mut ids = BTreeSet::new();
-        found.filter(|card| ids.insert(card.id)).collect()
+    pub fn of_files<'p>(&self, paths: impl IntoIterator<Item = &'p String>) -> Vec<&Card> {
+        let paths: BTreeSet<&str> = paths.into_iter().map(String::as_str).collect();
+        self.ranked(|card| card.cited().any(|path| paths.contains(path)))
     }
 
     /// Cards that hold every word in their test, message, cause, files or fix, the surest first.
-    pub fn search(&self, words: &str) -> Vec<&'a Card> {
+    pub fn search(&self, words: &str) -> Vec<&Card> {
         let words: Vec<String> = words.split_whitespace().take(10).map(str::to_lowercase).collect();
-        let holds = |card: &&Card| {
+        self.ranked(|card| {
             let files = card.fix.files_modified.join(" ");
             let hunks: String = card.fix.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
             let texts = [card.test.as_deref().unwrap_or_default(), &card.template, &card.cause, &card.fix.description];
             let text =
                 format!("{} {} {files} {} {hunks}", texts.join(" "), card.id, card.error_type.as_str()).to_lowercase();
             words.iter().all(|word| text.contains(word))
-        };
-        let mut found: Vec<&Card> = self.memory.cards.values().filter(holds).collect();
+        })
+    }
+
+    fn ranked(&self, fits: impl Fn(&Card) -> bool) -> Vec<&Card> {
+        let mut found: Vec<&Card> = self.cards.values().filter(|card| fits(card)).collect();
         found.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
         found
     }
@@ -173,10 +130,11 @@ impl<'a> Recalled<'a> {
         cards.flat_map(Card::cited)
     }
 
-    /// What is kept and told of it: the first tier with a card that holds; cards that do not are said to be stale.
-    pub fn matches(&self, policy: &MemoryPolicy, verify: impl Fn(&Card) -> Verification) -> Vec<MemoryMatch> {
+    /// What is kept and told of it: the first tier with a card whose place is there; of the first tier's others one is
+    /// said to be stale. `find` gives the line at which a card's place stands.
+    pub fn matches(&self, policy: &MemoryPolicy, find: impl Fn(&Card) -> Option<u32>) -> Vec<MemoryMatch> {
         let seen = self.recurring.map_or(0, |recurring| recurring.occurrences);
-        let found = |outcome, on: Option<(&Card, Tier)>| MemoryMatch {
+        let found = |outcome, on: Option<(&Card, Tier)>, line: Option<u32>| MemoryMatch {
             fingerprint: self.fingerprint,
             card: on.map(|(card, _)| card.id),
             tier: on.map(|(_, tier)| tier),
@@ -185,28 +143,27 @@ impl<'a> Recalled<'a> {
             last_pull_request: self.recurring.and_then(|recurring| recurring.last_pull_request),
             followed: None,
             went_green: None,
-            told: on.filter(|_| outcome == MatchOutcome::Shown).and_then(|(card, _)| ToldFix::of(card)),
+            told: on.filter(|_| line.is_some()).and_then(|(card, _)| ToldFix::of(card, line)),
             settled: self.settled.cloned(),
         };
-        let mut stale: Vec<MemoryMatch> = Vec::new();
-        if policy.apply_learnings == Switch::On {
-            for (tier, cards) in &self.tiers {
-                let (holding, gone): (Vec<_>, Vec<_>) =
-                    cards.iter().copied().partition(|card| verify(card) == Verification::Verified);
-                if *tier == Tier::SameError {
-                    stale.extend(gone.iter().take(1).map(|card| found(MatchOutcome::Stale, Some((card, *tier)))));
-                }
-                if !holding.is_empty() {
-                    let shown = holding.iter().take(MOST_TOLD);
-                    return shown.map(|card| found(MatchOutcome::Shown, Some((card, *tier)))).chain(stale).collect();
-                }
+        let mut stale = None;
+        let tiers = self.tiers.iter().filter(|_| policy.apply_learnings == Switch::On);
+        for (tier, cards) in tiers {
+            let places: Vec<(&Card, Option<u32>)> = cards.iter().map(|card| (*card, find(card))).collect();
+            let gone = places.iter().find(|(_, line)| line.is_none()).filter(|_| *tier == Tier::SameError);
+            stale = stale.or(gone.map(|(card, _)| found(MatchOutcome::Stale, Some((card, *tier)), None)));
+            let there = places.iter().filter(|(_, line)| line.is_some()).take(MOST_TOLD);
+            let shown = there.map(|(card, line)| found(MatchOutcome::Shown, Some((card, *tier)), *line));
+            let shown: Vec<MemoryMatch> = shown.collect();
+            if !shown.is_empty() {
+                return shown.into_iter().chain(stale).collect();
             }
         }
-        if stale.is_empty() && (seen > 0 || self.settled.is_some()) {
+        if stale.is_none() && (seen > 0 || self.settled.is_some()) {
             let gave_up = self.recurring.is_some_and(|seen| seen.resolution == Resolution::WontFix);
-            return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None)];
+            return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None, None)];
         }
-        stale
+        stale.into_iter().collect()
     }
 }
 

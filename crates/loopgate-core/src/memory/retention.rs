@@ -88,8 +88,8 @@ impl Retention {
         week.ended_at().is_some_and(|ended| ended <= now - self.of(Folder::Failures))
     }
 
-    /// Whether a line of a folder outlives its week.
-    pub fn keeps(self, folder: Folder, line_at: Timestamp, now: Timestamp) -> bool {
-        folder != Folder::Failures && line_at > now - self.of(folder)
+    /// Whether what was seen at a moment is young enough for its folder.
+    pub fn keeps(self, folder: Folder, seen_at: Timestamp, now: Timestamp) -> bool {
+        seen_at > now - self.of(folder)
     }
 }

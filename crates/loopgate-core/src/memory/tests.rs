@@ -60,6 +60,8 @@ fn line(run: &str, attempt: u32, minute: i64, failures: Vec<Failure>) -> MemoryL
         environment: None,
         test_results: CheckResults::default(),
         status: if failures.is_empty() { LineStatus::Passed } else { LineStatus::Failed },
+        weakened: false,
+        fixed: if failures.is_empty() { ["cart::total".to_owned()].into() } else { BTreeSet::new() },
         failures,
         analysis: None,
         fix_applied: (attempt > 1).then(fix),
@@ -76,17 +78,17 @@ fn mended(run: &str, minute: i64) -> Vec<MemoryLine> {
 }
 
 fn found(memory: &Memory, sought: &Failure, policy: &MemoryPolicy, file: Option<&str>) -> Vec<MemoryMatch> {
-    let (index, edited) = (Index::of(memory), BTreeSet::from(["src/cart.rs".to_owned()]));
-    let recalled = index.look_up(&Sought { run_id: "pr-50", failure: sought, edited: &edited }, policy);
+    let recalled = memory.look_up(&Sought { run_id: "pr-50", failure: sought }, policy);
     let file = |_: &str| file.map(|text| CitedFile { blob: None, text });
-    recalled.matches(policy, |card| card.verify(file))
+    recalled.matches(policy, |card| card.find(file))
 }
 
 #[test]
 fn a_failure_that_the_next_attempt_mends_makes_a_card_and_twice_a_pattern() {
     let once = Memory::learn(mended("pr-1", 0));
     let card = once.cards.values().next().unwrap();
-    assert_eq!((card.fix.diff_summary.as_str(), card.citations[0].place().as_str()), ("+2/-1", "src/cart.rs:3-8"));
+    let Citation { path, lines, .. } = &card.citations[0];
+    assert_eq!((card.fix.diff_summary.as_str(), path.as_str(), *lines), ("+2/-1", "src/cart.rs", (3, 8)));
     assert_eq!(card.pattern(), None);
     assert_eq!(once.recurring[&card.fingerprints.first().unwrap().to_string()].resolution, Resolution::Resolved);
 
@@ -104,7 +106,18 @@ fn what_proves_nothing_teaches_nothing() {
     let mut of_tests = mended("pr-1", 0);
     let tests = [changed("tests/cart.rs", PATCH)];
     of_tests[1].fix_applied = Some(AppliedFix::of(Sha::from_bytes([9; 20]), "", &tests, &BTreeSet::new()));
-    for lines in [still, others, of_tests, mended("pr-1", 0)[1..].to_vec()] {
+    let [mut weakened, mut cheated, mut unseen, mut settings, mut silenced] = [(); 5].map(|()| mended("pr-1", 0));
+    weakened[1].weakened = true;
+    cheated[0].weakened = true;
+    unseen[1].fixed.clear();
+    let fix_of = |path: &str, patch: &str| {
+        Some(AppliedFix::of(Sha::from_bytes([9; 20]), "", &[changed(path, patch)], &BTreeSet::new()))
+    };
+    settings[1].fix_applied = fix_of("jest.config.js", PATCH);
+    silenced[1].fix_applied =
+        fix_of("src/cart.py", "@@ -3,2 +3,3 @@\n+# pylint: disable=all\n-x = y()\n+x = y()  # noqa: F821");
+    let cheats = [weakened, cheated, unseen, settings, silenced];
+    for lines in cheats.into_iter().chain([still, others, of_tests, mended("pr-1", 0)[1..].to_vec()]) {
         assert!(Memory::learn(lines.clone()).cards.is_empty(), "{lines:?}");
     }
     // What a fork failed with is remembered, and taught once it is merged.
@@ -154,29 +167,15 @@ fn a_look_up_stops_at_the_first_tier_whose_place_is_still_there() {
     let mut moved = same.clone();
     moved.source = Some(SourceLocation { file: "src/tax.rs".into(), line: Some(4), function: Some("tax".into()) });
     let other = failure("cart::sorted", "is not sorted");
-    let raised = |test: &str, value: u32| Failure {
-        error_type: ErrorType::TypeError,
-        error_message: format!("item {value} is not a function"),
-        ..failure(test, "")
-    };
     let tier = |sought: &Failure| found(&memory, sought, &policy, Some(BROKEN)).first().and_then(|found| found.tier);
     assert_eq!(tier(&same), Some(Tier::SameError));
     assert_eq!(tier(&moved), Some(Tier::SameTest));
     assert_eq!(tier(&other), None, "another assertion about the same file is another error");
     let told = found(&memory, &same, &policy, Some(BROKEN));
     assert_eq!((told[0].seen, told[0].outcome), (1, MatchOutcome::Shown));
-    assert!(told[0].for_fixer().unwrap().0.hunk.contains("items.iter().sum()"));
-    let mut run = mended("pr-2", 20);
-    run[0].failures = vec![raised("cart::total", 3)];
-    let memory = Memory::learn(run);
-    let mut other = raised("cart::sorted", 7);
-    other.source = Some(SourceLocation { file: "src/tax.rs".into(), line: Some(4), function: Some("tax".into()) });
-    let loose = found(&memory, &other, &policy, Some(BROKEN));
-    assert_eq!(loose[0].tier, Some(Tier::SimilarEdit));
-    assert!(loose[0].told.is_some() && loose[0].for_fixer().is_none(), "a likeness of files is for people");
-
-    let strict = MemoryPolicy { patterns_to_check: vec![PatternSource::SameTestFailures], ..policy };
-    assert_eq!(found(&memory, &other, &strict, Some(BROKEN)), []);
+    assert!(told[0].shown().unwrap().0.hunk.contains("items.iter().sum()"));
+    let only_files = MemoryPolicy { patterns_to_check: vec![PatternSource::SimilarFileEdits], ..policy };
+    assert_eq!(found(&memory, &moved, &only_files, Some(BROKEN)), []);
 }
 
 #[test]
@@ -187,6 +186,7 @@ fn what_a_helper_of_tests_raises_is_the_same_error_of_the_same_test_only() {
     };
     let mut run = mended("pr-1", 0);
     run[0].failures = vec![in_helper("cart::total[1]")];
+    run[1].fixed = ["cart::total[1]".to_owned()].into();
     let memory = Memory::learn(run);
     let tier = |test: &str| {
         let told = found(&memory, &in_helper(test), &MemoryPolicy::default(), Some(BROKEN));
@@ -207,8 +207,11 @@ fn a_card_whose_place_is_gone_is_said_to_be_stale_and_decays() {
     // Moved down and indented otherwise, it is the same place; the fixed lines are the place too.
     let moved = BROKEN.replace("mod cart;", "mod cart;\nmod tax;\nmod more;").replace("    cart", "\tcart");
     let fixed = BROKEN.replace("    cart.items.len()", "    let items = cart.items();\n    items.iter().sum()");
-    for text in [moved.as_str(), &fixed] {
-        assert_eq!(found(&memory, &same, &policy, Some(text))[0].outcome, MatchOutcome::Shown, "{text}");
+    let longer = format!("{}{BROKEN}", "use std::fmt;\n".repeat(48));
+    for (text, line) in [(BROKEN, 4), (moved.as_str(), 6), (&fixed, 4), (&longer, 52)] {
+        let told = found(&memory, &same, &policy, Some(text));
+        let place = told[0].told.as_ref().and_then(|told| told.line);
+        assert_eq!((told[0].outcome, place), (MatchOutcome::Shown, Some(line)), "{text}");
     }
     for run in ["pr-2", "pr-3", "pr-4"] {
         let mut again = line(run, 2, 50, vec![]);
@@ -245,8 +248,8 @@ fn what_was_found_and_what_came_of_it_is_counted() {
     memory.take_in(&run, |_| false);
     let card = memory.cards.values().next().unwrap();
     assert_eq!((card.offered, card.worked, card.effectiveness()), (1, 1, Some(1.0)));
-    assert_eq!(memory.trial.shown, Rate { retries: 1, gone: 1 });
-    assert_eq!(memory.trial.all, Rate { retries: 2, gone: 2 });
+    assert_eq!(memory.offers.shown, Rate { retries: 1, gone: 1 });
+    assert_eq!(memory.offers.all, Rate { retries: 2, gone: 2 });
 }
 
 #[test]
@@ -316,7 +319,8 @@ fn weeks_end_and_what_taught_outlives_them() {
     let (retention, days) = (Retention { days: 30 }, |days| at(0) + chrono::TimeDelta::days(days));
     assert!(!retention.is_over(week, days(30)) && retention.is_over(week, days(37)));
     let keeps = |folder, day| retention.keeps(folder, at(0), days(day));
-    assert!(!keeps(Folder::Failures, 1) && keeps(Folder::Taught, 59) && !keeps(Folder::Taught, 60));
+    assert!(keeps(Folder::Failures, 29) && !keeps(Folder::Failures, 30));
+    assert!(keeps(Folder::Taught, 59) && !keeps(Folder::Taught, 60));
     assert!(keeps(Folder::Escalated, 89) && !keeps(Folder::Escalated, 90));
 }
 

@@ -8,7 +8,7 @@ use super::timeline::{Timeline, Waited};
 use crate::{
     evidence::CheckEvidence,
     ids::{CheckName, GateName, PrNumber, Timestamp},
-    memory::{MatchOutcome, Trial},
+    memory::{MatchOutcome, Offers},
     policy::Trigger,
     state::{
         AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, ReflexState, Settlement, VerificationResult,
@@ -80,11 +80,9 @@ pub use crate::state::CoverageMet;
 pub struct MemoryUse {
     /// Retries whose feedback carried a verified card.
     pub carried: u32,
-    /// Retries from which a card that was found was withheld.
-    pub withheld: u32,
-    /// What came of it.
+    /// What came after cards that were shown.
     #[serde(default)]
-    pub trial: Trial,
+    pub offers: Offers,
 }
 
 impl MemoryUse {
@@ -94,13 +92,10 @@ impl MemoryUse {
         for (failed, next) in retries {
             let Some(found) = &failed.memory_matches else { continue };
             let use_of: &mut Self = told.get_or_insert_default();
-            let is_any = |outcome: MatchOutcome| found.iter().any(|it| it.outcome == outcome && it.is_sure());
-            let shown = is_any(MatchOutcome::Shown);
-            use_of.carried += u32::from(shown);
-            use_of.withheld += u32::from(!shown && is_any(MatchOutcome::Withheld));
-            found.iter().for_each(|found| use_of.trial.count(found));
+            use_of.carried += u32::from(found.iter().any(|it| it.outcome == MatchOutcome::Shown));
+            found.iter().for_each(|found| use_of.offers.count(found));
             let gone = |error| !next.fingerprints.contains(error);
-            failed.fingerprints.iter().for_each(|error| use_of.trial.all.count(gone(error)));
+            failed.fingerprints.iter().for_each(|error| use_of.offers.all.count(gone(error)));
         }
         told
     }

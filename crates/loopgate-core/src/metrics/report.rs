@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
-    memory::Trial,
+    memory::Offers,
     policy::Trigger,
     state::VerificationResult,
 };
@@ -90,10 +90,10 @@ impl Metric {
             }
             Self::AverageAttempts => (line.first_pass.unwrap_or(0).into(), one(line.first_pass.is_some())),
             Self::EscalationRate => (one(line.escalated()), 1),
-            Self::DebugMemoryReuse => line.memory.as_ref().map_or((0, 0), |memory| {
-                let told = line.retries.saturating_sub(memory.withheld);
-                (memory.carried.min(told).into(), told.into())
-            }),
+            Self::DebugMemoryReuse => line
+                .memory
+                .as_ref()
+                .map_or((0, 0), |memory| (memory.carried.min(line.retries).into(), line.retries.into())),
             Self::CoverageMetRate => (one(line.coverage == Some(CoverageMet::Met)), one(line.coverage.is_some())),
         }
     }
@@ -158,7 +158,7 @@ pub struct Report {
     pub calls: BTreeMap<Trigger, u64>,
     pub saved_by_flakes: u64,
     /// What came of showing what is remembered, over the retries of these runs.
-    pub trial: Trial,
+    pub offers: Offers,
     /// Disputes by how they stand.
     pub disputes: BTreeMap<DisputeOutcome, u64>,
     pub by_author: Vec<Group>,
@@ -204,14 +204,15 @@ impl Report {
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
         let (mut gates, mut checks) = (BTreeMap::new(), BTreeMap::new());
-        let (mut trial, mut disputes) = (Trial::default(), BTreeMap::new());
+        let (mut offers, mut disputes) = (Offers::default(), BTreeMap::new());
         for line in &runs {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
             line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
             line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
-            if let Some(MemoryUse { trial: of_run, .. }) = line.memory {
-                trial.shown.add(of_run.shown);
-                trial.all.add(of_run.all);
+            if let Some(MemoryUse { offers: of_run, .. }) = line.memory {
+                offers.shown.add(of_run.shown);
+                offers.followed.add(of_run.followed);
+                offers.all.add(of_run.all);
             }
             line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
             line.checks.iter().for_each(|(check, used)| add_check(checks.entry(check.clone()).or_default(), used));
@@ -226,7 +227,7 @@ impl Report {
             waited,
             calls,
             saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
-            trial,
+            offers,
             disputes,
             by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),
             by_agent: groups(&runs, |line| line.agent.clone()),

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     evidence::{ChangedCoverage, Outcome},
     fixtures::{Story, evidence, person, sha, start},
-    memory::{MatchOutcome, MemoryMatch, Rate, Tier, Trial},
+    memory::{MatchOutcome, MemoryMatch, Offers, Rate, Tier},
     observed::{BaseEvidence, Lifecycle, ReceivedEvidence},
     policy::Trigger,
     state::VerificationResult,
@@ -77,8 +77,8 @@ fn found(story: &mut Story, attempt: usize, outcome: MatchOutcome, tier: Tier, g
 ///  1  person  .                pass    1        1           –               met
 ///  2  person  .                pass    1        1           –               short
 ///  3  person  a .              fail    2        2           –               –         the same error, shown; gone
-///  4  person  a b .            fail    3        3           –               –         withheld, gone; nothing found
-///  5  agent   a a a .          fail    4        4           same_error      –         stale; a file; the same test
+///  4  person  a b .            fail    3        3           –               –         seen, gone; nothing found
+///  5  agent   a a a .          fail    4        4           same_error      –         stale; seen; the same test
 ///  6  agent   .                pass    1        1           –               met
 ///  7  person  a, the same: .   pass*   1        1           –               –         *recorded fail first
 ///  8  person  base's, .        pass    1        1           –               –
@@ -89,7 +89,7 @@ fn found(story: &mut Story, attempt: usize, outcome: MatchOutcome, tier: Tier, g
 /// ```
 ///
 /// First attempt: 7 of the 11 with one. Attempts: 1 + 1 + 2 + 3 + 4 + 1 + 1 + 1 + 1 + 1 = 16 over 10. Called: #5 of 12.
-/// Coverage: 2 of 3. Retries: 1 + 2 + 3, one of them withheld from, and of the 5 others 2 with a sure card. Errors gone
+/// Coverage: 2 of 3. Retries: 1 + 2 + 3, two of them with a card that was shown. Errors gone
 /// in the next attempt: of a; of a, b; of the last a: 4 of 6.
 fn twelve_runs() -> Vec<RunLine> {
     let mut lines: Vec<RunLine> = [1, 0]
@@ -114,7 +114,7 @@ fn twelve_runs() -> Vec<RunLine> {
     }));
     lines.push(merged(|story| {
         heads(story, &[&["a"], &["b"], &[]]);
-        found(story, 1, MatchOutcome::Withheld, Tier::SameError, true);
+        found(story, 1, MatchOutcome::Seen, Tier::SameError, true);
         story.state.attempts[1].memory_matches = Some(Vec::new());
     }));
     let agents = |story: &mut Story| "Agent: claude-code 2.1".clone_into(&mut story.snapshot.pull_request.body);
@@ -122,7 +122,7 @@ fn twelve_runs() -> Vec<RunLine> {
         agents(story);
         heads(story, &[&["a"], &["a"], &["a"], &[]]);
         found(story, 1, MatchOutcome::Stale, Tier::SameError, false);
-        found(story, 2, MatchOutcome::Shown, Tier::SimilarEdit, false);
+        found(story, 2, MatchOutcome::Seen, Tier::SameTest, false);
         found(story, 3, MatchOutcome::Shown, Tier::SameTest, true);
     }));
     lines.push(merged(|story| {
@@ -209,13 +209,13 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
             ("first_attempt_pass_rate", Some(7.0 / 11.0), Some(false)),
             ("average_attempts", Some(1.6), Some(true)),
             ("escalation_rate", Some(1.0 / 12.0), Some(true)),
-            ("debug_memory_reuse", Some(2.0 / 5.0), Some(true)),
+            ("debug_memory_reuse", Some(2.0 / 6.0), Some(true)),
             ("coverage_met_rate", Some(2.0 / 3.0), Some(false)),
         ]
     );
     assert_eq!((report.runs, report.open, report.saved_by_flakes), (12, 1, 1));
     let rate = |retries, gone| Rate { retries, gone };
-    assert_eq!(report.trial, Trial { shown: rate(1, 1), all: rate(6, 4) });
+    assert_eq!(report.offers, Offers { shown: rate(2, 2), followed: rate(0, 0), all: rate(6, 4) });
     assert_eq!(report.calls, BTreeMap::from([(Trigger::SameError, 1), (Trigger::ExternalDependencyDown, 1)]));
     let authors: Vec<_> = report.by_author.iter().map(|group| (group.name.as_str(), group.runs)).collect();
     assert_eq!(authors, [("agent", 2), ("bot", 1), ("person", 9)]);
@@ -295,10 +295,10 @@ fn retries_with_a_card_are_counted_where_the_memory_tells() {
         story.push(3, &[], &["z"]);
     });
     assert_eq!((line.retries, line.memory.clone()), (2, None));
-    let memory = Some(MemoryUse { carried: 1, withheld: 1, trial: Trial::default() });
+    let memory = Some(MemoryUse { carried: 1, offers: Offers::default() });
     let lines = [RunLine { memory, ..line.clone() }, RunLine { run_id: "other".to_owned(), ..line }];
-    // Of two retries one was withheld; the run that says nothing of the memory is on neither side.
-    assert_eq!(Metric::DebugMemoryReuse.value(&lines), (Some(1.0), 1, 1));
+    // The run that says nothing of the memory is on neither side.
+    assert_eq!(Metric::DebugMemoryReuse.value(&lines), (Some(0.5), 1, 2));
 }
 
 #[test]
@@ -322,11 +322,4 @@ fn disputes_are_counted_by_how_they_stand() {
     assert_eq!(line.disputes, expected.into());
     let report = Report::of(&[line], window());
     assert_eq!(report.disputes, expected.map(|(end, count)| (end, u64::from(count))).into());
-}
-
-#[test]
-fn a_line_that_counts_withheld_retries_is_read() {
-    let line = r#"{"carried":1,"withheld":1,"trial":{"shown":{"retries":1,"gone":1},"withheld":{"retries":1,"gone":0},"all":{"retries":2,"gone":1}}}"#;
-    let read: MemoryUse = serde_json::from_str(line).unwrap();
-    assert_eq!((read.carried, read.withheld, read.trial.shown.gone, read.trial.all.retries), (1, 1, 1, 2));
 }

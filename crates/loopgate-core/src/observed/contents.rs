@@ -1,7 +1,12 @@
-//! The text of files at commits, as far as it was read: patches alone do not say what is code and what is a comment.
+//! Files at commits, as far as they were read: patches alone do not say what is code and what is a comment, nor whether an
+//! approved file is still the same one.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
+use super::merge::{merge_lines, merge_whole};
 use crate::ids::Sha;
 
 /// A file at a commit: the commit, and the path from the repository's root.
@@ -17,14 +22,32 @@ pub enum Content {
     Unreadable,
 }
 
+/// What git keeps at a path of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Git's mode: `0o100644`, `0o100755`, `0o120000` of a symlink, `0o160000` of a submodule, `0o40000` of a folder.
+    pub mode: u32,
+    /// The id of the blob, of a submodule's commit, or of a folder's tree.
+    pub id: Sha,
+}
+
+impl FileEntry {
+    pub const fn is_file(self) -> bool {
+        self.mode & 0o170_000 == 0o100_000
+    }
+}
+
 /// The files that were read. A commit never changes, so neither does an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents(BTreeMap<FileAt, Content>);
+pub struct Contents {
+    texts: BTreeMap<FileAt, Content>,
+    entries: BTreeMap<FileAt, Option<FileEntry>>,
+}
 
 impl Contents {
     /// What stands in the file, or `None` if it was not read.
     pub fn get(&self, commit: Sha, path: &str) -> Option<&Content> {
-        self.0.get(&(commit, path.to_owned()))
+        self.texts.get(&(commit, path.to_owned()))
     }
 
     /// The text of the file, if it was read and is text. An absent file is the empty text.
@@ -36,11 +59,79 @@ impl Contents {
         }
     }
 
+    /// What git keeps there: `None` if it was not read, `Some(None)` if the commit has nothing there.
+    pub fn entry(&self, commit: Sha, path: &str) -> Option<Option<FileEntry>> {
+        self.entries.get(&(commit, path.to_owned())).copied()
+    }
+
     pub fn insert(&mut self, file: FileAt, content: Content) {
-        self.0.insert(file, content);
+        self.texts.insert(file, content);
+    }
+
+    pub fn insert_entry(&mut self, file: FileAt, entry: Option<FileEntry>) {
+        self.entries.insert(file, entry);
     }
 
     pub fn contains(&self, file: &FileAt) -> bool {
-        self.0.contains_key(file)
+        self.texts.contains_key(file)
+    }
+
+    /// Whether a file at a commit is what the three-way merge gives of it at the base, our side and theirs. `None` if that
+    /// cannot be told; what would tell it and was not read is added to `missing`.
+    pub fn is_merged(&self, sides: [Sha; 3], merged: Sha, path: &str, missing: &mut FilesToRead) -> Option<bool> {
+        let commits = || sides.into_iter().chain([merged]);
+        let entries: Vec<Option<FileEntry>> = commits().filter_map(|commit| self.entry(commit, path)).collect();
+        let [base, ours, theirs, merged] = entries[..] else {
+            missing.entries.extend(commits().map(|commit| (commit, path.to_owned())));
+            return None;
+        };
+        if let Some(whole) = merge_whole(base, ours, theirs) {
+            return Some(whole == merged);
+        }
+        let (Some(base), Some(ours), Some(theirs), Some(merged)) = (base, ours, theirs, merged) else {
+            return Some(false);
+        };
+        if merge_whole(base.mode, ours.mode, theirs.mode) != Some(merged.mode) || !merged.is_file() {
+            return Some(false);
+        }
+        let texts: Vec<&Content> = commits().filter_map(|commit| self.get(commit, path)).collect();
+        match texts[..] {
+            [Content::Text(base), Content::Text(ours), Content::Text(theirs), Content::Text(merged)] => {
+                Some(merge_lines(base, ours, theirs).is_some_and(|lines| lines == **merged))
+            }
+            [_, _, _, _] => None,
+            _ => {
+                missing.texts.extend(commits().map(|commit| (commit, path.to_owned())));
+                None
+            }
+        }
+    }
+}
+
+/// Files that a decision lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilesToRead {
+    /// Whose text is needed.
+    pub texts: BTreeSet<FileAt>,
+    /// Of which it is enough to know what git keeps there.
+    pub entries: BTreeSet<FileAt>,
+}
+
+impl FilesToRead {
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.entries.is_empty()
+    }
+
+    pub fn extend(&mut self, other: Self) {
+        self.texts.extend(other.texts);
+        self.entries.extend(other.entries);
+    }
+
+    /// Leaves out what was read.
+    #[must_use]
+    pub fn missing_in(mut self, contents: &Contents) -> Self {
+        self.texts.retain(|file| !contents.texts.contains_key(file));
+        self.entries.retain(|file| !contents.entries.contains_key(file));
+        self
     }
 }

@@ -17,6 +17,15 @@ pub struct Actor {
     pub login: Login,
 }
 
+/// A push to the head branch, as the event told that announced it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnnouncedPush {
+    /// The head of before.
+    pub before: Sha,
+    pub after: Sha,
+    pub by: Actor,
+}
+
 /// One fact that an event carried. Small (well under 500 bytes written as JSON), since it waits in the inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "hint", rename_all = "snake_case")]
@@ -28,6 +37,8 @@ pub enum Hint {
         sha: Sha,
         at: Timestamp,
     },
+    /// Somebody pushed to the head branch.
+    Pushed(AnnouncedPush),
     /// The pull request was opened with this head, into this branch: by GitHub's own clock, however late the event came.
     Opened {
         sha: Sha,

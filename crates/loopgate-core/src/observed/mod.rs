@@ -6,21 +6,26 @@ mod assignment;
 mod code_type;
 mod contents;
 mod hint;
+mod makers;
+mod merge;
 mod own_check;
+mod patch;
 mod snapshot;
 mod stack;
 
-pub(crate) use self::snapshot::hunk_start;
 pub use self::{
     assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
-    contents::{Content, Contents, FileAt},
-    hint::{Actor, Hint},
+    contents::{Content, Contents, FileAt, FileEntry, FilesToRead},
+    hint::{Actor, AnnouncedPush, Hint},
+    makers::{Makers, Push, PushContent},
+    merge::{merge_lines, merge_whole},
     own_check::{CheckScope, OwnCheck},
+    patch::{DiffHunk, DiffLine, LineChange, Patch},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,
-        Head, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
+        Head, JobOutput, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
         ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
         WorkflowRun,
     },

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{ChangedCoverage, CheckEvidence, Evidence},
+    evidence::{ChangedCoverage, CheckEvidence, Evidence, Failure, Finding, LogExcerpt},
     ids::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Stack},
+    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Makers, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -24,6 +24,9 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
+    /// The newest common ancestor of the head and the tip of what it is compared with: the old side of `files`. `None` if
+    /// GitHub does not compare them.
+    pub merge_base: Option<Sha>,
     /// Files that a decision reads whole, at the base, the head or an approved head.
     pub contents: Contents,
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
@@ -32,6 +35,8 @@ pub struct Snapshot {
     pub assignments: Assignments,
     /// The commits of the pull request, oldest first.
     pub commits: Listing<Commit>,
+    /// Who made them, beside what they say.
+    pub makers: Makers,
     /// Issue comments, oldest first, ours included.
     pub comments: Listing<Comment>,
     pub reviews: Listing<Review>,
@@ -90,10 +95,12 @@ impl Snapshot {
             app,
             pull_request,
             files,
+            merge_base: None,
             contents: Contents::default(),
             base_folders: None,
             assignments: Assignments::NotAnAgents,
             commits: Listing::complete(Vec::new()),
+            makers: Makers::default(),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),
             dismissed_by: BTreeMap::new(),
@@ -279,32 +286,6 @@ impl ChangedFile {
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.path.as_str()).chain(self.previous_path.as_deref())
     }
-
-    /// Added lines as (line number at the head, text), from the patch; none when there is no patch to read.
-    pub fn added_lines(&self) -> Option<Vec<(u32, &str)>> {
-        let patch = self.patch.as_deref()?;
-        let mut added = Vec::with_capacity(self.additions.min(10_000) as usize);
-        let mut line = 0;
-        for text in patch.split('\n') {
-            match text.as_bytes() {
-                [b'+', ..] => {
-                    let content = &text[1..];
-                    added.push((line, content.strip_suffix('\r').unwrap_or(content)));
-                    line += 1;
-                }
-                [b'@', b'@', b' ', ..] => line = hunk_start(&text[3..])?,
-                [b'-' | b'\\', ..] => {}
-                _ => line += 1,
-            }
-        }
-        Some(added)
-    }
-}
-
-/// The first new line of a hunk header's remainder, `-1,3 +5,7 @@ …` → 5.
-pub(crate) fn hunk_start(header: &str) -> Option<u32> {
-    let new = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
-    new.split(',').next()?.parse().ok()
 }
 
 words! {
@@ -395,8 +376,22 @@ pub struct ExternalCheck {
     pub url: Option<String>,
     /// Read only for finished, failing checks that the policy maps to a kind.
     pub annotations: Vec<Annotation>,
-    /// The output's title and summary, as the check gives them.
+    /// The output's title, summary and text, as the check gives them.
     pub summary: Option<String>,
+    /// What its job printed; read of failed jobs of GitHub Actions that the policy maps to a kind.
+    pub output: Option<JobOutput>,
+}
+
+/// What the log of a failed job says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobOutput {
+    pub failures: Vec<Failure>,
+    /// Failures counted but not kept.
+    pub failures_not_kept: u64,
+    pub findings: Vec<Finding>,
+    pub excerpt: LogExcerpt,
+    /// The log is longer than what is read of one.
+    pub is_cut: bool,
 }
 
 /// Where an external check stands.
@@ -592,33 +587,4 @@ pub struct ObservationProblem {
     /// What was asked for: "team acme/security", "permission of bob".
     pub what: String,
     pub reason: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(patch: &str) -> ChangedFile {
-        ChangedFile {
-            path: "a.rs".into(),
-            previous_path: None,
-            status: FileStatus::Modified,
-            additions: 0,
-            deletions: 0,
-            blob: None,
-            patch: Some(patch.into()),
-        }
-    }
-
-    #[test]
-    fn added_lines_carry_their_line_at_the_head() {
-        let patch =
-            "@@ -1,2 +1,3 @@ fn a() {\n one\n-two\n+2\n+3\r\n\\ No newline at end of file\n@@ -9 +10 @@\n-x\n+y";
-        assert_eq!(file(patch).added_lines().unwrap(), [(2, "2"), (3, "3"), (10, "y")]);
-    }
-
-    #[test]
-    fn an_unreadable_hunk_header_yields_nothing_rather_than_wrong_lines() {
-        assert_eq!(file("@@ nonsense @@\n+x").added_lines(), None);
-    }
 }

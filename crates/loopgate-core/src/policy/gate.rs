@@ -10,7 +10,7 @@ use crate::{
     evidence::FindingSeverity,
     ids::{Login, PatternName, RepoName, TeamSlug},
     observed::Permission,
-    policy::{GatePreset, GateRole, LinePatterns, NameGlob, PathGlobs},
+    policy::{ChosenRules, GatePreset, GateRole, LinePatterns, NameGlob, PathGlobs},
     stage::Stage,
 };
 
@@ -63,10 +63,10 @@ pub enum GateDefinition {
 pub enum GateTrigger {
     Any(Vec<GateTrigger>),
     All(Vec<GateTrigger>),
-    /// One file fulfils all of them, asked as if nothing else changed.
-    SameFile(Vec<GateTrigger>),
     Not(Box<GateTrigger>),
     Always,
+    /// The rules of a preset.
+    Rules(ChosenRules),
     /// A file is touched, by either name of a rename.
     Paths(PathCondition),
     /// A line is added.
@@ -81,6 +81,8 @@ pub enum GateTrigger {
     Labels(Vec<String>),
     BaseBranch(Vec<NameGlob>),
     Author(Vec<Login>),
+    /// A coding agent had a hand in it: one of these accounts, or what `data/coding_agents.txt` says of agents' commits.
+    Agent(BTreeSet<Login>),
     /// More than so many changed lines or files.
     Size {
         lines: Option<u64>,
@@ -91,46 +93,44 @@ pub enum GateTrigger {
     Findings(FindingSeverity),
 }
 
-/// Which touched files open a gate: those that one glob or word names, and none excludes.
+impl GateTrigger {
+    /// Enters the accounts of coding agents wherever it asks for one.
+    pub fn name_agents(&mut self, agents: &BTreeSet<Login>) {
+        match self {
+            Self::Any(parts) | Self::All(parts) => {
+                parts.iter_mut().for_each(|part| part.name_agents(agents));
+            }
+            Self::Not(part) => part.name_agents(agents),
+            Self::Agent(known) => known.clone_from(agents),
+            _ => {}
+        }
+    }
+
+    /// Whether it asks for a coding agent.
+    pub fn asks_for_agents(&self) -> bool {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().any(Self::asks_for_agents),
+            Self::Not(part) => part.asks_for_agents(),
+            Self::Agent(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Which touched files open a gate: those that one glob names, and none excludes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathCondition {
     /// What the request calls it.
     pub name: Option<PatternName>,
     pub globs: PathGlobs,
-    /// Asked of the path in lower case, with its identifiers split into words: `src/userSession.ts` is
-    /// `src/user session.ts`.
-    pub words: LinePatterns,
     pub except: PathGlobs,
-    /// A file in which only comments, blanks, imports and places of lines change does not count.
-    pub code_only: bool,
-    /// A word that is the repository's own name, or begins with it, does not count.
-    pub skip_own_name: bool,
 }
 
-/// Which lines open a gate: those that one pattern matches, and none of `unless`, in a file that no glob excludes.
+/// Which lines open a gate: those that one pattern matches, in a file that no glob excludes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineCondition {
     pub patterns: LinePatterns,
-    pub unless: LinePatterns,
     pub except: PathGlobs,
-    /// Comments, and lines that were moved or indented anew, do not count.
-    pub code_only: bool,
-    /// Lines are asked in lower case, with their identifiers split into words: `userSession` is `user session`.
-    pub split_words: bool,
-    /// A match that begins with the repository's own name does not count.
-    pub skip_own_name: bool,
-    /// Unchanged lines that count too.
-    pub with_context: Option<Context>,
-}
-
-/// Unchanged lines that the diff shows with code that changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Context {
-    /// Those of the same block.
-    Block,
-    /// Those that hold the change: the call whose argument it is, the function whose line.
-    Enclosing,
 }
 
 /// Who may approve.
@@ -201,8 +201,12 @@ pub enum InvalidateOnPush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exclusions {
     pub author: Exclusion,
-    /// Anyone who authored, co-authored or committed a commit of the pull request.
+    /// Anyone who authored or committed a commit of the pull request.
     pub contributors: Exclusion,
+    /// Anyone who co-authored one.
+    pub coauthors: Exclusion,
+    /// Anyone who pushed to its branch, but merges of the base and rebases.
+    pub pushers: Exclusion,
     /// Whoever asked a coding agent for the pull request.
     pub requester: Exclusion,
     /// Anyone who merely merged the base into the head (`ignore_update_merges: false`).
@@ -215,6 +219,8 @@ impl Default for Exclusions {
         Self {
             author: Exclusion::Excluded,
             contributors: Exclusion::Excluded,
+            coauthors: Exclusion::Excluded,
+            pushers: Exclusion::Excluded,
             requester: Exclusion::Excluded,
             update_merges: Exclusion::Allowed,
             bots: Exclusion::Excluded,

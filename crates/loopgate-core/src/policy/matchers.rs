@@ -8,14 +8,11 @@ use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
-use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind, LookSet};
 
 use crate::ids::PatternName;
 
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
-/// The same for one that comes with the program, which may name a thousand partners.
-const CONSTANT_SIZE: usize = 4 * PATTERN_SIZE;
 
 /// Most that a search of lines keeps of what it has learnt, in bytes; where that is too little it becomes slow.
 const SEARCH_SIZE: usize = 8 * PATTERN_SIZE;
@@ -99,6 +96,21 @@ impl PathGlobs {
     }
 
     pub fn matches(&self, path: &str) -> bool {
+        match self.any() {
+            Some(any) => any.is_match(path),
+            None => self.as_slice().iter().any(|glob| glob.matches(path)),
+        }
+    }
+
+    /// The indices of all globs that match.
+    pub fn all(&self, path: &str) -> Vec<usize> {
+        match self.any() {
+            Some(any) => any.matches(path),
+            None => (0..self.as_slice().len()).filter(|&index| self.as_slice()[index].matches(path)).collect(),
+        }
+    }
+
+    fn any(&self) -> Option<&GlobSet> {
         let compile = || {
             let mut any = GlobSetBuilder::new();
             for glob in self.as_slice() {
@@ -106,10 +118,7 @@ impl PathGlobs {
             }
             any.build().ok()
         };
-        match self.0.any.get_or_init(compile) {
-            Some(any) => any.is_match(path),
-            None => self.as_slice().iter().any(|glob| glob.matches(path)),
-        }
+        self.0.any.get_or_init(compile).as_ref()
     }
 
     /// The first glob, in the order of the list, that matches.
@@ -145,7 +154,7 @@ impl Pattern {
     /// # Errors
     /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
     pub fn parse(text: &str) -> Result<Self, regex::Error> {
-        let regex = OnceLock::from(compile(text, PATTERN_SIZE)?);
+        let regex = OnceLock::from(compile(text)?);
         Ok(Self { name: None, compiled: Arc::new(LazyPattern { source: text.to_owned(), regex }) })
     }
 
@@ -174,7 +183,7 @@ impl Pattern {
 
     fn regex(&self) -> &Regex {
         let LazyPattern { source, regex } = &*self.compiled;
-        regex.get_or_init(|| compile(source, CONSTANT_SIZE).expect("constants are compiled by tests"))
+        regex.get_or_init(|| compile(source).expect("constants are compiled by tests"))
     }
 
     pub fn as_str(&self) -> &str {
@@ -182,8 +191,8 @@ impl Pattern {
     }
 }
 
-fn compile(text: &str, most: usize) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text).size_limit(most).build()
+fn compile(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()
 }
 
 impl PartialEq for Pattern {
@@ -199,7 +208,7 @@ pub struct LinePatterns(Arc<LazyPatterns>);
 #[derive(Debug, Default)]
 struct LazyPatterns {
     patterns: Vec<Pattern>,
-    /// Matches every text with a line that one of them matches. None where that cannot be promised.
+    /// All of them as one; `None` where that would be too large.
     any: OnceLock<Option<RegexSet>>,
 }
 
@@ -208,35 +217,15 @@ impl LinePatterns {
         Self(Arc::new(LazyPatterns { patterns, any: OnceLock::new() }))
     }
 
-    /// Whether some line of a text may match. No means that none does.
-    pub fn may_match(&self, text: &str) -> bool {
-        self.any().is_none_or(|any| any.is_match(text))
-    }
-
-    fn any(&self) -> Option<&RegexSet> {
-        let compile = || {
-            let sources: Option<Vec<_>> = self.as_slice().iter().map(|pattern| for_texts(pattern.as_str())).collect();
-            let mut any = RegexSetBuilder::new(sources?);
-            any.multi_line(true).size_limit(10 * PATTERN_SIZE).dfa_size_limit(SEARCH_SIZE).build().ok()
-        };
-        self.0.any.get_or_init(compile).as_ref()
-    }
-
     /// The first pattern, in the order of the list, that matches a line.
     pub fn first(&self, line: &str) -> Option<&Pattern> {
-        self.find(line, |pattern| pattern.matches(line))
-    }
-
-    /// The first pattern with a match that counts.
-    pub fn first_that(&self, line: &str, counts: impl Fn(&str) -> bool) -> Option<&Pattern> {
-        self.find(line, |pattern| pattern.regex().find_iter(line).any(|found| counts(found.as_str())))
-    }
-
-    /// The first of those that may match the line which does.
-    fn find(&self, line: &str, does: impl Fn(&Pattern) -> bool) -> Option<&Pattern> {
-        match self.any() {
-            Some(any) => any.matches(line).into_iter().map(|at| &self.as_slice()[at]).find(|pattern| does(pattern)),
-            None => self.as_slice().iter().find(|pattern| does(pattern)),
+        let compile = || {
+            let sources = self.as_slice().iter().map(Pattern::as_str);
+            RegexSetBuilder::new(sources).size_limit(10 * PATTERN_SIZE).dfa_size_limit(SEARCH_SIZE).build().ok()
+        };
+        match self.0.any.get_or_init(compile) {
+            Some(any) => any.matches(line).into_iter().next().map(|at| &self.as_slice()[at]),
+            None => self.as_slice().iter().find(|pattern| pattern.matches(line)),
         }
     }
 
@@ -251,41 +240,8 @@ impl PartialEq for LinePatterns {
     }
 }
 
-/// A pattern that matches, with `^` and `$` at the ends of lines, every text with a line that the given one matches.
-/// None for one that asks for the ends of the text, or for those of lines that end otherwise.
-///
-/// It asks for no boundaries of words: automata cannot tell those of Unicode, so that one letter beyond ASCII would
-/// send the search of the whole text to an engine a thousand times slower. And it takes all letters beyond ASCII for
-/// one, or for none: which of them are words is most of an automaton.
-fn for_texts(pattern: &str) -> Option<String> {
-    let parsed = regex_syntax::ParserBuilder::new().multi_line(true).build().parse(pattern).ok()?;
-    let looks = parsed.properties().look_set();
-    if looks.contains_anchor_haystack() || looks.contains_anchor_crlf() {
-        return None;
-    }
-    Some(widened(&parsed).to_string())
-}
-
-fn widened(pattern: &Hir) -> Hir {
-    match pattern.kind() {
-        HirKind::Look(look) if LookSet::singleton(*look).contains_word_unicode() => Hir::empty(),
-        HirKind::Class(Class::Unicode(class)) if !class.is_ascii() => {
-            let mut wide = class.clone();
-            wide.push(ClassUnicodeRange::new('\u{80}', char::MAX));
-            Hir::class(Class::Unicode(wide))
-        }
-        HirKind::Repetition(repetition) => Hir::repetition(repetition.with(widened(&repetition.sub))),
-        HirKind::Capture(capture) => widened(&capture.sub),
-        HirKind::Concat(parts) => Hir::concat(parts.iter().map(widened).collect()),
-        HirKind::Alternation(branches) => Hir::alternation(branches.iter().map(widened).collect()),
-        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => pattern.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn patterns(texts: &[&str]) -> LinePatterns {
@@ -303,61 +259,6 @@ mod tests {
         let first = |line| patterns.first(line).map(Pattern::as_str);
         assert_eq!([first("ab"), first("ac"), first("ca"), first("c")], [Some("b$"), Some("^a"), Some("a"), None]);
         assert_eq!(LinePatterns::new(Vec::new()).first("a"), None);
-    }
-
-    #[test]
-    fn patterns_that_ask_for_the_ends_of_the_text_are_asked_line_by_line() {
-        for (pattern, at_once) in [
-            ("^a$", true),
-            (r"\ba\b", true),
-            (r"\Aa", false),
-            (r"a\z", false),
-            ("(?-m)^a", false),
-            ("(?-m:a$)", false),
-            ("(?R)a$", false),
-        ] {
-            let patterns = patterns(&[pattern]);
-            assert_eq!(patterns.any().is_some(), at_once, "{pattern}");
-            assert!(patterns.may_match("b\na\nb") && patterns.first("a").is_some(), "{pattern}");
-        }
-        assert!(!patterns(&["^a$"]).may_match("ab\nba"));
-    }
-
-    #[test]
-    fn texts_are_searched_without_the_boundaries_of_words_and_the_letters_beyond_ascii() {
-        for (pattern, searched) in [
-            (r"\bab\b", "ab"),
-            (r"(\Ba|\bb)+c", "(?:(?:a|b)+c)"),
-            (r"(?-u:\b)a$", r"(?-u:\b)a$"),
-            (r"^a\b", "(?:(?m:^)a)"),
-            (r"\d+[^x]", r"[0-9\x{80}-\x{10FFFF}]+[^x]"),
-            (r"(?i)k", r"[kK\x{80}-\x{10FFFF}]"),
-        ] {
-            let found = for_texts(pattern).unwrap();
-            let same = |text: &str| regex_syntax::ParserBuilder::new().multi_line(true).build().parse(text).unwrap();
-            assert_eq!(same(&found), same(searched), "{pattern}: {found}");
-        }
-    }
-
-    proptest! {
-        /// What is matched line by line is never overlooked in the text of all lines.
-        #[test]
-        fn no_line_is_overlooked(
-            list in prop::collection::vec(
-                prop::sample::select(vec![
-                    "^a", "b$", "^$", r"\bab\b", r"a\B", r"(?i)É+", r"[^x]b", r"\s$", r"^\W", r"\w+b", "a|(?-m)^b", r"\Ab", "(?s)a.b",
-                ]),
-                0..4,
-            ),
-            lines in prop::collection::vec("[abx é\r]{0,4}", 1..6),
-        ) {
-            let patterns = patterns(&list);
-            let slowly = |line: &String| patterns.as_slice().iter().find(|pattern| pattern.matches(line));
-            prop_assert!(patterns.may_match(&lines.join("\n")) || lines.iter().all(|line| slowly(line).is_none()));
-            for line in &lines {
-                prop_assert_eq!(patterns.first(line).map(Pattern::as_str), slowly(line).map(Pattern::as_str));
-            }
-        }
     }
 
     #[test]

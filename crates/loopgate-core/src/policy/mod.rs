@@ -14,6 +14,7 @@ mod matchers;
 mod memory;
 mod preset;
 mod retry;
+mod rules;
 mod trigger;
 mod verify;
 
@@ -29,7 +30,7 @@ pub use self::{
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, HearsApps},
     gate::{
-        ApproveBy, Approvers, ChecklistMode, Codeowners, Context, Exclusion, Exclusions, GateDefinition, GatePolicy,
+        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
         GateTrigger, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
     },
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
@@ -40,10 +41,11 @@ pub use self::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
         OnRegression, PassingTests, ReviewRequirement, Waits, backoff,
     },
+    rules::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier},
     trigger::{EscalationAction, Trigger},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
-        Verbosity, VerifyPolicy,
+        ReadLogs, Verbosity, VerifyPolicy, WhenSkipped,
     },
 };
 use super::ids::{GateName, Login, Sha};

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::ids::TemplateName;
 
-/// The part of a preset that no configuration can change: it comes from the gate's entry in
-/// `config/presets/gates.yml`, and stays with the gate when a configuration adjusts it.
+/// The part of a preset that no configuration can change: it comes from the gate's file in `config/presets/`, and stays
+/// with the gate when a configuration adjusts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatePreset {
     /// The template of the comment that asks for the gate.

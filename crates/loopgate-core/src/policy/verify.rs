@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{NameGlob, Pattern};
 use crate::{evidence::CheckKind, ids::CheckName};
@@ -17,6 +19,18 @@ pub struct VerifyPolicy {
     pub checks: IndexMap<CheckName, CheckPolicy>,
     /// A command that is asked what it makes of the failures: JSON in, JSON out. Only `verify` runs it.
     pub analyzer: Option<String>,
+    pub logs: ReadLogs,
+}
+
+words! {
+    /// Whether the logs of failed jobs are read and lines of them quoted: always, in private repositories alone, never.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum ReadLogs {
+        #[default]
+        On = "on",
+        Private = "private",
+        Off = "off",
+    }
 }
 
 /// One check.
@@ -115,6 +129,22 @@ pub struct ExternalSource {
     pub name: NameGlob,
     /// Slug of the App that must own it; any App when absent.
     pub app: Option<String>,
+    /// What a skipped job means; of checks of kind build and test only.
+    pub when_skipped: WhenSkipped,
+}
+
+words! {
+    /// What the skipped job of a followed check means (`when_skipped`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum WhenSkipped {
+        /// It waits where a job that it needs failed, or where nothing of its kind ran although it usually does.
+        #[default]
+        Auto = "auto",
+        /// It waits for a person.
+        Wait = "wait",
+        /// Nothing is expected of it.
+        Pass = "pass",
+    }
 }
 
 impl ExternalSource {

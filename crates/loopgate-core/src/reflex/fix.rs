@@ -6,7 +6,7 @@ use crate::{
     deciding::View,
     evidence::{CheckEvidence, CheckKind},
     ids::Sha,
-    observed::ChangedFiles,
+    observed::{ChangedFile, ChangedFiles, Contents},
     policy::Trigger,
     source_files::is_test,
     state::{FixMaker, LoopState},
@@ -28,9 +28,14 @@ pub enum EditVerdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditRefusal {
     Weakens(Tampering),
-    /// Workflows, owners and configuration are for people to change.
+    /// Workflows, owners, configuration, hooks and submodules are for people to change.
     Protected {
         path: String,
+    },
+    /// A command that runs where somebody installs the packages, and was not there before.
+    RunsAtInstall {
+        path: String,
+        command: String,
     },
     /// What cannot be read cannot be taken.
     TooLarge {
@@ -38,20 +43,32 @@ pub enum EditRefusal {
     },
 }
 
+/// The edits of a fixer.
+#[derive(Clone, Copy)]
+pub struct Edits<'a> {
+    pub files: &'a ChangedFiles,
+    /// The text of the files that [`files_to_read`](tamper::files_to_read) names, at both commits.
+    pub contents: &'a Contents,
+    pub before: Sha,
+    pub after: Sha,
+}
+
 /// Judges the edits of a fixer. `scope` is what the failures and the change itself point at (none: not known);
-/// `configuration` the path of the configuration in force.
-pub fn judge_edits(files: &ChangedFiles, scope: &BTreeSet<String>, configuration: &str) -> EditVerdict {
+/// `failed` names the tests that it is to mend, and `configuration` is the path of the configuration in force.
+pub fn judge_edits(
+    edits: Edits<'_>,
+    scope: &BTreeSet<String>,
+    failed: BTreeSet<&str>,
+    configuration: &str,
+) -> EditVerdict {
+    let Edits { files, contents, before, after } = edits;
     let known = files.known();
     if let (true, ChangedFiles::Complete(_)) = (known.is_empty(), files) {
         return EditVerdict::Nothing;
     }
-    let protected = known.iter().flat_map(|file| file.paths()).filter(|path| is_protected(path, configuration));
-    let mut refusals: Vec<EditRefusal> =
-        protected.map(|path| EditRefusal::Protected { path: path.to_owned() }).collect();
-    refusals.extend(tamper::findings(files).into_iter().map(EditRefusal::Weakens));
-    if let ChangedFiles::TooLarge { reason, .. } = files {
-        refusals.push(EditRefusal::TooLarge { reason: reason.clone() });
-    }
+    let mut refusals = intrusions(files, configuration);
+    let change = tamper::Change::of_fixer(files, contents, before, after, failed);
+    refusals.extend(tamper::findings(&change).into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
     }
@@ -87,10 +104,56 @@ pub fn fewer_tests(state: &LoopState, checks: &[CheckEvidence]) -> Option<FewerT
     (after < before).then_some(FewerTests { before, after, fix: fix.head_sha })
 }
 
+/// What runs elsewhere than in the checks, or says who decides: no commit of a fixer may hold it, even if a later one takes
+/// it away.
+pub fn intrusions(files: &ChangedFiles, configuration: &str) -> Vec<EditRefusal> {
+    let mut refusals = Vec::new();
+    for file in files.known() {
+        let is_submodule = file.patch.as_deref().is_some_and(|patch| patch.contains("\n+Subproject commit "));
+        let protected = file.paths().filter(|path| is_submodule || is_protected(path, configuration));
+        refusals.extend(protected.map(|path| EditRefusal::Protected { path: path.to_owned() }));
+        let commands = runs_at_install(file).into_iter();
+        refusals.extend(commands.map(|command| EditRefusal::RunsAtInstall { path: file.path.clone(), command }));
+    }
+    if let ChangedFiles::TooLarge { reason, .. } = files {
+        refusals.push(EditRefusal::TooLarge { reason: reason.clone() });
+    }
+    refusals
+}
+
 fn is_protected(path: &str, configuration: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    lower.starts_with(".github/") || name == "codeowners" || path == configuration || lower.starts_with(".git/")
+    let mut parts = lower.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let is_hook = |part: &str| matches!(part, ".husky" | ".githooks" | ".git-hooks" | ".hooks" | ".git");
+    let runs_hooks =
+        name.starts_with("lefthook.") || name.starts_with(".lefthook.") || name == ".pre-commit-config.yaml";
+    lower.starts_with(".github/")
+        || matches!(name, "codeowners" | ".gitmodules")
+        || path == configuration
+        || runs_hooks
+        || parts.any(is_hook)
+}
+
+/// Scripts of a package manager that a file gains and that run when packages are installed.
+fn runs_at_install(file: &ChangedFile) -> Vec<String> {
+    const SCRIPTS: [&str; 9] = [
+        "\"preinstall\"",
+        "\"install\"",
+        "\"postinstall\"",
+        "\"prepare\"",
+        "\"preprepare\"",
+        "\"postprepare\"",
+        "\"prepublish\"",
+        "\"post-install-cmd\"",
+        "\"post-update-cmd\"",
+    ];
+    let is_manifest = ["package.json", "composer.json"].iter().any(|name| file.path.rsplit('/').next() == Some(*name));
+    let patch = file.read_patch().filter(|_| is_manifest).unwrap_or_default();
+    let known: BTreeSet<&str> = patch.removed().map(|line| line.text.trim().trim_end_matches(',')).collect();
+    let added = patch.added().map(|line| line.text.trim().trim_end_matches(','));
+    let gained = added.filter(|line| !known.contains(line) && SCRIPTS.iter().any(|script| line.contains(script)));
+    gained.map(|line| line.chars().take(200).collect()).collect()
 }
 
 /// The files the failures and the change itself point at; empty when no failure names a place.

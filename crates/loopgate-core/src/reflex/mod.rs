@@ -27,7 +27,7 @@ pub use begin::begin;
 pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
 pub use ending::{LoopStanding, standing};
-pub use fix::{EditRefusal, EditVerdict, FewerTests, failing_scope, fewer_tests, judge_edits};
+pub use fix::{EditRefusal, EditVerdict, Edits, FewerTests, failing_scope, fewer_tests, intrusions, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
 pub use replay::replay;
 pub use turn::{Evaluated, Turn};

@@ -1,18 +1,14 @@
-//! Recorded runs under another configuration: each attempt is judged again by the same functions that
-//! judged it, from what it kept.
+//! Pull requests that ended, or are open, put through [`decide`](crate::deciding::decide) once more.
 //!
-//! Pull requests of before Loopgate was there are judged from what GitHub still shows of them ([`PastPullRequest`]).
-//!
-//! What only people and time bring is not replayed of recorded runs: approvals, reviews, services that were down, gates that waited.
+//! A [`PastPullRequest`] is what GitHub and the state ref still show of one. `loopgate try` decides it as if Loopgate had been
+//! there, [`WhatIf`] under two configurations.
 
-mod compare;
 mod past;
-mod run;
+mod what_if;
 
 pub use self::{
-    compare::{DroppedCheck, Mean, VerdictChange, WhatIf, what_if},
-    past::{Judged, PastHead, PastPullRequest, Waited},
-    run::{RecordedAttempt, RecordedRun, Replayed, Unreplayable, replay},
+    past::{Judged, PastHead, PastPullRequest, RecordedAttempt, Waited},
+    what_if::{DroppedCheck, Mean, Unknown, VerdictChange, WhatIf},
 };
 
 #[cfg(test)]

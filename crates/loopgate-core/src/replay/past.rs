@@ -1,15 +1,18 @@
-//! A pull request of before Loopgate was there, judged as if it had been.
+//! A pull request as its history shows it, decided head by head.
+
+use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     deciding::{Decision, decide},
-    evidence::CheckKind,
+    evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent},
     ids::{CheckName, Sha, Timestamp},
-    observed::{CheckProgress, ExternalCheck, Lifecycle, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, ExternalSource, NameGlob, Policy},
+    observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
+    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, WhenSkipped},
     state::LoopState,
+    verdict::coverage,
 };
 
 /// A pull request as its history shows it.
@@ -19,19 +22,35 @@ pub struct PastPullRequest {
     pub last: Snapshot,
     /// The heads whose checks are known, the oldest first.
     pub heads: Vec<PastHead>,
+    /// When it was read.
+    pub read_at: Timestamp,
 }
 
-/// One head, and what others' checks said of it.
+/// One head, and what is known of its checks.
 #[derive(Clone, Debug)]
 pub struct PastHead {
     pub sha: Sha,
+    /// Check runs and commit statuses on it.
     pub checks: Vec<ExternalCheck>,
+    /// The attempt on it, if the run recorded one.
+    pub recorded: Option<RecordedAttempt>,
+}
+
+/// What `attempts/NNN.json` keeps of the evidence of an attempt. Failures and logs are shortened there.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedAttempt {
+    pub head_sha: Sha,
+    /// When the attempt was counted first.
+    pub at: Timestamp,
+    pub checks: Vec<CheckEvidence>,
+    pub coverage: Option<ChangedCoverage>,
 }
 
 impl PastHead {
     /// When the first of its checks began.
     pub fn began(&self) -> Option<Timestamp> {
-        self.checks.iter().filter_map(|check| check.started_at).min()
+        let began = self.checks.iter().filter_map(|check| check.started_at).min();
+        began.or(self.recorded.as_ref().map(|recorded| recorded.at))
     }
 
     /// When the last of its checks ended.
@@ -40,7 +59,24 @@ impl PastHead {
             CheckProgress::Completed { at, .. } => at,
             CheckProgress::Queued | CheckProgress::InProgress => None,
         });
-        ended.max()
+        ended.chain(self.recorded.as_ref().map(|recorded| recorded.at)).max()
+    }
+
+    /// The policy with the checks of which something is known on this head. A check that the run recorded counts as it
+    /// was recorded, whatever brought its result then.
+    pub fn with_known_checks(&self, policy: &Policy) -> Policy {
+        let recorded: BTreeSet<&CheckName> =
+            self.recorded.iter().flat_map(|recorded| &recorded.checks).map(|check| &check.name).collect();
+        let mut known = policy.clone();
+        known.verify.checks.retain(|name, check| {
+            let CheckSource::External(source) = &check.source else { return recorded.contains(name) };
+            if !recorded.contains(name) {
+                return self.checks.iter().any(|run| source.is_of(&run.name, run.app.as_deref()));
+            }
+            check.source = CheckSource::Command(CommandCheck::new(""));
+            true
+        });
+        known
     }
 }
 
@@ -82,10 +118,10 @@ impl PastPullRequest {
         judged
     }
 
-    /// When a head was replaced, or the pull request ended.
+    /// When a head was replaced, or the pull request ended, or was read.
     fn left(&self, nth: usize) -> Timestamp {
         let next = self.heads.get(nth + 1).and_then(PastHead::began);
-        next.or(self.last.pull_request.closed_at).unwrap_or(Timestamp::UNIX_EPOCH)
+        next.or(self.last.pull_request.closed_at).unwrap_or(self.read_at)
     }
 
     /// What was to be seen of a head at a time. Its files are those of the last head: history shows no others.
@@ -96,6 +132,7 @@ impl PastPullRequest {
         seen.pull_request.head.sha = head.sha;
         seen.pull_request.head.tree = head.sha;
         seen.checks.clone_from(&head.checks);
+        seen.evidence = head.recorded.iter().map(|recorded| self.evidence(recorded)).collect();
         if let Some(last) = seen.commits.items.iter().position(|commit| commit.sha == head.sha) {
             seen.commits.items.truncate(last + 1);
         }
@@ -103,6 +140,30 @@ impl PastPullRequest {
         seen.inline.items.retain(|comment| comment.created_at <= now);
         seen.reviews.items.retain(|review| review.submitted_at <= now);
         seen
+    }
+
+    /// The evidence of a recorded attempt. Coverage of a head whose files were others is left out: the last head's files
+    /// cannot hold it.
+    fn evidence(&self, recorded: &RecordedAttempt) -> ReceivedEvidence {
+        let fits = |claim: &ChangedCoverage| coverage::believe(claim, &self.last.files).is_ok();
+        ReceivedEvidence::Accepted(Box::new(Evidence {
+            schema: EVIDENCE_SCHEMA.to_owned(),
+            repository: self.last.repository.clone(),
+            head_sha: recorded.head_sha,
+            tree_hash: String::new(),
+            base_sha: None,
+            pull_request: Some(self.last.pull_request.number),
+            workflow: None,
+            environment: Environment::default(),
+            started_at: recorded.at,
+            ended_at: recorded.at,
+            checks: recorded.checks.clone(),
+            coverage: recorded.coverage.clone().filter(fits),
+            regression_proof: None,
+            base_tests: Vec::new(),
+            burn_in: Vec::new(),
+            extent: EvidenceExtent::Whole,
+        }))
     }
 
     /// For whom it waited, of what the times of its checks tell.
@@ -126,7 +187,11 @@ impl Policy {
         for check in checks {
             let Some(name) = check_name(&check.name) else { continue };
             let Ok(glob) = NameGlob::parse(&globset::escape(&check.name)) else { continue };
-            let source = CheckSource::External(ExternalSource { name: glob, app: check.app.clone() });
+            let source = CheckSource::External(ExternalSource {
+                name: glob,
+                app: check.app.clone(),
+                when_skipped: WhenSkipped::Auto,
+            });
             let policy = CheckPolicy { kind: kind(&check.name), source, presence: CheckPresence::Detected };
             self.verify.checks.insert(name, policy);
         }

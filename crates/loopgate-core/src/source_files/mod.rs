@@ -1,52 +1,82 @@
-//! What a path in a repository tells: its language, whether it is code, whether it is a test, and what it tests.
+//! What a path in a repository tells: its language, its kind, whether it is a test, and what it tests; and how its
+//! language writes comments.
 //!
-//! Only names are looked at. `conventions.rs` has one row for each language; everything else here reads those rows.
+//! All of it is data: `data/languages.toml` has one row for each language, and the order of the kinds.
 
-mod comments;
-mod conventions;
+mod syntax;
+mod table;
+mod test_syntax;
 #[cfg(test)]
 mod tests;
 
-pub use comments::Comments;
-use conventions::{CONVENTIONS, Conventions, OF_EVERY_LANGUAGE};
+use serde::{Deserialize, Serialize};
 
-/// A programming language whose files are known by their extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceLanguage {
-    C,
-    Clojure,
-    Cpp,
-    CSharp,
-    Dart,
-    Elixir,
-    Erlang,
-    FSharp,
-    Go,
-    Groovy,
-    Haskell,
-    Java,
-    JavaScript,
-    Julia,
-    Kotlin,
-    Lua,
-    Nim,
-    ObjectiveC,
-    OCaml,
-    Perl,
-    Php,
-    Python,
-    R,
-    Ruby,
-    Rust,
-    Scala,
-    Shell,
-    Sql,
-    Svelte,
-    Swift,
-    TypeScript,
-    VisualBasic,
-    Vue,
-    Zig,
+pub use syntax::{Lexed, Syntax};
+use table::{KindRow, Language, Table, TestNames};
+pub use test_syntax::{Pattern, TestSyntax};
+
+words! {
+    /// A programming language whose files are known by their extension.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum SourceLanguage {
+        C = "c",
+        Clojure = "clojure",
+        Cpp = "cpp",
+        CSharp = "csharp",
+        Dart = "dart",
+        Elixir = "elixir",
+        Erlang = "erlang",
+        FSharp = "fsharp",
+        Go = "go",
+        Groovy = "groovy",
+        Haskell = "haskell",
+        Java = "java",
+        JavaScript = "javascript",
+        Julia = "julia",
+        Kotlin = "kotlin",
+        Lua = "lua",
+        Nim = "nim",
+        ObjectiveC = "objective_c",
+        OCaml = "ocaml",
+        Perl = "perl",
+        Php = "php",
+        Python = "python",
+        R = "r",
+        Ruby = "ruby",
+        Rust = "rust",
+        Scala = "scala",
+        Shell = "shell",
+        Sql = "sql",
+        Svelte = "svelte",
+        Swift = "swift",
+        TypeScript = "typescript",
+        VisualBasic = "visual_basic",
+        Vue = "vue",
+        Zig = "zig",
+    }
+}
+
+words! {
+    /// What kind of file a path is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum FileKind {
+        /// What runs, wherever it lies, and what nothing else is known of.
+        Code = "code",
+        Tests = "tests",
+        Docs = "docs",
+        Config = "config",
+        /// Names dependencies, or where packages come from.
+        Manifest = "manifest",
+        /// Runs checks, or changes repositories by itself.
+        Ci = "ci",
+        /// Written by a machine. Lock files are.
+        Generated = "generated",
+        Translations = "translations",
+        /// Somebody else's code.
+        Vendored = "vendored",
+        /// Images, fonts, sound: nothing in them has lines.
+        Asset = "asset",
+    }
 }
 
 impl SourceLanguage {
@@ -59,15 +89,47 @@ impl SourceLanguage {
     /// assert_eq!(SourceLanguage::of("README.md"), None);
     /// ```
     pub fn of(path: &str) -> Option<Self> {
-        row_of(path).map(|row| row.language)
+        Table::get().language(path)?.name
     }
+}
+
+/// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
+/// what machines write, unless its own name says that it is a test.
+pub fn kind(path: &str) -> FileKind {
+    let (table, lower) = (Table::get(), path.to_lowercase());
+    let language = table.language(path);
+    let runs = runs(path);
+    let named_test = is_named_test(path);
+    let by_name = table.kinds.iter().find(|row| row.names(&lower)).map(|row| row.kind);
+    let by_folder = table.kinds.iter().find(|row| row.keeps(&lower)).map(|row| row.kind);
+    let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
+    match (by_folder, by_name.or(by_folder)) {
+        (Some(kind @ (FileKind::Vendored | FileKind::Manifest)), _) => kind,
+        // A tool reads these wherever they lie, folders of tests and documents included.
+        (_, Some(kind @ (FileKind::Ci | FileKind::Manifest))) => kind,
+        _ if by_name == Some(FileKind::Generated) => FileKind::Generated,
+        _ if extension(&lower).is_some_and(|extension| table.assets.iter().any(|known| known == extension)) => {
+            FileKind::Asset
+        }
+        _ if named_test => FileKind::Tests,
+        (_, Some(_)) if runs => FileKind::Code,
+        _ if (in_test_folder(path) || is_test(path)) && !in_spec_alone() => FileKind::Tests,
+        (_, Some(kind)) => kind,
+        (_, None) => language.map_or(FileKind::Code, Language::kind),
+    }
+}
+
+/// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
+pub fn runs(path: &str) -> bool {
+    Table::get().language(path).is_some_and(Language::runs)
 }
 
 /// Whether a path is source code for which a test can be asked.
 ///
 /// Shell scripts, SQL and files that only declare (`.pyi`) are none: few projects test them one by one.
 pub fn is_code(path: &str) -> bool {
-    row_of(path).is_some_and(|row| extension(path).is_some_and(|extension| row.code.contains(&extension)))
+    let Some((row, extension)) = row_of(path).zip(extension(path)) else { return false };
+    row.code.iter().any(|known| known == extension)
 }
 
 /// Whether a path is one of the tests, by the conventions of its language: its name says so, or a folder it lies in
@@ -75,8 +137,7 @@ pub fn is_code(path: &str) -> bool {
 ///
 /// Helpers in a folder of tests count as tests. Data there does not, since it is in no language.
 pub fn is_test(path: &str) -> bool {
-    let Some(row) = row_of(path) else { return false };
-    in_test_folder(path) || row.names_test(path) || folders(path).any(|folder| row.keeps_tests_in(folder))
+    row_of(path).is_some_and(|row| row.names_test(path) || keeps_tests(path, Some(row), &[]))
 }
 
 /// Whether the name of a file says that it is a test, wherever it lies: most runners look for their tests by name.
@@ -86,51 +147,79 @@ pub fn is_named_test(path: &str) -> bool {
 
 /// Whether a path, of whatever kind, lies in a folder that holds tests in every language.
 pub fn in_test_folder(path: &str) -> bool {
-    folders(path).any(|folder| OF_EVERY_LANGUAGE.folders.iter().any(|known| folder.eq_ignore_ascii_case(known)))
+    keeps_tests(path, None, &[])
+}
+
+/// Whether a folder of the path holds tests, those of these names apart. Below `src/main` no folder does: packages are
+/// called so (`src/main/java/test/acme/`).
+fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool {
+    let path = path.split_once("src/main/").map_or(path, |(above, _)| above);
+    let mut folders = path.rsplit('/').skip(1);
+    folders.any(|folder| {
+        let common = Table::get().tests.folders.iter().any(|known| folder.eq_ignore_ascii_case(known));
+        let is_own = |row: &Language| {
+            row.test.folders.iter().any(|known| folder == known)
+                || row.test.folder_ends.iter().any(|end| folder.len() > end.len() && folder.ends_with(end.as_str()))
+        };
+        (common || language.is_some_and(is_own)) && !apart.iter().any(|known| folder.eq_ignore_ascii_case(known))
+    })
 }
 
 /// What a test's file name says it tests: `calc` for `test_calc.py`, `calc.test.ts`, `calc_test.go`, `CalcTest.java`.
 /// A file that is no test is its own subject.
 pub fn subject(path: &str) -> &str {
-    let whole = stem(path);
+    let (whole, common) = (stem(path), &Table::get().tests);
     let row = row_of(path);
-    let starts = row.iter().flat_map(|row| row.starts).filter_map(|start| whole.strip_prefix(start));
-    let starts = starts.chain(OF_EVERY_LANGUAGE.starts.iter().filter_map(|start| after(whole, start)));
+    let starts = row.iter().flat_map(|row| &row.test.starts).filter_map(|start| whole.strip_prefix(start.as_str()));
+    let starts = starts.chain(common.starts.iter().filter_map(|start| after(whole, start)));
     let begun = starts.min_by_key(|rest| rest.len()).unwrap_or(whole);
-    let ends = row.iter().flat_map(|row| row.ends).filter_map(|end| before_word(begun, end));
-    let ends = ends.chain(OF_EVERY_LANGUAGE.ends.iter().filter_map(|end| before(begun, end)));
+    let ends = row.iter().flat_map(|row| &row.test.ends).filter_map(|end| before_word(begun, end));
+    let ends = ends.chain(common.ends.iter().filter_map(|end| before(begun, end)));
     ends.filter(|rest| !rest.is_empty()).min_by_key(|rest| rest.len()).unwrap_or(begun)
 }
 
-impl Conventions {
+impl Language {
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
         let (name, stem) = (file_name(path), stem(path));
-        let is = |known: &&str| stem.eq_ignore_ascii_case(known);
-        let common = &OF_EVERY_LANGUAGE;
-        common.names.iter().any(is)
+        let (common, own): (&TestNames, _) = (&Table::get().tests, &self.test);
+        common.names.iter().any(|known| stem.eq_ignore_ascii_case(known))
             || common.starts.iter().any(|start| after(stem, start).is_some())
             || common.ends.iter().any(|end| before(stem, end).is_some())
-            || has_middle_part(name, common.middles)
-            || self.names.contains(&stem)
-            || self.starts.iter().any(|start| stem.starts_with(start))
-            || self.ends.iter().any(|end| before_word(stem, end).is_some_and(|rest| !rest.is_empty()))
-            || has_middle_part(name, self.middles)
-            || extension(path).is_some_and(|extension| self.test_extensions.contains(&extension))
-    }
-
-    /// Whether this language keeps tests in a folder of this name.
-    fn keeps_tests_in(&self, folder: &str) -> bool {
-        self.folders.contains(&folder)
-            || self.folder_ends.iter().any(|end| folder.len() > end.len() && folder.ends_with(end))
+            || has_middle_part(name, &common.middles)
+            || own.names.iter().any(|known| stem == known)
+            || own.starts.iter().any(|start| stem.starts_with(start.as_str()))
+            || own.ends.iter().any(|end| before_word(stem, end).is_some_and(|rest| !rest.is_empty()))
+            || has_middle_part(name, &own.middles)
+            || extension(path).is_some_and(|extension| own.extensions.iter().any(|known| known == extension))
     }
 }
 
-fn row_of(path: &str) -> Option<&'static Conventions> {
-    let extension = extension(path)?;
-    CONVENTIONS
-        .iter()
-        .find(|row| [row.code, row.other, row.test_extensions].iter().any(|extensions| extensions.contains(&extension)))
+impl KindRow {
+    /// Whether it names a path, in lower case, by more than a folder.
+    fn names(&self, path: &str) -> bool {
+        let name = file_name(path);
+        let has = |known: &[String], word: &str| known.iter().any(|known| known == word);
+        let is_allowed = || self.only.is_empty() || extension(name).is_some_and(|extension| has(&self.only, extension));
+        has(&self.files, name)
+            || self.ends.iter().any(|end| name.len() > end.len() && name.ends_with(end.as_str()))
+            || extension(name).is_some_and(|extension| has(&self.extensions, extension))
+            || is_allowed()
+                && (self.under.iter().any(|start| path.starts_with(start.as_str()))
+                    || self.starts.iter().any(|start| name.starts_with(start.as_str())))
+    }
+
+    /// Whether a folder of the path is one of it.
+    fn keeps(&self, path: &str) -> bool {
+        let is_allowed = self.only.is_empty()
+            || extension(path).is_some_and(|extension| self.only.iter().any(|known| known == extension));
+        is_allowed && path.rsplit('/').skip(1).any(|folder| self.folders.iter().any(|known| known == folder))
+    }
+}
+
+/// The row of a path in a language of programs.
+fn row_of(path: &str) -> Option<&'static Language> {
+    Table::get().language(path).filter(|row| row.name.is_some())
 }
 
 fn file_name(path: &str) -> &str {
@@ -147,12 +236,8 @@ pub fn stem(path: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn folders(path: &str) -> impl Iterator<Item = &str> {
-    path.rsplit('/').skip(1)
-}
-
 /// Whether a name has one of these words between two dots: `test` in `cart.test.ts`.
-fn has_middle_part(name: &str, words: &[&str]) -> bool {
+fn has_middle_part(name: &str, words: &[String]) -> bool {
     let inner = name.split_once('.').and_then(|(_, rest)| rest.rsplit_once('.')).map_or("", |(inner, _)| inner);
     inner.split('.').any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
 }

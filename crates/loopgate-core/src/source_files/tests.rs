@@ -1,4 +1,4 @@
-use super::{Comments, SourceLanguage, conventions::CONVENTIONS, in_test_folder, is_code, is_test, subject};
+use super::{FileKind, SourceLanguage, Syntax, in_test_folder, is_code, is_test, kind, subject, table::Table};
 use SourceLanguage as L;
 
 /// Code of each language, and tests of it.
@@ -53,9 +53,10 @@ const LANGUAGES: &[(SourceLanguage, &[&str], &[&str])] = &[
 
 #[test]
 fn code_and_tests_of_each_language() {
-    assert_eq!(LANGUAGES.len(), CONVENTIONS.len());
+    assert_eq!(LANGUAGES.len(), SourceLanguage::ALL.len());
     for (language, code, tests) in LANGUAGES {
-        assert!(CONVENTIONS.iter().any(|row| row.language == *language), "{language:?} has no row");
+        let rows = Table::get().languages.iter().filter(|row| row.name == Some(*language));
+        assert_eq!(rows.count(), 1, "{language:?} has one row");
         for path in *code {
             assert_eq!(SourceLanguage::of(path), Some(*language), "{path}");
             assert!(is_code(path) && !is_test(path), "{path}");
@@ -68,13 +69,15 @@ fn code_and_tests_of_each_language() {
 }
 
 #[test]
-fn no_two_languages_share_an_extension() {
-    let all = CONVENTIONS.iter().flat_map(|row| [row.code, row.other, row.test_extensions].concat());
-    let mut extensions: Vec<&str> = all.collect();
+fn no_two_rows_share_an_extension_and_each_names_a_syntax() {
+    let table = Table::get();
+    let all = table.languages.iter().flat_map(|row| row.code.iter().chain(&row.other).chain(&row.test.extensions));
+    let mut extensions: Vec<&String> = all.collect();
     let count = extensions.len();
     extensions.sort_unstable();
     extensions.dedup();
     assert_eq!(extensions.len(), count);
+    table.languages.iter().for_each(|row| _ = row.syntax());
 }
 
 #[test]
@@ -162,6 +165,149 @@ fn an_attribute_of_php_is_no_comment() {
         ("a.py", "#[1] see above", false),
         ("a.rs", "#[derive(Debug)]", true),
     ] {
-        assert_eq!(Comments::of(path).has_code(line, &mut false), is_code, "{path} {line}");
+        assert_eq!(Syntax::of(path).has_code(line, &mut false), is_code, "{path} {line}");
+    }
+}
+
+#[test]
+fn kinds_of_files() {
+    for (expected, paths) in [
+        (
+            FileKind::Code,
+            &[
+                "src/auth.rs",
+                "docs/conf.py",
+                "examples/pay/main.go",
+                "spec/support/login.rb",
+                "src/generated/client.ts",
+                "locales/de.ts",
+                "bin/deploy",
+                "app/views/login.html.erb",
+                "src/main/java/test/acme/Shop.java",
+                "Rakefile",
+                "tests/examples/run.py",
+                "CMakeLists.txt",
+                "api/v1/shop.proto",
+                "db/schema.prisma",
+            ][..],
+        ),
+        (
+            FileKind::Tests,
+            &[
+                "tests/cart.rs",
+                "src/cart_test.go",
+                "docs/test_conf.py",
+                "spec/cart_spec.rb",
+                "tests/data.json",
+                "src/auth/authSpec.js",
+                "src/login.cy.ts",
+                "LoginCest.php",
+                "auth_SUITE.erl",
+                "R/test-auth.R",
+            ],
+        ),
+        (FileKind::Docs, &["README.md", "docs/login.html.md", "LICENSE", "docs/api.yaml", "CHANGELOG-1.x", "a.css"]),
+        (FileKind::Config, &["config/app.yml", "Dockerfile.dev", "main.tf", ".env.local", "nginx.conf", "Makefile"]),
+        (
+            FileKind::Manifest,
+            &[
+                "Cargo.toml",
+                "web/package.json",
+                "requirements-dev.txt",
+                "requirements/base.txt",
+                "app/build.gradle",
+                ".npmrc",
+            ],
+        ),
+        (
+            FileKind::Ci,
+            &[
+                ".github/workflows/ci.yml",
+                ".gitlab-ci.yml",
+                ".mergify.yml",
+                ".github/settings.yml",
+                "renovate.json",
+                ".github/actions/run.py",
+                "docs/CODEOWNERS",
+            ],
+        ),
+        (
+            FileKind::Generated,
+            &["Cargo.lock", "api/shop.pb.go", "web/app.min.js", "generated/schema.json", "a/b_pb2.py"],
+        ),
+        (FileKind::Translations, &["locale/de/django.po", "src/i18n/de.json", "app/Resources/x.resx"]),
+        (FileKind::Vendored, &["vendor/github.com/a/b.go", "node_modules/a/package.json"]),
+        (FileKind::Asset, &["web/logo.png", "src/auth/icon.svg"]),
+    ] {
+        for path in paths {
+            assert_eq!(kind(path), expected, "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_line_is_a_comment_only_if_that_is_certain() {
+    for (path, line, is_comment) in [
+        ("a.js", "  // why", true),
+        ("a.js", "x(); // why", false),
+        ("a.js", "// x\u{2028} evil()", false),
+        ("a.js", "// x\r evil()", false),
+        ("a.js", "// eslint-disable-next-line security/detect-eval", false),
+        ("a.js", "/* why */", false),
+        ("a.js", "// a </script><script>evil()", false),
+        ("A.java", "// \\u000a if (x) return true;", false),
+        ("a.c", "// why \\", false),
+        ("a.c", "// why ??/", false),
+        ("a.go", "//go:build ignore", false),
+        ("a.go", "//export Evil", false),
+        ("a.go", "// #cgo LDFLAGS: -levil", false),
+        ("a.py", "# coding: unicode_escape", false),
+        ("a.py", "# why", true),
+        ("a.py", "x = 1  # nosec", false),
+        ("a.py", "# nosec", false),
+        ("Dockerfile", "# syntax=evil/frontend", false),
+        ("Dockerfile", "# why", true),
+        ("a.sh", "#!/bin/sh", false),
+        ("a.php", "// why ?> <?php evil();", false),
+        ("a.php", "#[IsGranted('ROLE_ADMIN')]", false),
+        ("a.rb", "#{name}", false),
+        ("a.lua", "--[[ why", false),
+        ("a.lua", "-- why", true),
+        ("a.unknown", "# why", false),
+        ("a.json", "# why", false),
+    ] {
+        assert_eq!(Syntax::of(path).is_comment(line), is_comment, "{path} {line:?}");
+    }
+}
+
+#[test]
+fn lines_of_a_whole_text_that_are_code() {
+    // `x` marks lines of code, `.` others; a letter in their place a line of code under another condition.
+    for (path, expected, text) in [
+        ("a.js", "x...x", "a();\n/* b();\nc();\n*/\nd();"),
+        ("a.js", "x.x", "a(`\nb();\n`); c();"),
+        ("a.js", "xx", "a('/*');\nb();"),
+        ("a.py", "x..x", "x = \"\"\"\na()\n\"\"\"\nb()"),
+        ("a.py", "xx", "a()  # \"\"\"\nb()"),
+        ("a.sh", "x..x", "cat <<EOF\na\nEOF\nb"),
+        ("a.rb", "x...x", "a\n=begin\nb\n=end\nc"),
+        ("a.lua", "x..x", "a()\n--[[ b()\nc() ]]\nd()"),
+        ("a.c", "x/xx", "a();\n#if 0\nb();\n#endif"),
+    ] {
+        let lexed = Syntax::of(path).lex(text);
+        let shown: Vec<bool> = lexed.code.iter().map(Option::is_some).collect();
+        let wanted: Vec<bool> = expected.chars().map(|c| c != '.').collect();
+        assert_eq!((shown, lexed.is_certain), (wanted, true), "{path}: {text}");
+    }
+    let conditions = |path: &str, text: &str| Syntax::of(path).lex(text).code;
+    let guarded = conditions("a.c", "#ifndef A_H\na();\n#ifdef NEVER\nb();\n#endif\nc();\n#endif");
+    assert!(guarded[1] == guarded[5] && guarded[1] != guarded[3]);
+    let go = conditions("a.go", "package a\n//go:build ignore\nfunc b() {}");
+    assert_ne!(go[0], go[2]);
+    let rust = conditions("a.rs", "fn a() {}\n#[cfg(any())]\nfn b() {\n    c();\n}\nfn d() {}");
+    assert!(rust[0] == rust[5] && rust[0] != rust[3]);
+    // What is not understood is not certain.
+    for (path, text) in [("a.js", "it's"), ("a.js", "a = /`/;"), ("a.js", "a();\n*/"), ("a.sh", "a 'b\nc'")] {
+        assert!(!Syntax::of(path).lex(text).is_certain, "{path}: {text}");
     }
 }

@@ -112,6 +112,15 @@ pub struct AttemptDigest {
     pub fingerprints: BTreeSet<Fingerprint>,
     /// Failing tests by name, at most 200, with their identity where the report gave one.
     pub failing_tests: BTreeMap<String, Option<TestId>>,
+    /// Where its findings lie that are no tests' failures, as `file:line`, at most 50.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub named_places: BTreeSet<String>,
+    /// Checks that had results by test, each with a digest of its command and reports.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with_results: BTreeMap<CheckName, String>,
+    /// Tests that ran, over all checks with results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tests: Option<u64>,
     /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestOutcomes>,
@@ -136,7 +145,8 @@ pub struct AttemptDigest {
     /// It fails by nothing but what is disputed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
-    /// It passes, and weakens tests or thresholds; nobody had accepted that.
+    /// It weakens tests or thresholds, whether or not a person accepted that. It is never the best attempt, is marked
+    /// wherever it is listed, and teaches the memory nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weakened: bool,
     /// What was found in the debug memory for its failures; none until it was looked up.

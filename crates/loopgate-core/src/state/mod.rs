@@ -1,8 +1,8 @@
 //! `loop-state.json`: the only truth about where a loop stands, carried from one reconcile to the next.
 //!
-//! It is written in camelCase. Fields that this version does not know survive, however deep ([`UnknownFields`]), so an
-//! older writer never drops what a newer one wrote. Everything derivable is derived again at each reconcile. The state
-//! keeps what only the past knows: attempts, first sightings of heads, skips, blocks, what was answered.
+//! It is written in camelCase. Top-level fields that this version does not know survive ([`LoopState::extra`]), so an older
+//! writer never drops them. Everything derivable is derived again at each reconcile. The state keeps what only the past
+//! knows: attempts, first sightings of heads, skips, blocks, what was answered.
 
 mod attempts;
 mod description;
@@ -16,11 +16,10 @@ mod progress;
 mod proposed;
 mod reruns;
 mod status;
-mod unknown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -36,7 +35,7 @@ pub use self::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
     },
     lost::{LostRecord, Trace},
-    people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
+    people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Release, Resume, Skip},
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
         StageRecord,
@@ -44,12 +43,12 @@ pub use self::{
     proposed::{Changes, ProposedConfiguration},
     reruns::{AskedBy, Repeatable, Rerun},
     status::{RunStatus, Step, Stop, StopReason},
-    unknown::UnknownFields,
 };
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
+    ids::{CheckName, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
+    observed::AnnouncedPush,
     policy::{Phase, Trigger},
     stage::Stage,
 };
@@ -59,7 +58,7 @@ pub const LOOP_STATE_SCHEMA: &str = "loopgate.loop-state/v1";
 
 /// The state of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", remote = "Self")]
+#[serde(rename_all = "camelCase")]
 pub struct LoopState {
     pub schema: String,
     /// `<alias>-<UTC yyyymmdd-hhmmss>`.
@@ -80,6 +79,9 @@ pub struct LoopState {
     /// Every head in the order it was first seen.
     #[serde(default)]
     pub first_seen_heads: Vec<HeadObservation>,
+    /// Pushes that events told of, oldest first, at most [`MOST_PUSHES`](Self::MOST_PUSHES).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pushes: Vec<AnnouncedPush>,
     pub agent: Option<Agent>,
     /// None in states written before it was kept, and in local loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,6 +165,9 @@ pub struct LoopState {
     /// Weakened checks that a person took responsibility for, and how many of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_tampering: BTreeMap<String, u32>,
+    /// Checks that a person let go although nothing shows that they ran, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<Release>,
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,
@@ -207,30 +212,6 @@ pub struct LoopState {
     /// Fields of newer writers.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-    /// Fields of newer writers further in.
-    #[serde(skip)]
-    pub unknown: UnknownFields,
-}
-
-impl Serialize for LoopState {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.unknown.is_empty() {
-            return Self::serialize(self, serializer);
-        }
-        let mut document = Self::serialize(self, serde_json::value::Serializer).map_err(ser::Error::custom)?;
-        self.unknown.put_back(&mut document);
-        document.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for LoopState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Value::deserialize(deserializer)?;
-        let mut state = Self::deserialize(&read).map_err(de::Error::custom)?;
-        let known = Self::serialize(&state, serde_json::value::Serializer).map_err(de::Error::custom)?;
-        state.unknown = UnknownFields::of(&read, &known);
-        Ok(state)
-    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
@@ -262,6 +243,26 @@ impl LoopState {
         }
     }
 
+    /// Who took responsibility for what weakens the checks: the person, and a clause for each.
+    pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
+        self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
+    }
+
+    /// Of each person's pushes at least one is kept.
+    pub const MOST_PUSHES: usize = 200;
+
+    /// Notes a push, once.
+    pub fn note_push(&mut self, push: &AnnouncedPush) {
+        if !self.pushes.contains(push) {
+            self.pushes.push(push.clone());
+        }
+        if self.pushes.len() > Self::MOST_PUSHES {
+            let has_later = |at: usize| self.pushes[at + 1..].iter().any(|later| later.by.id == self.pushes[at].by.id);
+            let repeated = (0..self.pushes.len()).find(|at| has_later(*at)).unwrap_or(0);
+            self.pushes.remove(repeated);
+        }
+    }
+
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
     /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
@@ -277,12 +278,15 @@ impl LoopState {
 pub struct HeadObservation {
     pub sha: Sha,
     pub at: Timestamp,
-    /// Digest of the diff that triggers each gate, for telling whether an approval still covers it.
+    /// Digests of the diff that triggers each gate, for telling whether an approval still covers it.
     #[serde(default)]
     pub gates: BTreeMap<GateName, String>,
     /// The base branch at that time; none in states written before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// The commit that the diff was taken from; none in states written before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_base: Option<Sha>,
 }
 
 impl HeadObservation {

@@ -12,6 +12,17 @@ use crate::{
     state::{GateStatus, Objection, Revocation, Settlement, Ticks, WordSource},
 };
 
+/// Checks for which a person took responsibility, although nothing shows that they ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Release {
+    /// `results_lost`: for the run. `skipped`: on this head.
+    pub what: String,
+    pub checks: BTreeSet<CheckName>,
+    pub head: Sha,
+    pub by: Login,
+    pub at: Timestamp,
+}
+
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -104,6 +115,9 @@ pub struct Resume {
     /// The disputed failure whose settling began it; none of `/loop resume`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<FailureId>,
+    /// How the change weakens what checks it, where this person took responsibility for that: one clause each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
 }
 
 /// A comment or review whose commands were answered, or a button.
@@ -157,6 +171,8 @@ pub enum AnswerOutcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         found: Option<Vec<ToldFix>>,
     },
+    /// The lines quoted of jobs' output are shown no more, on the head that the answer is given on.
+    ExcerptForgotten,
     /// Looked at everything again, now: nothing was missing or failing.
     LookedAgain,
     /// GitHub was asked to run what brings these checks again.

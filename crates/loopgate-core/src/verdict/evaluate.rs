@@ -1,10 +1,6 @@
 //! Evaluation: rules, weights and phases become a score and a verdict. The score is the weight of the passed active
 //! rules divided by the weight of all active rules.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
 use super::{
     coverage::{TOLERATED_LOSS, TestStanding},
     gather::{GatheredCheck, HeadEvidence},
@@ -174,15 +170,6 @@ fn pass_rate(results: &CheckResults) -> f64 {
 }
 
 fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &mut bool) -> RuleOutcome {
-    if let Some(recorded) = &evidence.line_rules
-        && let Some(key) = line_key(&rule.check)
-    {
-        return match recorded.0.get(&key) {
-            Some(true) => RuleOutcome::Passed,
-            Some(false) => failed(RuleFailure::NotFound { pattern: String::new() }),
-            None => RuleOutcome::Unknown,
-        };
-    }
     match &rule.check {
         RuleCheck::Check(name) => match evidence.checks.get(name) {
             None => RuleOutcome::Unknown,
@@ -265,47 +252,6 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
     }
 }
 
-/// Whether the rules that look at lines hold, by what they ask for: kept for judging a change again without its lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LineRules(BTreeMap<String, bool>);
-
-impl LineRules {
-    /// `own` are the rules of the configuration.
-    pub fn of(files: &ChangedFiles, evidence: &HeadEvidence, own: &[Rule]) -> Self {
-        let tests_added = rule_on(RuleCheck::TestsAdded);
-        let known = own.iter().chain(&tests_added).filter_map(|rule| {
-            let outcome = judge(files, evidence, rule, &mut false);
-            Some((line_key(&rule.check)?, outcome == RuleOutcome::Passed))
-        });
-        Self(known.collect())
-    }
-
-    /// Whether it is known what a rule comes to.
-    pub fn know(&self, rule: &Rule) -> bool {
-        line_key(&rule.check).is_none_or(|key| self.0.contains_key(&key))
-    }
-}
-
-fn rule_on(check: RuleCheck) -> Option<Rule> {
-    Some(rule(builtin("tests_added")?, String::new(), Severity::Warn, Phase::B, check))
-}
-
-/// What a rule on lines is known by; none for others.
-fn line_key(check: &RuleCheck) -> Option<String> {
-    let (kind, pattern, paths) = match check {
-        RuleCheck::TestsAdded => return Some("tests_added".to_owned()),
-        RuleCheck::MustAppear { pattern, paths } => ("must appear", pattern, paths),
-        RuleCheck::MustNotAppear { pattern, paths } => ("must not appear", pattern, paths),
-        _ => return None,
-    };
-    let paths: Vec<&str> = paths.iter().map(NameGlob::as_str).collect();
-    Some(format!("{kind} {} in {}", pattern.as_str(), paths.join(" ")).chars().take(LINE_KEY).collect())
-}
-
-/// Characters of what a rule on lines is known by.
-const LINE_KEY: usize = 300;
-
 fn verdict(passed: bool, why: impl FnOnce() -> RuleFailure) -> RuleOutcome {
     if passed { RuleOutcome::Passed } else { failed(why()) }
 }
@@ -323,6 +269,7 @@ fn end_of(check: &GatheredCheck) -> CheckFailure {
         CheckStanding::Done(evidence) => match evidence.outcome {
             Outcome::TimedOut => CheckFailure::TimedOut,
             Outcome::NoTestsExecuted => CheckFailure::NoTests,
+            Outcome::ResultsLost => CheckFailure::ResultsLost,
             _ => CheckFailure::Failed { failures: evidence.failures.len() as u64 + evidence.failures_not_kept },
         },
         // What waits or is skipped has not failed.
@@ -330,6 +277,8 @@ fn end_of(check: &GatheredCheck) -> CheckFailure {
         | CheckStanding::Missing
         | CheckStanding::Running { .. }
         | CheckStanding::AwaitsApproval { .. }
+        | CheckStanding::AwaitsRelease { .. }
+        | CheckStanding::NotApplicable { .. }
         | CheckStanding::Skipped { .. } => CheckFailure::NoEvidence,
     }
 }

@@ -111,6 +111,8 @@ pub enum CheckFailure {
     TimedOut,
     /// It executed no test.
     NoTests,
+    /// It passed without results by test, which it had before.
+    ResultsLost,
     /// It failed, with so many failures in its reports.
     Failed { failures: u64 },
 }

@@ -8,7 +8,7 @@ use crate::{
         WorkflowRun,
     },
     policy::ExternalSource,
-    verdict::CheckStanding,
+    verdict::{CheckStanding, skipped_jobs},
 };
 
 /// Where GitHub looks for workflows.
@@ -28,7 +28,7 @@ pub fn standing(
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
     for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
-        match ended(check) {
+        match ended(check, kind) {
             None => return CheckStanding::Running { url: check.url.clone() },
             Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
             Some(Ended::With(outcome, class)) => {
@@ -94,11 +94,12 @@ enum Ended {
 }
 
 /// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-const fn ended(check: &ExternalCheck) -> Option<Ended> {
+const fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
     let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
     Some(match conclusion {
-        Conclusion::Success | Conclusion::Neutral => Ended::With(Outcome::Passed, None),
-        Conclusion::Skipped => Ended::With(Outcome::Skipped, None),
+        Conclusion::Success => Ended::With(Outcome::Passed, None),
+        Conclusion::Neutral if !skipped_jobs::has_to_run(kind) => Ended::With(Outcome::Passed, None),
+        Conclusion::Skipped | Conclusion::Neutral => Ended::With(Outcome::Skipped, None),
         Conclusion::Failure => Ended::With(Outcome::Failed, None),
         Conclusion::TimedOut => Ended::With(Outcome::TimedOut, Some(RetryClass::Logic)),
         Conclusion::Cancelled => Ended::With(Outcome::Cancelled, Some(RetryClass::External)),
@@ -122,7 +123,13 @@ fn evidence_of(
     if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }
-    if outcome.is_failure() {
+    if let Some(output) = check.output.as_ref().filter(|_| outcome.is_failure()) {
+        evidence.failures = output.failures.iter().map(|failure| of_kind(failure, kind)).collect();
+        evidence.failures_not_kept = output.failures_not_kept;
+        evidence.findings.clone_from(&output.findings);
+        evidence.excerpts = vec![output.excerpt.clone()];
+    }
+    if outcome.is_failure() && evidence.failures.is_empty() {
         let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
         evidence.failures = failing
             .map(|annotation| Failure {
@@ -149,6 +156,13 @@ fn evidence_of(
         }
     }
     evidence
+}
+
+fn of_kind(failure: &Failure, kind: CheckKind) -> Failure {
+    match failure.error_type {
+        ErrorType::Other => Failure { error_type: error_type_of(kind), ..failure.clone() },
+        _ => failure.clone(),
+    }
 }
 
 /// What an annotation of a check of this kind most probably is.

@@ -1,19 +1,18 @@
 //! Evidence of the head commit: for every check of the policy, what is known of it from artifacts, check runs, commit
 //! statuses and skips.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
-    evaluate::LineRules,
-    external, legs,
+    external, legs, skipped_jobs,
 };
 use crate::{
     evidence::{
         ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
-        TestState, matrix_jobs,
+        TestState, check_consistent, matrix_jobs,
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
@@ -37,8 +36,6 @@ pub struct HeadEvidence {
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
     pub required_tests: BTreeMap<RequiredTest, TestStanding>,
-    /// What the rules on lines came to, where the lines are gone.
-    pub line_rules: Option<LineRules>,
     /// Whether a test passes here that fails on the base: it tests the change without having come with it.
     pub mends_a_test: bool,
 }
@@ -66,7 +63,10 @@ impl GatheredCheck {
     pub const fn has_ended(&self) -> bool {
         !matches!(
             self.standing,
-            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. }
+            CheckStanding::Missing
+                | CheckStanding::Running { .. }
+                | CheckStanding::AwaitsApproval { .. }
+                | CheckStanding::AwaitsRelease { .. }
         )
     }
 
@@ -85,6 +85,8 @@ impl GatheredCheck {
             CheckStanding::Missing
             | CheckStanding::Running { .. }
             | CheckStanding::AwaitsApproval { .. }
+            | CheckStanding::AwaitsRelease { .. }
+            | CheckStanding::NotApplicable { .. }
             | CheckStanding::Skipped { .. } => false,
         }
     }
@@ -165,7 +167,6 @@ impl HeadEvidence {
             coverage_refused: None,
             coverage_on_base: None,
             required_tests: BTreeMap::new(),
-            line_rules: None,
             mends_a_test: false,
         }
     }
@@ -173,12 +174,13 @@ impl HeadEvidence {
 
 /// Looks up every check of the policy in what was observed.
 ///
-/// `since` is when a check began to be waited for: one that has not ended
+/// `released` names checks whose skipped jobs a person released on this head. `since` is when a check began to be waited for: one that has not ended
 /// [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as failed.
 pub fn gather(
     snapshot: &Snapshot,
     policy: &Policy,
     skips: &[Skip],
+    released: &BTreeSet<CheckName>,
     since: impl Fn(&CheckName) -> Timestamp,
     now: Timestamp,
 ) -> HeadEvidence {
@@ -191,10 +193,24 @@ pub fn gather(
                 let may_be_empty = !matches!(check.kind, CheckKind::Test | CheckKind::Integration)
                     || command.empty_tests == EmptyTests::Allow
                     || check.presence == CheckPresence::Detected;
-                from_artifacts(snapshot, name, may_be_empty)
+                from_artifacts(snapshot, name, check.kind, may_be_empty)
             }
             CheckSource::External(source) => {
-                external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files)
+                let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
+                let is_released = released.contains(name);
+                let mut jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
+                match (&found, jobs.find(|job| skipped_jobs::is_skipped(job))) {
+                    (CheckStanding::Done(done), Some(job))
+                        if skipped_jobs::has_to_run(check.kind) && !done.outcome.is_failure() =>
+                    {
+                        let of_job =
+                            skipped_jobs::standing(snapshot, policy, name, job, source.when_skipped, is_released);
+                        // Where others of its jobs passed, only a job that was not started is missed.
+                        let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
+                        if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }
+                    }
+                    _ => found,
+                }
             }
         };
         match (found, snapshot.held_runs.first()) {
@@ -236,7 +252,6 @@ pub fn gather(
             base,
             accepted(snapshot).find_map(|evidence| evidence.regression_proof.as_ref()),
         ),
-        line_rules: None,
         mends_a_test,
         checks,
         coverage,
@@ -322,10 +337,14 @@ fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
 }
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
-fn from_artifacts(snapshot: &Snapshot, name: &CheckName, may_be_empty: bool) -> CheckStanding {
+fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be_empty: bool) -> CheckStanding {
     let documents: Vec<_> = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence)).collect();
     if let Some(reason) = legs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
+    }
+    let mut of_check = documents.iter().flat_map(|document| &document.checks).filter(|check| &check.name == name);
+    if let Some(reason) = of_check.find_map(|check| check_consistent(check, kind).err()) {
+        return CheckStanding::Refused { reason: reason.to_string() };
     }
     let is_empty = |check: &CheckEvidence| {
         &check.name == name
@@ -340,7 +359,8 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, may_be_empty: bool) -> 
     let running = runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     let merged = |documents: &[&Evidence]| {
         let found = documents.iter().flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name);
-        found.cloned().reduce(matrix_jobs::merge)
+        let merged = found.cloned().reduce(matrix_jobs::merge);
+        merged.map(|check| CheckEvidence { kind, ..check })
     };
     if let Some(run) = running {
         return match merged(&documents) {

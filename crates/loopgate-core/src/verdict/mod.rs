@@ -9,15 +9,16 @@ pub mod external;
 pub mod feedback;
 pub mod gather;
 pub mod legs;
+pub mod lost_results;
 pub mod rejection;
 pub mod review;
+mod skipped_jobs;
 mod standing;
 pub mod tamper;
-mod test_syntax;
 
 pub use self::{
     evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
     legs::{LegEnd, LegName, LostLeg},
-    standing::{CheckStanding, FailureView},
+    standing::{CheckStanding, FailureView, SkipCause},
 };

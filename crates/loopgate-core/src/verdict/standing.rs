@@ -23,6 +23,17 @@ pub enum CheckStanding {
     Done(Box<CheckEvidence>),
     /// No evidence came within the time allowed.
     TimedOutWaiting,
+    /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
+    AwaitsRelease {
+        job: String,
+        cause: SkipCause,
+        url: Option<String>,
+    },
+    /// Its job was skipped by its own condition: nothing is expected of it, and nothing passed.
+    NotApplicable {
+        job: String,
+        url: Option<String>,
+    },
     /// Skipped by a person, with a reason.
     Skipped {
         by: Login,
@@ -42,6 +53,17 @@ pub enum CheckStanding {
         /// Workflow files that the change edits: an invalid one cannot start.
         edited_workflows: Vec<String>,
     },
+}
+
+/// Why a skipped job is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SkipCause {
+    /// A job of the same workflow run failed or was cancelled.
+    Needs { failed: String },
+    /// Code, a manifest, CI or configuration changes, and no check of its kind ran on the head.
+    NothingRan,
+    /// `when_skipped: wait`.
+    Configured,
 }
 
 /// One failure with its analysis.

@@ -1,7 +1,8 @@
 //! SARIF 2.1.0, what scanners write.
 //!
 //! A result's level is its own, else what its run set for its rule, else the rule's default, else `warning`; suppressed
-//! results are none. What a result refers to may stand behind it; it then waits until its run is over.
+//! results are none. What a result refers to may stand behind it, so results wait until their run is over; those for which
+//! there is no room take what is known by then.
 
 use std::collections::HashMap;
 
@@ -65,17 +66,14 @@ struct Run<'c, 'o> {
     out: &'c mut Collector<'o>,
 }
 
-/// What results refer to, and whether it was there already.
+/// What results refer to.
 #[derive(Default)]
 struct Known {
     rules: Rules,
-    has_tool: bool,
     artifacts: Vec<Artifact>,
-    has_artifacts: bool,
     /// What invocations set for rules that may not be known yet, and how many invocations there were.
     overrides: Vec<(usize, Override)>,
     invocations: usize,
-    has_invocations: bool,
     /// Levels that invocations set.
     levels: HashMap<(usize, RuleAt), String>,
     held: Held,
@@ -168,27 +166,17 @@ impl Keys for Run<'_, '_> {
 
     fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
         match key {
-            "tool" => {
-                member.object(&mut self.known.rules)?;
-                self.known.has_tool = true;
-            }
-            "artifacts" => {
-                member.each(|artifact: ArtifactFields| self.known.artifact(artifact))?;
-                self.known.has_artifacts = true;
-            }
-            "invocations" => {
-                member.objects(&mut Invocation(self))?;
-                self.known.has_invocations = true;
-            }
+            "tool" => member.object(&mut self.known.rules),
+            "artifacts" => member.each(|artifact: ArtifactFields| self.known.artifact(artifact)),
+            "invocations" => member.objects(&mut Invocation(self)),
             "results" => member.each(|result: SarifResult| {
                 if result.is_told() {
-                    let waits = self.known.may_change(&result) && self.waiting_held.add(result.size());
+                    let waits = self.waiting_held.add(result.size());
                     if waits { self.waiting.push(result) } else { self.result(result) }
                 }
-            })?,
-            _ => member.skip()?,
+            }),
+            _ => member.skip(),
         }
-        Ok(())
     }
 
     fn end(&mut self) {
@@ -231,13 +219,6 @@ impl Known {
         if self.held.add(size_of::<Artifact>() + uri.as_ref().map_or(0, String::len)) {
             self.artifacts.push(Artifact { uri, parent: artifact.parent_index.index() });
         }
-    }
-
-    /// Whether what a result refers to may still come.
-    fn may_change(&self, result: &SarifResult) -> bool {
-        let needs_artifact = result.artifact().is_some_and(|artifact| artifact.uri.0.is_none());
-        let needs_invocation = result.level.0.is_none();
-        !self.has_tool || needs_artifact && !self.has_artifacts || needs_invocation && !self.has_invocations
     }
 
     /// The level of a rule, where an invocation may have set another than its own.

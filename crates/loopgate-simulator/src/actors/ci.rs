@@ -10,6 +10,7 @@ use crate::{
         RepoId, World,
         app::Actor,
         checks::{Conclusion, Output, Progress, StatusState},
+        runs::JobLog,
     },
 };
 use loopgate_core::{CheckRunId, RepoName, Sha, WorkflowRunId};
@@ -133,6 +134,15 @@ impl Simulator {
             let repo = world.repo_named(repo)?;
             world.run_mut(repo, run)?.cut_off.push(check);
             world.finish_job(repo, run, job, Conclusion::Failure)
+        })
+    }
+
+    /// What a job printed, for whoever asks for its log.
+    pub fn print(&self, repo: &RepoName, check: CheckRunId, log: JobLog) -> Result<(), Refused> {
+        self.operation(Webhooks::Sent, |world| {
+            let repo = world.repo_named(repo)?;
+            world.repo_mut(repo)?.job_logs.insert(check, log);
+            Ok(())
         })
     }
 

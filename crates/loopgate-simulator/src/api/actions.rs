@@ -18,6 +18,7 @@ use crate::{
     world::{
         ArtifactId, World,
         app::{Area, Level},
+        checks::Progress,
         runs::{Artifact, WorkflowRun},
     },
 };
@@ -34,12 +35,15 @@ pub const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/actions/jobs/{id}/rerun", rerun_job),
     get("/repos/{owner}/{repo}/actions/runs/{id}/artifacts", artifacts_of_run),
     get("/repos/{owner}/{repo}/actions/runs/{id}/jobs", jobs),
+    get("/repos/{owner}/{repo}/actions/jobs/{id}", job),
+    get("/repos/{owner}/{repo}/actions/jobs/{id}/logs", job_log),
     post("/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches", dispatch_workflow),
     post("/repos/{owner}/{repo}/dispatches", dispatch_repository),
     get("/repos/{owner}/{repo}/actions/artifacts", artifacts),
     get("/repos/{owner}/{repo}/actions/artifacts/{id}", show_artifact),
     get("/repos/{owner}/{repo}/actions/artifacts/{id}/zip", download),
     get("/_storage/artifacts/{repo_id}/{id}", storage),
+    get("/_storage/logs/{repo_id}/{id}", log_storage),
 ];
 
 const READ: Needs = &[(Area::Actions, Level::Read)];
@@ -124,6 +128,49 @@ fn jobs(world: &mut World, call: &Call) -> Answer {
     Ok(call.counted_list("jobs", jobs, |(job, attempt)| json::job(world, repo, run, (job, attempt))))
 }
 
+/// A job of any attempt.
+fn job(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let id = CheckRunId::new(call.id("id")?);
+    let of_runs = repo.workflow_runs.values().find_map(|run| {
+        let (check, attempt) = run.executions.iter().find(|(check, _)| *check == id)?;
+        Some((run, repo.check_runs.get(check)?, *attempt))
+    });
+    let (run, check, attempt) = of_runs.ok_or_else(Refused::not_found)?;
+    Ok(Reply::ok(json::job(world, repo, run, (check, attempt))))
+}
+
+/// 302 to a place outside the API once the job has ended and its log is stored.
+fn job_log(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let check = repo.check_runs.get(&CheckRunId::new(call.id("id")?)).ok_or_else(Refused::not_found)?;
+    let log = repo.job_logs.get(&check.id).cloned().unwrap_or_default();
+    if log.is_gone {
+        return Err(Refused::new(StatusCode::GONE, "Server Error"));
+    }
+    match check.progress {
+        Progress::Completed { at, .. } if world.now() >= at + log.late => {}
+        _ => return Err(Refused::not_found()),
+    }
+    let until = (world.now() + LINK_LIFE).timestamp();
+    Ok(Reply::found(format!("{}/_storage/logs/{}/{}?se={until}", world.base_url, repo.id, check.id)))
+}
+
+/// The store of logs takes its own signature and no other credentials.
+fn log_storage(world: &mut World, call: &Call) -> Answer {
+    if !call.token.is_empty() {
+        return Err(Refused::new(StatusCode::BAD_REQUEST, "InvalidAuthenticationInfo"));
+    }
+    link_is_alive(world, call)?;
+    let repo = world.repo(crate::world::RepoId(call.id("repo_id")?))?;
+    let check = repo.check_runs.get(&CheckRunId::new(call.id("id")?)).ok_or_else(Refused::not_found)?;
+    let text = match (repo.job_logs.get(&check.id), check.progress) {
+        (Some(log), Progress::Completed { at, .. }) => log.text(at),
+        _ => String::new(),
+    };
+    Ok(Reply::raw("text/plain", text.into()))
+}
+
 #[derive(Deserialize)]
 struct WorkflowDispatch {
     #[serde(rename = "ref")]
@@ -194,11 +241,16 @@ fn download(world: &mut World, call: &Call) -> Answer {
     Ok(Reply::found(format!("{}/_storage/artifacts/{}/{}?se={until}", world.base_url, repo.id, artifact.id)))
 }
 
-fn storage(world: &mut World, call: &Call) -> Answer {
+fn link_is_alive(world: &World, call: &Call) -> Result<(), Refused> {
     let until = call.query("se").and_then(|se| se.parse().ok()).and_then(|se| Timestamp::from_timestamp(se, 0));
-    if until.is_none_or(|until| world.now() >= until) {
-        return Err(Refused::forbidden("Signature not valid in the specified time frame"));
+    match until {
+        Some(until) if world.now() < until => Ok(()),
+        _ => Err(Refused::forbidden("Signature not valid in the specified time frame")),
     }
+}
+
+fn storage(world: &mut World, call: &Call) -> Answer {
+    link_is_alive(world, call)?;
     let repo = world.repo(crate::world::RepoId(call.id("repo_id")?))?;
     let artifact = repo.artifacts.get(&ArtifactId(call.id("id")?)).ok_or_else(Refused::not_found)?;
     Ok(Reply::raw("application/zip", artifact.zip.clone()))

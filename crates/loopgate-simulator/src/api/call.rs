@@ -23,7 +23,7 @@ pub struct Call {
     params: HashMap<String, String>,
     query: HashMap<String, String>,
     accept: String,
-    token: String,
+    pub(super) token: String,
     body: Bytes,
     uri: Uri,
     /// The world that answers, if it is not the present one.

@@ -1,5 +1,6 @@
 //! What is asked of GraphQL: who edited comments, newest first
-//! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>), and as what a pull request was merged
+//! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>), who wrote commits
+//! (<https://docs.github.com/en/graphql/reference/objects#commit>, `authors`), and as what a pull request was merged
 //! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -13,9 +14,9 @@ use super::{
 };
 use crate::{
     json,
-    world::{World, journal::What},
+    world::{World, account::AccountKind, journal::What},
 };
-use loopgate_core::{CommentId, PrNumber};
+use loopgate_core::{CommentId, PrNumber, Sha};
 
 pub const ROUTES: &[Route] = &[post("/graphql", answer)];
 
@@ -51,6 +52,10 @@ fn answer(world: &mut World, call: &Call) -> Answer {
 
 fn node(world: &World, id: &str) -> Value {
     let plain = STANDARD.decode(id).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let commit = plain.as_ref().and_then(|plain| plain.strip_prefix("Commit:")?.parse().ok());
+    if let Some(commit) = commit {
+        return authors(world, commit);
+    }
     let comment = plain.and_then(|plain| plain.strip_prefix("IssueComment:")?.parse().ok().map(CommentId::new));
     let Some(comment) = comment else { return Value::Null };
     let of_it = world.journal.iter().rev().filter(|happening| happening.what == What::CommentEdited(comment));
@@ -61,4 +66,21 @@ fn node(world: &World, id: &str) -> Value {
         })
         .collect();
     json!({ "databaseId": comment, "userContentEdits": { "nodes": edits } })
+}
+
+/// The author and the co-authors, each with the account that the address belongs to.
+fn authors(world: &World, sha: Sha) -> Value {
+    let Some(commit) = world.networks.iter().find_map(|objects| objects.commit(sha)) else { return Value::Null };
+    let trailers = commit.message.lines().filter_map(|line| {
+        let (key, who) = line.split_once(':')?;
+        let is_trailer = key.trim().eq_ignore_ascii_case("co-authored-by");
+        is_trailer.then(|| Some(who.rsplit_once('<')?.1.split_once('>')?.0.trim().to_owned()))?
+    });
+    let node = |email: String| {
+        let account = world.account_by_email(&email).filter(|account| matches!(account.kind, AccountKind::User));
+        let user = account.map(|account| json!({ "login": account.login, "databaseId": account.id }));
+        json!({ "email": email, "user": user })
+    };
+    let nodes: Vec<Value> = std::iter::once(commit.author.email.clone()).chain(trailers).map(node).collect();
+    json!({ "authors": { "nodes": nodes } })
 }

@@ -14,7 +14,7 @@ use crate::{
     world::{
         World,
         app::{Area, Level},
-        repo::ProtectionSource,
+        repo::{Activity, ProtectionSource},
     },
 };
 
@@ -22,6 +22,7 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}", show),
     post("/repos/{owner}/{repo}/forks", fork),
     get("/repos/{owner}/{repo}/branches", branches),
+    get("/repos/{owner}/{repo}/activity", activity),
     get("/repos/{owner}/{repo}/branches/{*branch}", below_branch),
     get("/repos/{owner}/{repo}/rules/branches/{*branch}", rules),
 ];
@@ -50,6 +51,19 @@ fn branches(world: &mut World, call: &Call) -> Answer {
         let url = format!("{}/repos/{}/commits/{sha}", world.base_url, world.full_name(repo));
         serde_json::json!({ "name": name, "commit": { "sha": sha, "url": url }, "protected": protected })
     }))
+}
+
+/// Newest first, of one ref if it is named (docs.github.com, REST, Repositories: "List repository activities").
+fn activity(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, CONTENTS)?)?;
+    let wanted = call.query("ref").map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let of_ref = |one: &&Activity| wanted.is_none_or(|wanted| one.branch == wanted);
+    let oldest_first = call.query("direction") == Some("asc");
+    let mut moves: Vec<_> = repo.activities.iter().filter(of_ref).collect();
+    if !oldest_first {
+        moves.reverse();
+    }
+    Ok(call.list(moves, |one| json::activity(world, one)))
 }
 
 /// A branch's name may hold slashes.

@@ -6,7 +6,7 @@ use super::{app::app, maybe_time, node_id, people::user, quoted, repo_page, repo
 use crate::world::{
     World,
     issue::{Comment, Issue, Reaction, ReactionContent},
-    journal::{Happening, What},
+    journal::{Force, Happening, What},
     repo::{Label, Repo},
 };
 use loopgate_core::{CommentId, ReviewId};
@@ -40,6 +40,7 @@ pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening)
         What::Labeled(name) => ("labeled", "label", label(name)),
         What::Unlabeled(name) => ("unlabeled", "label", label(name)),
         What::ReviewDismissed(review) => ("review_dismissed", "dismissed_review", dismissed(review)),
+        What::Pushed { force: Force::Forced, .. } => ("head_ref_force_pushed", "performed_via_github_app", Value::Null),
         What::Assigned(whom) => ("assigned", "assignee", user(world, *whom)),
         What::Unassigned(whom) => ("unassigned", "assignee", user(world, *whom)),
         _ => return None,
@@ -49,6 +50,10 @@ pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening)
         "actor": user(world, happening.actor), "event": event, "commit_id": null, "commit_url": null,
         "created_at": time(happening.at), "performed_via_github_app": null, key: about,
     });
+    if let What::Pushed { after, .. } = happening.what {
+        told["commit_id"] = json!(after);
+        told["commit_url"] = format!("{}/commits/{after}", repo_url(world, repo)).into();
+    }
     // docs.github.com, Issue event types: of these the actor is the assignee.
     if let What::Assigned(whom) | What::Unassigned(whom) = happening.what {
         told["assigner"] = user(world, happening.actor);

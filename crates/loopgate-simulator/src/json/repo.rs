@@ -10,7 +10,7 @@ use super::{
 use crate::world::{
     World,
     account::Role,
-    repo::{Creations, Protection, ProtectionSource, Repo, StaleReviews, Visibility},
+    repo::{Activity, Creations, Protection, ProtectionSource, Repo, StaleReviews, Visibility},
 };
 use loopgate_core::{AppId, Sha};
 
@@ -203,4 +203,14 @@ pub fn rules(world: &World, repo: &Repo, branch: &str) -> Value {
         );
     }
     rules.into()
+}
+
+/// `activity`.
+pub fn activity(world: &World, activity: &Activity) -> Value {
+    let sha = |sha: Option<Sha>| sha.map_or_else(|| "0".repeat(40), |sha| sha.to_string());
+    json!({
+        "id": activity.id, "node_id": node_id("Push", activity.id), "before": sha(activity.before),
+        "after": sha(activity.after), "ref": format!("refs/heads/{}", activity.branch), "timestamp": time(activity.at),
+        "activity_type": activity.kind.as_str(), "actor": user(world, activity.by),
+    })
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::world::{
     World,
-    checks::CheckRun,
+    checks::{CheckRun, Progress},
     repo::Repo,
     runs::{Artifact, WorkflowRun},
 };
@@ -43,7 +43,15 @@ pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, (job, attempt): (&Chec
     let check = super::check_run(world, repo, job);
     // What GitHub shows of a job whose runner is gone: it has ended, and a step of it has not.
     let step = json!({ "name": "Run loopgate", "number": 2, "status": "in_progress", "conclusion": null });
-    let steps: Vec<_> = run.cut_off.contains(&job.id).then_some(step).into_iter().collect();
+    let mut steps: Vec<_> = run.cut_off.contains(&job.id).then_some(step).into_iter().collect();
+    if let (Some(log), Progress::Completed { at, .. }) = (repo.job_logs.get(&job.id), job.progress) {
+        steps.extend((0..).zip(&log.steps).map(|(number, step)| {
+            json!({
+                "name": step.name, "number": number + 1, "status": "completed", "conclusion": step.conclusion.as_str(),
+                "started_at": time(log.start_of(number, at)), "completed_at": time(log.start_of(number + 1, at)),
+            })
+        }));
+    }
     json!({
         "id": job.id, "run_id": run.id, "workflow_name": run.name, "head_branch": run.branch, "run_url": run_url,
         "run_attempt": attempt, "node_id": node_id("CheckRun", job.id), "head_sha": run.sha,

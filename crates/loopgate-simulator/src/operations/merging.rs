@@ -14,7 +14,7 @@ use crate::{
         checks::StatusState,
         issue::{Closed, Issue, Merged, Readiness, ReviewState},
         journal::What,
-        repo::{Repo, RequiredCheck},
+        repo::{ActivityKind, Repo, RequiredCheck},
     },
 };
 use loopgate_core::{PrNumber, Sha, Timestamp, UserId};
@@ -133,6 +133,10 @@ impl World {
         self.issue_mut(repo, number)?.updated_at = at;
         self.record(actor, repo, Some(number), What::Merged { commit });
         self.set_ref(actor, repo, &format!("refs/heads/{base}"), Some(commit))?;
+        let mut moved = self.repo_mut(repo)?.activities.iter_mut().rev();
+        if let Some(moved) = moved.find(|moved| moved.after == Some(commit)) {
+            moved.kind = ActivityKind::PrMerge;
+        }
         let event = self.pull_event("closed", actor, repo, number)?;
         self.emit(event);
         Ok(())

@@ -12,6 +12,7 @@ use crate::{
         account::Role,
         app::{Actor, Area, Level},
         journal::What,
+        repo::{Activity, ActivityKind},
     },
 };
 use loopgate_core::Sha;
@@ -80,6 +81,7 @@ impl World {
         }
         if let Some(branch) = name.strip_prefix("refs/heads/") {
             found.pushed_at = now;
+            self.note_activity(actor, repo, branch, before, to)?;
             self.push_events(actor, repo, name, before, to)?;
             self.branch_moved(actor, repo, branch, before, to)
         } else if name.starts_with("refs/tags/") {
@@ -89,6 +91,27 @@ impl World {
             self.record(actor, repo, None, What::HiddenRef { name: name.to_owned(), sha: to });
             Ok(())
         }
+    }
+
+    fn note_activity(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        branch: &str,
+        before: Option<Sha>,
+        after: Option<Sha>,
+    ) -> Result<(), Refused> {
+        let objects = self.objects(self.repo(repo)?);
+        let kind = match (before, after) {
+            (None, _) => ActivityKind::BranchCreation,
+            (_, None) => ActivityKind::BranchDeletion,
+            (Some(old), Some(new)) if objects.is_fast_forward(old, new) => ActivityKind::Push,
+            _ => ActivityKind::ForcePush,
+        };
+        let (id, by, at) = (self.sequence.number(), self.account_of(actor), self.now());
+        let branch = branch.to_owned();
+        self.repo_mut(repo)?.activities.push(Activity { id, branch, before, after, kind, by, at });
+        Ok(())
     }
 
     /// `create` or `delete`, then `push`, then `check_suite.requested` for every App that writes checks.

@@ -2,7 +2,7 @@ use chrono::TimeDelta;
 use serde_json::json;
 
 use super::{client::Client, start_with_repo};
-use crate::{CheckSpec, Conclusion, PullSpec, RunSpec, StatusState};
+use crate::{CheckSpec, Conclusion, JobLog, LoggedStep, PullSpec, RunSpec, StatusState};
 
 const RUNS: &str = "/repos/acme/widgets/check-runs";
 
@@ -72,6 +72,44 @@ async fn lists_show_the_latest_of_each_name() {
     let status = app.get(&format!("/repos/acme/widgets/commits/{head}/status")).await.is(200).json();
     assert_eq!((status["state"].as_str(), status["total_count"].as_u64()), (Some("success"), Some(1)));
     app.post(&format!("/repos/acme/widgets/statuses/{head}"), json!({ "state": "odd" })).await.is(422);
+}
+
+#[tokio::test]
+async fn a_job_s_log_comes_late_through_a_short_lived_link_that_takes_no_token() {
+    let (sim, repo, app) = start_with_repo().await;
+    let head = sim.sha(&repo, "main").unwrap();
+    let run = sim.start_workflow(&repo, RunSpec::new(head, ".github/workflows/ci.yml")).unwrap();
+    let job = sim.job(&repo, run, "test").unwrap();
+    let step = |name: &str, conclusion, text: &str| LoggedStep {
+        name: name.to_owned(),
+        conclusion,
+        command: format!("make {name}"),
+        text: text.to_owned(),
+    };
+    let steps = vec![
+        step("build", Conclusion::Success, "ok"),
+        step("check", Conclusion::Failure, "a.py:3: name 'x' is not defined"),
+    ];
+    sim.print(&repo, job, JobLog { steps, late: TimeDelta::seconds(5), is_gone: false }).unwrap();
+    let logs = format!("/repos/acme/widgets/actions/jobs/{job}/logs");
+    app.get(&logs).await.is(404);
+    sim.finish_workflow(&repo, run, Conclusion::Failure, vec![]).unwrap();
+    app.get(&logs).await.is(404);
+    sim.clock().advance(TimeDelta::seconds(5));
+    let found = app.get(&logs).await.is(302);
+    let there = found.header("location").unwrap();
+    app.get(there).await.is(400);
+    let log = Client::anonymous(&sim).get(there).await.is(200);
+    let text = String::from_utf8(log.body.to_vec()).unwrap();
+    assert!(
+        text.contains("Z ##[group]Run make check\n") && text.contains("Z a.py:3: name 'x' is not defined\n"),
+        "{text}"
+    );
+    let shown = app.get(&format!("/repos/acme/widgets/actions/jobs/{job}")).await.is(200).json();
+    let steps: Vec<_> = shown["steps"].as_array().unwrap().iter().map(|step| step["conclusion"].as_str()).collect();
+    assert_eq!(steps, [Some("success"), Some("failure")]);
+    sim.clock().advance(TimeDelta::minutes(1));
+    Client::anonymous(&sim).get(there).await.is(403);
 }
 
 #[tokio::test]

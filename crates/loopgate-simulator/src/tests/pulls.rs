@@ -172,3 +172,34 @@ async fn conflicts_and_moved_bases() {
     bob.close(&two).unwrap();
     assert_eq!(sim.pull_request(&two).unwrap().state, PullState::Closed);
 }
+
+#[tokio::test]
+async fn who_moved_a_branch_is_listed_newest_first() {
+    let (sim, repo, app) = start_with_repo().await;
+    let spec = PullSpec::new("x").branch("feature/x").file("x", "1\n");
+    let pr = sim.user("alice").open_pull_request(&repo, spec).unwrap();
+    let first = sim.head(&pr).unwrap();
+    let message = "y\n\nCo-authored-by: Bob <bob@example.test>\nCo-authored-by: N <n@nowhere.example>";
+    sim.user("olga").push_commit(&pr, CommitSpec::new(message).file("y", "1\n")).unwrap();
+    let second = sim.head(&pr).unwrap();
+    sim.user("alice").reset(&pr, first).unwrap();
+    let path = "/repos/acme/widgets/activity?ref=refs%2Fheads%2Ffeature%2Fx";
+    let moves = app.get(path).await.is(200).json();
+    assert_eq!(names(&moves, "activity_type"), ["force_push", "push", "branch_creation"]);
+    let shas = |key| names(&moves, key);
+    assert_eq!(shas("after"), [first.to_string(), second.to_string(), first.to_string()]);
+    assert_eq!(shas("before"), [second.to_string(), first.to_string(), "0".repeat(40)]);
+    let actors: Vec<_> = moves.as_array().unwrap().iter().map(|one| one["actor"]["login"].clone()).collect();
+    assert_eq!(actors, ["alice", "olga", "alice"]);
+    assert_eq!(moves[0]["ref"], "refs/heads/feature/x");
+
+    let events = app.get(&format!("/repos/acme/widgets/issues/{}/events", pr.number)).await.is(200).json();
+    let forced = events.as_array().unwrap().iter().find(|one| one["event"] == "head_ref_force_pushed").unwrap();
+    assert_eq!((&forced["actor"]["login"], &forced["commit_id"]), (&json!("alice"), &json!(first.to_string())));
+
+    let commit = app.get(&format!("/repos/acme/widgets/commits/{second}")).await.is(200).json();
+    let ask = json!({ "query": "query($ids: [ID!]!) { … }", "variables": { "ids": [commit["node_id"]] } });
+    let authors = app.post("/graphql", ask).await.is(200).json()["data"]["nodes"][0]["authors"]["nodes"].clone();
+    let known: Vec<_> = authors.as_array().unwrap().iter().map(|one| one["user"]["login"].clone()).collect();
+    assert_eq!(known, [json!("olga"), json!("bob"), Value::Null]);
+}

@@ -43,6 +43,7 @@ fn live(sim: &Simulator, repo: &RepoName) -> Lived {
     sim.ci("other-ci").status(repo, head, "legacy", StatusState::Failure).unwrap();
     let spec = RunSpec::new(head, ".github/workflows/ci.yml").artifact("evidence", &b"zip"[..]);
     let run = sim.workflow_run(repo, spec, Conclusion::Failure).unwrap();
+    let job = sim.job(repo, run, "test").unwrap();
     let main = sim.sha(repo, "main").unwrap();
     let number = pr.number;
     let paths = format!(
@@ -57,7 +58,7 @@ fn live(sim: &Simulator, repo: &RepoName) -> Lived {
          /pulls/{number}/requested_reviewers /issues /issues/{number} /issues/{number}/comments \
          /issues/{number}/labels /issues/comments /issues/comments/{comment} /issues/comments/{comment}/reactions \
          /check-runs/{check} /check-runs/{check}/annotations /actions/runs /actions/runs/{run} \
-         /actions/runs/{run}/artifacts /actions/runs/{run}/jobs /actions/artifacts?name=evidence"
+         /actions/runs/{run}/artifacts /actions/runs/{run}/jobs /actions/jobs/{job} /actions/artifacts?name=evidence"
     );
     let paths = paths.split_whitespace().map(|path| format!("/repos/acme/widgets{path}")).collect();
     Lived { pr, paths }

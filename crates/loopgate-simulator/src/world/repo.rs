@@ -7,7 +7,7 @@ use super::{
     account::Role,
     checks::{CheckRun, CheckSuite, CommitStatus},
     issue::{Comment, Issue, Reaction},
-    runs::{Artifact, WorkflowRun},
+    runs::{Artifact, JobLog, WorkflowRun},
 };
 use loopgate_core::{AppId, CheckRunId, CommentId, PrNumber, Sha, Timestamp, UserId, WorkflowRunId};
 
@@ -28,6 +28,8 @@ pub struct Repo {
     pub default_branch: String,
     /// Full names (`refs/heads/main`) to object ids.
     pub refs: BTreeMap<String, Sha>,
+    /// Moves of branches, oldest first.
+    pub activities: Vec<Activity>,
     /// By lower-case name.
     pub labels: BTreeMap<String, Label>,
     pub issues: BTreeMap<PrNumber, Issue>,
@@ -42,9 +44,47 @@ pub struct Repo {
     pub statuses: Vec<CommitStatus>,
     pub workflow_runs: BTreeMap<WorkflowRunId, WorkflowRun>,
     pub artifacts: BTreeMap<ArtifactId, Artifact>,
+    /// What jobs printed, by their check runs; of others the log is empty.
+    pub job_logs: BTreeMap<CheckRunId, JobLog>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub pushed_at: Timestamp,
+}
+
+/// A move of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    pub id: u64,
+    pub branch: String,
+    /// None for a branch that was made.
+    pub before: Option<Sha>,
+    /// None for a branch that was deleted.
+    pub after: Option<Sha>,
+    pub kind: ActivityKind,
+    pub by: UserId,
+    pub at: Timestamp,
+}
+
+/// `activity_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityKind {
+    Push,
+    ForcePush,
+    BranchCreation,
+    BranchDeletion,
+    PrMerge,
+}
+
+impl ActivityKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Push => "push",
+            Self::ForcePush => "force_push",
+            Self::BranchCreation => "branch_creation",
+            Self::BranchDeletion => "branch_deletion",
+            Self::PrMerge => "pr_merge",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

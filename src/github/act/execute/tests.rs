@@ -157,7 +157,9 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
     bench.answer("DELETE", "issues/comments/1", ok(204, json!({}))).await;
     let others = (0..72).map(|nth| format!("{nth:040x}").parse::<Sha>().unwrap());
     let now = bench.client.now();
-    others.for_each(|other| drop(bench.client.book(Need::Comment, other).unwrap()));
+    for other in others {
+        drop(bench.client.book(Need::Comment, other).await.unwrap());
+    }
     let effects = [
         Effect::AddLabels(vec!["a".into()]),
         Effect::CreateStatusComment { body: "x".into() },
@@ -166,11 +168,36 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
         Effect::DeleteComment(CommentId::new(1)),
     ];
     let executed = bench.execute(&effects).await.unwrap();
-    assert_eq!((executed.done, executed.problems.len()), (2, 0), "it is no problem to tell of");
-    let until = executed.paced_until.unwrap();
+    assert_eq!((executed.done, executed.problems.len()), (1, 0), "it is no problem to tell of");
+    let waiting = bench.executor.waiting();
+    assert_eq!((waiting["comment"], waiting["label"], waiting["reaction"]), (2, 1, 1));
+    let until = executed.again_at.unwrap();
     assert!((60..=62).contains(&(until - now).num_seconds()), "{until}");
     let sent: Vec<_> = bench.requests().await.into_iter().map(|(verb, at, _)| format!("{verb} {at}")).collect();
-    assert_eq!(sent, ["POST issues/12/labels", "DELETE issues/comments/1"]);
+    assert_eq!(sent, ["DELETE issues/comments/1"]);
+}
+
+#[tokio::test]
+async fn a_post_that_is_gone_is_made_again_three_times_an_hour() {
+    let bench = Bench::new().await;
+    bench.answer("PATCH", "issues/comments/1", ok(404, json!({ "message": "Not Found" }))).await;
+    bench.answer("POST", "issues/12/comments", ok(201, json!({ "id": 1 }))).await;
+    let post = [Effect::CreateStatusComment { body: "<!-- loopgate:status -->\nx".into() }];
+    assert_eq!(bench.execute(&post).await.unwrap().done, 1);
+    let list = "/repos/acme/widgets/issues/12/comments";
+    assert_eq!(bench.client.unlisted::<Value>(list, |_| false).len(), 1, "no list shows it yet");
+    let change = [Effect::UpdateComment { comment: CommentId::new(1), body: "y".into() }];
+    let executed = bench.execute(&change).await.unwrap();
+    assert!(executed.problems.is_empty() && executed.again_at.is_some(), "{executed:?}");
+    assert!(bench.client.unlisted::<Value>(list, |_| false).is_empty(), "what we created does not win over that");
+    assert!(!bench.client.is_gone(list, 1), "a server that lags behind says it of what is new");
+    bench.client.gone(PostId::Comment(CommentId::new(1)), ToldGone::ByEvent);
+    assert!(bench.client.is_gone(list, 1) && !bench.client.is_gone(list, 2));
+    for _ in 0..3 {
+        assert_eq!(bench.execute(&post).await.unwrap().done, 1);
+    }
+    let refused = bench.execute(&post).await.unwrap();
+    assert!(refused.problems[0].reason.contains("deleted 3 times within an hour"), "{refused:?}");
 }
 
 #[tokio::test]
@@ -201,14 +228,20 @@ async fn a_reaction_is_given_unless_it_is_ours_already() {
     let to = Reacted::Comment(CommentId::new(5));
     let bench = Bench::new().await;
     let at = "issues/comments/5/reactions";
-    bench.answer("GET", at, ok(200, json!([{ "user": { "id": 1, "login": "bob" } }, { "user": null }]))).await;
+    bench
+        .answer(
+            "GET",
+            at,
+            ok(200, json!([{ "id": 8, "user": { "id": 1, "login": "bob" } }, { "id": 9, "user": null }])),
+        )
+        .await;
     bench.answer("POST", at, ok(201, json!({}))).await;
     let react = |presence| Effect::React { to, kind: ReactionKind::Done, presence };
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 1, "it was only bob's");
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0, "now it is known to be ours");
 
     let bench = Bench::new().await;
-    bench.answer("GET", at, ok(200, json!([{ "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
+    bench.answer("GET", at, ok(200, json!([{ "id": 7, "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0);
     assert_eq!(bench.requests().await.len(), 1);
 
@@ -222,6 +255,24 @@ async fn a_reaction_is_given_unless_it_is_ours_already() {
     bench.answer("GET", at, ok(200, json!([]))).await;
     bench.answer("POST", at, ok(201, json!({}))).await;
     assert_eq!(bench.execute(&[inline]).await.unwrap().done, 1);
+}
+
+#[tokio::test]
+async fn only_our_own_reaction_is_taken_back() {
+    let take_back = Effect::TakeBackReaction { to: Reacted::Comment(CommentId::new(5)), kind: ReactionKind::Done };
+    let at = "issues/comments/5/reactions";
+    let bobs = json!({ "id": 8, "user": { "id": 1, "login": "bob" } });
+    let bench = Bench::new().await;
+    bench.answer("GET", at, ok(200, json!([bobs, { "id": 7, "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
+    bench.answer("DELETE", &format!("{at}/7"), ResponseTemplate::new(204)).await;
+    assert_eq!(bench.execute(std::slice::from_ref(&take_back)).await.unwrap().done, 1);
+
+    let bench = Bench::new().await;
+    bench.answer("GET", at, ok(200, json!([bobs]))).await;
+    for _ in 0..2 {
+        assert_eq!(bench.execute(std::slice::from_ref(&take_back)).await.unwrap().done, 0);
+    }
+    assert_eq!(bench.requests().await.len(), 1, "whose it is is remembered");
 }
 
 #[tokio::test]

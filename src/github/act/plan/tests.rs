@@ -89,6 +89,9 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             Effect::React { to, kind, .. } => {
                 surface.reactions.entry(to).or_default().insert(kind.as_str().into(), 1);
             }
+            Effect::TakeBackReaction { to, kind } => {
+                surface.reactions.entry(to).or_default().remove(kind.as_str());
+            }
             // What runs again shows in the next snapshot, not on the surface.
             Effect::Rerun(_) | Effect::ApproveRun(_) | Effect::Announce { .. } | Effect::DeleteBranch(_) => {}
         }
@@ -156,10 +159,10 @@ fn everything_is_done_once_and_then_nothing_is_left() {
             "CancelCheckRun",
             "CreateCheckRun",
             "CreateCheckRun",
+            "CreateStatusComment",
             "RemoveLabel",
             "CreateLabel",
             "AddLabels",
-            "CreateStatusComment",
             "RequestReviewer",
             "RequestReviewer",
             "WithdrawReviewer",

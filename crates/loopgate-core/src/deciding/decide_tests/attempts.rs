@@ -228,8 +228,8 @@ fn failures_in_one_line_keep_their_own_words_and_one_cause_is_told_once() {
     let words = |view: &View| view.failures.iter().map(|failure| failure.told.clone()).collect::<Vec<_>>();
     let [first, second] = &words(&apart)[..] else { panic!("{:?}", apart.failures) };
     assert_eq!(first.location, second.location);
-    assert!(first.id != second.id && first.action != second.action, "{first:?} {second:?}");
-    assert!(!first.action.contains("zod") && second.action.contains("zod"), "{first:?} {second:?}");
+    assert!(first.id != second.id && first.problem != second.problem, "{first:?} {second:?}");
+    assert!(!first.problem.contains("zod") && second.problem.contains("zod"), "{first:?} {second:?}");
     assert_eq!(apart.feedback.len(), 2);
     let together = told(&[("a", "TypeError: x is not a function"), ("b", "TypeError: x is not a function")]);
     assert_eq!(together.failures[0].cause, together.failures[1].cause);

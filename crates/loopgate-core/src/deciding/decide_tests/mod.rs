@@ -23,7 +23,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},
-    verdict::{FeedbackFact, tamper::Tampering},
+    verdict::FeedbackFact,
 };
 
 /// What the human who is called is told was recognised.

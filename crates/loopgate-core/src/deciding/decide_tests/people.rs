@@ -101,10 +101,9 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     weaken(&mut story);
     let decision = story.push(1, &[], &["parses"]);
     assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
-    assert_eq!(decision.view.tampering.len(), 2, "{:?}", decision.view.tampering);
-    let first =
-        Tampering::TestsRemoved { path: "tests/round.rs".to_owned(), tests: vec!["rounds".to_owned()], fewer: 1 };
-    assert_eq!(cause(decision), Cause::Tampering { first, more: 1 });
+    assert_eq!(decision.view.tampering.len(), 1, "{:?}", decision.view.tampering);
+    let Cause::Tampering { first, more: 0 } = cause(decision) else { panic!("{:?}", cause(decision)) };
+    assert_eq!(first.deed.to_string(), "the test “rounds” is removed");
     let weakened = "checks pass, but tests or thresholds were weakened";
     assert_eq!(decision.next.attempts[0].summary, weakened);
 
@@ -115,9 +114,15 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     }
     let accepted = story.comment("bob", "/loop resume --accept tampering");
     assert_eq!(accepted.action, NextAction::WaitForMerge);
-    assert_eq!(accepted.view.tampering.len(), 2, "it is still shown");
-    assert_eq!(accepted.next.attempts[1].summary, "all required checks pass");
-    assert_eq!(story.push(3, &[], &["parses"]).action, NextAction::WaitForMerge, "accepted is accepted");
+    assert_eq!(accepted.view.tampering.len(), 1, "it is still shown");
+    let said = "all required checks pass; bob accepted that tests/round.rs: the test “rounds” is removed";
+    assert_eq!(accepted.next.attempts[1].summary, said);
+    let later = story.push(3, &[], &["parses"]).clone();
+    assert_eq!(later.action, NextAction::WaitForMerge, "accepted is accepted");
+    assert!(later.next.attempts[2].weakened && later.next.attempts[2].summary.contains("bob accepted that"));
+    assert_eq!(later.next.best_attempt, None, "each of them weakens the tests");
+    let line = later.memory_line(&story.snapshot).expect("a line");
+    assert!(line.weakened, "it teaches nothing");
 
     // Something else that is weakened was not accepted.
     let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };

@@ -16,14 +16,12 @@ use crate::{
 };
 mod post;
 mod provenance;
-mod replay_basis;
 mod surface;
 mod view;
 
 pub use self::{
     post::Post,
     provenance::Provenance,
-    replay_basis::{CheckBasis, CheckEnd, ReplayBasis},
     surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, StatusCommentWish, Surface},
     view::{CheckView, CommandReply, View, Warning},
 };
@@ -139,6 +137,4 @@ pub struct AttemptRecord {
     pub analysis: Vec<FailureView>,
     /// What changed since the failing attempt before it, where that is known.
     pub fix_applied: Option<AppliedFix>,
-    /// For judging it under another configuration.
-    pub basis: ReplayBasis,
 }

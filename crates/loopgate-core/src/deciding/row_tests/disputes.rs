@@ -171,7 +171,7 @@ fn what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
     let weaken = |story: &mut Story, lines: &str| {
         let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
         let file = files.iter_mut().find(|file| file.path == "tests/round.rs").unwrap();
-        file.patch = Some(format!("@@ -1,3 +1 @@\n{lines}+fn rounds() {{}}"));
+        file.patch = Some(format!("@@ -2,3 +2 @@ fn rounds() {{\n{lines}+    let _ = 1;"));
     };
     story.comment("alice", &format!("/loop dispute {id} it is wrong"));
     weaken(&mut story, "-    assert_eq!(round(1.5), 2);\n");

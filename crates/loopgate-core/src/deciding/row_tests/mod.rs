@@ -5,12 +5,13 @@ mod commands;
 mod disputes;
 mod evidence;
 mod stages;
+mod unproven;
 
 use chrono::TimeDelta;
 
 use crate::{
     deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, MergedBranch, NextAction, Post, Warning},
-    evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
+    evidence::{CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass},
     failure::Blame,
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
@@ -21,6 +22,7 @@ use crate::{
     policy::{
         ApproveRuns, AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, Codeowners, CommandCheck,
         ConfigError, ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
+        WhenSkipped,
     },
     stage::Stage,
     stages::Blocker,
@@ -80,7 +82,8 @@ fn refused() -> ReceivedEvidence {
 /// The unit tests come from other systems' check runs.
 fn external(conclusions: &[Option<Conclusion>]) -> Story {
     let mut story = Story::opened();
-    let source = ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None };
+    let source =
+        ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None, when_skipped: Default::default() };
     story.policy.verify.checks[&name("unit")].source = CheckSource::External(source);
     let run = |(number, conclusion): (u64, &Option<Conclusion>)| ExternalCheck {
         id: Some(CheckRunId::new(number)),
@@ -92,6 +95,7 @@ fn external(conclusions: &[Option<Conclusion>]) -> Story {
         url: None,
         annotations: Vec::new(),
         summary: None,
+        output: None,
     };
     story.snapshot.checks = (1..).zip(conclusions).map(run).collect();
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];

@@ -56,7 +56,7 @@ fn gates_hold_their_own_transition() {
 
     // What the approval covered changes: asked for again, in a new round.
     let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
-    files[0].patch = Some("@@ -1 +1 @@\n-old\n+newer".to_owned());
+    files[0].blob = Some(sha(0x77));
     assert_eq!(story.push(3, &[], &["rounds"]).surface.posts, [request(2)]);
 }
 

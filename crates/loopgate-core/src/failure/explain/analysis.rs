@@ -46,12 +46,20 @@ impl ExaminedFailure {
         related.dedup();
         related.truncate(MAX_RELATED);
         Analysis {
-            root_cause: format!("{}{}", conclusion.cause, self.shown_at()),
+            root_cause: format!("{}{}", self.problem(), self.shown_at()),
             category: conclusion.category,
             fix_strategy: conclusion.action.clone(),
             confidence: *confidence,
             rules_matched: patterns.clone(),
             related,
+        }
+    }
+
+    /// What was observed: where no rule is certain, the error in the tool's own words.
+    pub(in crate::failure) fn problem(&self) -> String {
+        match self.diagnosis.conclusion.cause.as_str() {
+            "" => format!("{}.", self.reported),
+            cause => cause.to_owned(),
         }
     }
 
@@ -65,7 +73,7 @@ impl ExaminedFailure {
         self.diagnosis.touch != Touch::Untouched
     }
 
-    /// What failures with different errors have in common: what explains them, and the one thing to do. Code may lack a
+    /// What failures with different errors have in common: what explains them, and what they lack. Code may lack a
     /// thing in several places for several reasons; tests that stop at it, what surrounds them, and files that one
     /// command mends are one cause.
     pub fn common_cause(&self) -> Option<(&str, &str)> {
@@ -74,7 +82,9 @@ impl ExaminedFailure {
         let around = matches!(conclusion.category, DependencyIssue | ConfigurationError | Environment);
         let in_tests = at.as_ref().is_none_or(|place| is_test(&place.file));
         let by_command = conclusion.action.starts_with("Run `");
-        (around || in_tests || by_command).then_some((patterns.first()?.as_str(), conclusion.action.as_str()))
+        let thing = if conclusion.subject.is_empty() { &conclusion.action } else { &conclusion.subject };
+        (!thing.is_empty() && (around || in_tests || by_command))
+            .then_some((patterns.first()?.as_str(), thing.as_str()))
     }
 
     /// Same error, same line of code, or the same missing thing.
@@ -143,9 +153,9 @@ mod tests {
         let analysis = analyse(&failure, &AnalysisContext { changes: &Changes::default(), others: &[] });
         insta::assert_json_snapshot!(analysis, @r#"
         {
-          "root_cause": "`price` is read from a value that is `undefined`. It shows at `src/cart.ts:9`.",
+          "root_cause": "`TypeError: Cannot read properties of undefined (reading 'price')`. It shows at `src/cart.ts:9`.",
           "category": "null_undefined_access",
-          "fix_strategy": "Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.",
+          "fix_strategy": "",
           "confidence": 0.9,
           "rules_matched": [
             "js_property_of_nothing"

@@ -80,7 +80,7 @@ impl<'a> ExaminedCheck<'a> {
         match check.outcome {
             Outcome::Passed | Outcome::Skipped => return None,
             Outcome::Cancelled => return Some(BlameVerdict::new(Blame::Inconclusive, 90)),
-            Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => {}
+            Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted | Outcome::ResultsLost => {}
         }
         if self.retry_class() == RetryClass::External {
             return Some(BlameVerdict::new(Blame::Infrastructure, 80));
@@ -210,8 +210,8 @@ fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> BlameVerdi
     match base.map(|base| base.outcome) {
         Some(Outcome::Passed) => BlameVerdict::new(Blame::PrCode, 90),
         Some(outcome) if outcome == check.outcome => BlameVerdict::new(Blame::Base, 70),
-        Some(Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted) => BlameVerdict::new(Blame::PrCode, 60),
-        Some(Outcome::Skipped | Outcome::Cancelled) | None => BlameVerdict::new(Blame::PrCode, 50),
+        Some(outcome) if outcome.is_failure() => BlameVerdict::new(Blame::PrCode, 60),
+        Some(_) | None => BlameVerdict::new(Blame::PrCode, 50),
     }
 }
 

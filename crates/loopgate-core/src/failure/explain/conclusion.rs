@@ -8,11 +8,29 @@ pub(in crate::failure) struct Conclusion {
     pub category: RootCauseCategory,
     pub retry: RetryClass,
     pub certainty: Confidence,
-    /// What was observed, as one or two sentences.
+    /// What was observed, as one or two sentences; empty where no rule is certain.
     pub cause: String,
-    /// The one thing to do.
+    /// The one thing to do; empty where no rule is certain.
     pub action: String,
+    /// Why that fixes it; empty without an action.
     pub reason: String,
+    /// What the known message is about: the module that is missing, the host that does not answer.
+    pub subject: String,
+}
+
+impl Conclusion {
+    /// Says nothing.
+    pub(super) const fn silent() -> Self {
+        Self {
+            category: RootCauseCategory::Other,
+            retry: RetryClass::Code,
+            certainty: Confidence::percent(0),
+            cause: String::new(),
+            action: String::new(),
+            reason: String::new(),
+            subject: String::new(),
+        }
+    }
 }
 
 impl RetryClass {

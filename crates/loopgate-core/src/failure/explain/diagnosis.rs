@@ -3,8 +3,12 @@
 
 use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
 use crate::{
-    evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
-    failure::read::{Changes, Frame, FrameOrigin, Reading, Sides, text::code},
+    evidence::{
+        Confidence, ErrorType, Failure, RetryClass,
+        RootCauseCategory::{ConfigurationError, TypeMismatch},
+        SourceLocation,
+    },
+    failure::read::{Changes, Frame, Reading, Sides, text::code},
     source_files::is_test,
 };
 
@@ -33,10 +37,12 @@ impl Diagnosis {
         let at = best_place(failure, reading, changes);
         let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
         let patterns = known.matched.clone();
-        let conclusion = match (inside_dependency(reading, known.by.as_ref()), &known.by) {
-            (Some(conclusion), _) => conclusion,
-            (None, Some(known)) => explained(known.clone(), reading),
-            (None, None) => by_kind(failure, reading, at.as_ref(), changes),
+        let conclusion = match &known.by {
+            _ if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
+                Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::silent() }
+            }
+            Some(known) => explained(known.clone(), reading),
+            None => by_kind(failure, reading),
         };
         let base = conclusion.certainty;
         let confidence = match (&at, touch) {
@@ -45,36 +51,27 @@ impl Diagnosis {
             (Some(_), Touch::ChangesFile) => base.raised(4),
             (Some(_), Touch::Untouched) => base,
         };
+        let confidence = if base == Confidence::percent(0) { base } else { confidence };
         Self { at, touch, conclusion, confidence, patterns }
+    }
+
+    /// Whether the failure is about what the job sets up before it runs code: an action of the workflow, a program that
+    /// is not installed.
+    pub(super) fn is_of_setup(&self) -> bool {
+        let is_missing = |rule: &String| matches!(rule.as_str(), "command_not_found" | "python_missing_tool");
+        self.conclusion.category == ConfigurationError && self.conclusion.retry == RetryClass::External
+            || self.patterns.first().is_some_and(is_missing)
     }
 }
 
 /// What a known message means for this failure.
 fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
-    // So is an action that names nothing, where the code has to change.
-    let names_nothing = !known.action.contains('`') && known.retry != RetryClass::External;
-    let what = match (&reading.sides, reading.own_frame().and_then(|frame| frame.function.as_deref())) {
-        (Some(Sides { expected, actual, .. }), _) => format!("{} instead of {}", code(expected), code(actual)),
-        // What timed out says no more than that.
-        (None, Some(function)) if known.retry == RetryClass::Logic => format!("it stands in {}", code(function)),
-        (None, _) => reading.said(),
-    };
-    let action = match names_nothing {
-        true => format!("{}: {what}.", known.action.trim_end_matches('.')),
-        false => known.action.clone(),
-    };
-    let known = Conclusion { action, ..known };
     match &reading.sides {
-        Some(Sides { expected, actual, .. }) if known.category == TypeMismatch => {
+        Some(Sides { expected, actual, .. }) if known.category == TypeMismatch && known.cause.is_empty() => {
             let (wanted, got) = (code(expected), code(actual));
-            Conclusion {
-                cause: format!("{got} stands where {wanted} is expected: {}.", reading.said()),
-                action: format!("Convert {got} to {wanted} at this line."),
-                ..known
-            }
+            Conclusion { cause: format!("{got} stands where {wanted} is expected: {}.", reading.said()), ..known }
         }
-        // A sentence that names nothing of this failure is followed by the error itself.
-        _ if !known.cause.contains('`') => {
+        _ if !known.cause.is_empty() && !known.cause.contains('`') => {
             Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.said()), ..known }
         }
         _ => known,
@@ -120,56 +117,13 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
         .or_else(|| failure.test_file.as_ref().and_then(|file| located(file, failure.line_number, None)))
 }
 
-/// A failure inside a library: what is wrong is how the repository calls it.
-fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Conclusion> {
-    let is_said =
-        matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError);
-    if is_said || reading.sides.is_some() {
-        return None;
-    }
-    let speaks_of_the_line = known.is_none_or(|known| {
-        known.retry == RetryClass::Code
-            && !matches!(known.category, DependencyIssue | ConfigurationError | Environment)
-            // What names a part of the message knows more than that somebody called something.
-            && !known.action.contains('`')
-    });
-    let innermost = reading.frames.iter().find(|frame| frame.origin != FrameOrigin::Toolchain)?;
-    let package = innermost.package()?;
-    let caller = reading.own_frame()?;
-    if !speaks_of_the_line {
-        return None;
-    }
-    let package = code(&package);
-    // What this repository calls is the outermost of the library's frames.
-    let before =
-        reading.frames.iter().take_while(|frame| *frame != caller).filter(|frame| frame.package().is_some()).last();
-    let called = before.and_then(|frame| frame.function.as_deref());
-    // An assertion's arguments are as they should be: it says that what it looked at is not.
-    let asserts = |name: &str| ["assert", "expect"].iter().any(|word| name.to_ascii_lowercase().contains(word));
-    if called.is_some_and(asserts) {
-        return None;
-    }
-    let called = called.map_or_else(|| package.clone(), code);
-    Some(Conclusion {
-        category: known.map_or(ApiMisuse, |known| known.category),
-        retry: RetryClass::Code,
-        certainty: Confidence::percent(65),
-        cause: format!("{package} fails with {} when {called} is called at {}.", reading.said(), code(&shown(caller))),
-        action: format!("Check the arguments of {called} before this call, and handle there the case that it rejects."),
-        reason: "The library is not part of this repository; this call is the last place in it that can prevent the \
-                 failure."
-            .to_owned(),
-    })
-}
-
-fn shown(frame: &Frame) -> String {
-    frame.line.map_or_else(|| frame.file.clone(), |line| format!("{}:{line}", frame.file))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::{explain::known, read::ChangedFile};
+    use crate::{
+        evidence::RootCauseCategory::{LogicError, NullUndefinedAccess},
+        failure::{explain::known, read::ChangedFile},
+    };
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
         let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };
@@ -211,17 +165,6 @@ mod tests {
             let diagnosis = diagnose(&format!("AssertionError: {message}"), "", &[]);
             assert_eq!(diagnosis.conclusion.category, category, "{message}");
         }
-    }
-
-    #[test]
-    fn the_changed_file_of_the_same_name_is_suspected() {
-        let trace = "    at /home/runner/work/w/w/test/cart.test.ts:12:3";
-        let action = |changed: &[(&str, u32)]| {
-            diagnose("AssertionError: expected 20 to be 40", trace, changed).conclusion.action
-        };
-        assert!(action(&[("src/cart.ts", 1), ("src/price.ts", 1)]).contains("in `src/cart.ts`"));
-        assert!(action(&[("src/price.ts", 1), ("README.md", 1)]).contains("in `src/price.ts`"));
-        assert!(action(&[]).contains("that `totals` exercises"));
     }
 
     #[test]

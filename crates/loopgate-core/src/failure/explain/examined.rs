@@ -36,7 +36,12 @@ impl ExaminedFailure {
         let fingerprint = fingerprint::of_reading(failure, &reading);
         let known = known::explain(&reading);
         // Whether trying again can help must not depend on what a push touched.
-        let retry = Diagnosis::of(failure, &reading, &known, &Changes::default()).conclusion.retry;
+        let own = Diagnosis::of(failure, &reading, &known, &Changes::default());
+        let retry = match own.is_of_setup() && changes.touch_setup() {
+            // Except for what the push itself sets up.
+            true => RetryClass::Code,
+            false => own.conclusion.retry,
+        };
         reading.look_up(failure, changes);
         Self {
             name: known_as(failure, fingerprint),

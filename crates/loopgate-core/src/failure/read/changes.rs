@@ -86,6 +86,37 @@ impl Changes {
         self.candidates(path).any(|file| file.path == path)
     }
 
+    /// Whether the pull request changes what is installed before code runs: a workflow, a manifest or a lock file.
+    pub fn touch_setup(&self) -> bool {
+        const NAMES: [&str; 19] = [
+            "package.json",
+            "package-lock.json",
+            "pnpm-lock.yaml",
+            "npm-shrinkwrap.json",
+            "Cargo.toml",
+            "pyproject.toml",
+            "setup.py",
+            "setup.cfg",
+            "tox.ini",
+            "noxfile.py",
+            "go.mod",
+            "go.sum",
+            "pom.xml",
+            "build.gradle",
+            "build.gradle.kts",
+            "Gemfile",
+            "composer.json",
+            "mix.exs",
+            "Dockerfile",
+        ];
+        self.files.iter().any(|file| {
+            let name = paths::file_name(&file.path);
+            let lists_packages = name.starts_with("requirements") && name.ends_with(".txt");
+            let is_project = name.ends_with(".lock") || name.ends_with(".csproj");
+            file.path.starts_with(".github/") || lists_packages || is_project || NAMES.contains(&name)
+        })
+    }
+
     /// Whether the pull request added that line.
     pub fn adds(&self, path: &str, line: u32) -> bool {
         self.candidates(path).any(|file| file.path == path && file.added.iter().any(|range| range.contains(&line)))

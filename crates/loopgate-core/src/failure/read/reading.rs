@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    asserted::{Asserted, asserted},
+    asserted::is_reversed,
     changes::{Changes, FrameOrigin},
     error_type,
     expected::{self, Extent, Sides, Told},
@@ -26,7 +26,6 @@ pub(in crate::failure) struct Reading {
     /// Message and trace, for whoever looks for words.
     pub whole: String,
     pub sides: Option<Sides>,
-    pub asserted: Asserted,
     /// Innermost first.
     pub frames: Vec<Frame>,
     /// The innermost own frame as it is found without a pull request's files.
@@ -75,9 +74,8 @@ impl Reading {
             }
             Told::Finding => expected::sides_in(&whole, told),
         };
-        let asserted = asserted(&whole);
         let found = match found {
-            Some(sides) if asserted.is_reversed && !expected::are_labelled(&whole) => Some(sides.turned()),
+            Some(sides) if is_reversed(&whole) && !expected::are_labelled(&whole) => Some(sides.turned()),
             found => found,
         };
         let sides = match (&failure.expected, &failure.actual) {
@@ -96,7 +94,7 @@ impl Reading {
         let mut frames = stack::located(&printed, &Changes::default());
         let top = frames.iter().find(|frame| frame.origin.in_repository()).cloned();
         frames.iter_mut().for_each(|frame| known_file(frame, failure));
-        Self { class, error_type, message: headline.message, whole, sides, asserted, frames, top, printed }
+        Self { class, error_type, message: headline.message, whole, sides, frames, top, printed }
     }
 
     /// Reads a failure among the files a pull request changes.

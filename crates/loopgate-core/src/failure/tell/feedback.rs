@@ -78,9 +78,9 @@ pub struct FeedbackItem {
     pub location: Place,
     /// What was observed.
     pub problem: String,
-    /// The one thing to do.
+    /// The one thing to do; empty where no rule is certain of it.
     pub action: String,
-    /// Why that mends it.
+    /// Why that fixes it; empty without an action.
     pub reason: String,
     /// The error in the tool's own words, as a code span.
     pub reported: String,
@@ -107,10 +107,10 @@ impl FeedbackItem {
             test_file: failure.test_file.clone().or_else(|| file.cloned()),
             ..failure.clone()
         };
-        let problem = match touch {
-            Touch::AddsLine => format!("{} This pull request adds the line.", conclusion.cause),
-            Touch::ChangesFile | Touch::Untouched => conclusion.cause,
-        };
+        let mut problem = examined.problem();
+        if touch == Touch::AddsLine {
+            problem.push_str(" This pull request adds the line.");
+        }
         Self {
             id: fingerprint.into(),
             location: place(at, failure, check, fingerprint),
@@ -144,7 +144,12 @@ const fn priority(error_type: ErrorType, retry: RetryClass) -> Priority {
 /// The item as one line: an entry of `actionable_items`.
 impl fmt::Display for FeedbackItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} Fix: {} Why: {}", self.location, self.problem, self.action, self.reason)
+        write!(f, "{}: {}", self.location, self.problem)?;
+        match (self.action.as_str(), &self.reproduce) {
+            ("", Some(command)) => write!(f, " Run: {}", code(command)),
+            ("", None) => Ok(()),
+            (action, _) => write!(f, " Fix: {action} Why: {}", self.reason),
+        }
     }
 }
 
@@ -236,7 +241,7 @@ mod tests {
         insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
         src/cart.rs:48
           `cart::tests::total_adds_tax` expects `24` and gets `20`.
-          Fix: Correct the computation in `src/cart.rs` (part of this change) so that it gives `24` for this input.
+          Fix: Make the code that `cart::tests::total_adds_tax` checks give `24` in place of `20`.
           Why: The test states the requirement; it stays as it is unless the requirement itself changed.
           Again: cargo test cart::tests::total_adds_tax
         "#);
@@ -255,9 +260,9 @@ mod tests {
         };
         insta::assert_snapshot!(shown(&failure, "npx vitest run", Test), @r#"
         src/cart.ts:9 in `total`
-          `price` is read from a value that is `undefined`. This pull request adds the line.
-          Fix: Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.
-          Why: The read throws as soon as the value is `undefined`, and nothing after it runs.
+          `TypeError: Cannot read properties of undefined (reading 'price')`. This pull request adds the line.
+          Fix: 
+          Why: 
           Again: npx vitest run test/cart.test.ts -t 'total of an empty cart'
         "#);
     }
@@ -271,8 +276,8 @@ mod tests {
         insta::assert_snapshot!(shown(&failure, "cargo build --locked", Build), @r#"
         src/cart.rs:12
           `Option<u64>` stands where `u64` is expected: `E0308: mismatched types`. This pull request adds the line.
-          Fix: Convert `Option<u64>` to `u64` at this line.
-          Why: Rust converts no types by itself.
+          Fix: 
+          Why: 
           Again: cargo build --locked
         "#);
     }
@@ -287,9 +292,9 @@ mod tests {
         };
         insta::assert_snapshot!(shown(&failure, "pytest", Test), @r#"
         shop/cart.py:3
-          The module `requests` is imported but not installed.
-          Fix: Add the package that provides `requests` to the project's dependencies.
-          Why: The import runs before anything else in the file, so no test of the file can start.
+          `ModuleNotFoundError: No module named 'requests'`.
+          Fix: 
+          Why: 
           Again: pytest tests/test_cart.py -x
         "#);
     }
@@ -305,9 +310,9 @@ mod tests {
         };
         insta::assert_snapshot!(shown(&failure, "npx jest", Test), @r#"
         test/checkout.test.ts:8
-          The test did not finish within `5000 ms`.
-          Fix: Find the promise that this test awaits and that never settles, and make the code under test settle it on this path: `thrown: "Exceeded timeout of 5000 ms for a test.`.
-          Why: A promise that never settles keeps the test waiting whatever the limit is; a longer limit only hides it.
+          `thrown: "Exceeded timeout of 5000 ms for a test.`.
+          Fix: 
+          Why: 
           Again: npx jest test/checkout.test.ts -t 'waits for the payment'
         "#);
     }
@@ -324,9 +329,9 @@ mod tests {
         };
         insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
         src/cart.rs:17 in `shop::cart::Cart::parse`
-          `bytes-1.6.0` fails with `range end index 9 out of range for slice of length 4` when `bytes::bytes::Bytes::slice` is called at `src/cart.rs:17`. This pull request adds the line.
-          Fix: Check the arguments of `bytes::bytes::Bytes::slice` before this call, and handle there the case that it rejects.
-          Why: The library is not part of this repository; this call is the last place in it that can prevent the failure.
+          `range end index 9 out of range for slice of length 4`. This pull request adds the line.
+          Fix: 
+          Why: 
           Again: cargo test cart::tests::parses_saved_carts
         "#);
     }
@@ -343,8 +348,8 @@ mod tests {
         insta::assert_snapshot!(shown(&failure, "", Lint), @r#"
         src/cart.ts:11
           `eqeqeq: Expected '===' and instead saw '=='`. This pull request adds the line.
-          Fix: Rewrite this line so that the rule `eqeqeq` accepts it.
-          Why: The check fails while one report of this rule is left; disabling the rule takes a reviewer's consent.
+          Fix: 
+          Why: 
           Again: npx eslint src/cart.ts
         "#);
     }

@@ -15,7 +15,9 @@ pub struct FeedbackLine {
     /// `file:line`, or the check's name where no place is known.
     pub location: String,
     pub problem: String,
+    /// The one thing to do; empty where no rule is certain of it.
     pub action: String,
+    /// Why that fixes it; empty without an action.
     pub reason: String,
     /// The smallest command that reproduces it.
     pub reproduce: Option<String>,
@@ -25,13 +27,12 @@ pub struct FeedbackLine {
 impl fmt::Display for FeedbackLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ended = |text: &str| if text.ends_with(['.', '!', '?', '…', ':']) { "" } else { "." };
-        let Self { location, problem, action, reason, .. } = self;
-        write!(
-            f,
-            "{location}: {problem}{} Fix: {action}{} Why: {reason}{}",
-            ended(problem),
-            ended(action),
-            ended(reason)
-        )
+        let Self { location, problem, action, reason, reproduce, .. } = self;
+        write!(f, "{location}: {problem}{}", ended(problem))?;
+        match (action.as_str(), reproduce) {
+            ("", Some(command)) => write!(f, " Run: {command}"),
+            ("", None) => Ok(()),
+            _ => write!(f, " Fix: {action}{} Why: {reason}{}", ended(action), ended(reason)),
+        }
     }
 }

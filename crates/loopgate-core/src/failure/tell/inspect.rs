@@ -7,7 +7,7 @@ use crate::{
     Fingerprint,
     evidence::{Analysis, Failure, RetryClass},
     failure::{
-        classify::{normalise, read_failure},
+        classify::normalise,
         explain::ExaminedFailure,
         read::{Changes, Frame, Reading},
     },
@@ -27,12 +27,7 @@ pub struct FailureInspection {
     pub feedback: FeedbackItem,
 }
 
-/// Reads the text of one failure: a message, a trace, the end of a log.
-pub fn inspect(text: &str) -> FailureInspection {
-    inspect_failure(read_failure(text, &Changes::default()))
-}
-
-/// The same for a failure that a report told of.
+/// What is understood of a failure that a report or a log tells of.
 pub fn inspect_failure(failure: Failure) -> FailureInspection {
     let changes = Changes::default();
     let reading = Reading::of(&failure);
@@ -51,6 +46,11 @@ pub fn inspect_failure(failure: Failure) -> FailureInspection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::classify::read_failure;
+
+    fn inspect(text: &str) -> FailureInspection {
+        inspect_failure(read_failure(text, &Changes::default()))
+    }
 
     #[test]
     fn a_pasted_panic() {
@@ -99,7 +99,7 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
           "analysis": {
             "root_cause": "`cart::tests::total` expects `24` and gets `20`. It shows at `src/cart.rs:48`.",
             "category": "logic_error",
-            "fix_strategy": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
+            "fix_strategy": "Make the code that `cart::tests::total` checks give `24` in place of `20`.",
             "confidence": 0.5,
             "rules_matched": [],
             "related": []
@@ -112,7 +112,7 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
               "function": null
             },
             "problem": "`cart::tests::total` expects `24` and gets `20`.",
-            "action": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
+            "action": "Make the code that `cart::tests::total` checks give `24` in place of `20`.",
             "reason": "The test states the requirement; it stays as it is unless the requirement itself changed.",
             "reported": "`assertion 'left == right' failed: tax is added`",
             "priority": "high",

@@ -8,6 +8,6 @@ mod summary;
 
 pub use feedback::{FeedbackItem, Place, Priority};
 pub use feedback_line::FeedbackLine;
-pub use inspect::{FailureInspection, inspect, inspect_failure};
+pub use inspect::{FailureInspection, inspect_failure};
 pub use reproduce::{CheckContext, alone, quoted_word, reproduce, rerun};
 pub use summary::cut_at_sentence;

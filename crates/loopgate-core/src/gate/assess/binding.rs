@@ -1,21 +1,28 @@
 //! What an approval is bound to, and whether it still covers the present head: a commit, the gate's own diff, and the
 //! base.
 
+use chrono::TimeDelta;
+
 use super::sighting;
 use crate::{
     gate::report::Refusal,
     ids::{GateName, Sha, Timestamp},
-    observed::PullRequest,
+    observed::{FilesToRead, Snapshot},
     policy::InvalidateOnPush,
     state::HeadObservation,
 };
+
+/// A page that was loaded may show the head of before for so long.
+const YOUNG: TimeDelta = TimeDelta::seconds(60);
 
 /// One gate's diff now, and the record of what it looked like before.
 pub(super) struct Binding<'a> {
     pub(super) gate: &'a GateName,
     pub(super) fingerprint: &'a str,
+    /// Both names of every file in the gate's own diff.
+    pub(super) paths: &'a [String],
     pub(super) mode: InvalidateOnPush,
-    pub(super) pull_request: &'a PullRequest,
+    pub(super) snapshot: &'a Snapshot,
     /// Ends with the present head.
     pub(super) record: &'a [HeadObservation],
 }
@@ -23,8 +30,19 @@ pub(super) struct Binding<'a> {
 impl Binding<'_> {
     /// Binds a comment that names no commit to the head seen before it was written.
     pub(super) fn of_comment(&self, written: Timestamp) -> Result<Sha, Refusal> {
-        let seen = sighting::at(self.record, written).ok_or(Refusal::NoHeadSeenBefore)?;
-        self.covers(seen)
+        let at = self.record.iter().rposition(|seen| seen.at < written).ok_or(Refusal::NoHeadSeenBefore)?;
+        let seen = &self.record[at];
+        let bound = self.covers(seen)?;
+        let before = self.record[..at].iter().rposition(|earlier| earlier.sha != seen.sha);
+        let Some(before) = before else { return Ok(bound) };
+        if written - self.record[before + 1].at >= YOUNG {
+            return Ok(bound);
+        }
+        match self.covers(&self.record[before]) {
+            Ok(_) => Ok(bound),
+            Err(unread @ Refusal::DiffUnread { .. }) => Err(unread),
+            Err(_) => Err(Refusal::HeadTooYoung { head: seen.sha }),
+        }
     }
 
     /// Binds words that name a commit to it.
@@ -36,25 +54,58 @@ impl Binding<'_> {
     /// Binds a review to the commit it was given on.
     pub(super) fn of_review(&self, commit: Option<Sha>, submitted: Timestamp) -> Result<Sha, Refusal> {
         let seen = commit.and_then(|commit| sighting::of(self.record, commit, submitted));
-        self.covers(seen.ok_or(Refusal::ReviewStale)?).map_err(|refusal| match refusal {
-            Refusal::DiffChanged { .. } => Refusal::ReviewStale,
+        self.covers(seen.ok_or(Refusal::ReviewStale { seen: commit })?).map_err(|refusal| match refusal {
+            Refusal::DiffChanged { seen } => Refusal::ReviewStale { seen: Some(seen) },
             other => other,
         })
     }
 
     /// Whether what was seen then is what stands there now.
     fn covers(&self, seen: &HeadObservation) -> Result<Sha, Refusal> {
-        let base = &self.pull_request.base.branch;
-        if let Some(then) = seen.base.as_ref().filter(|then| *then != base) {
+        let pull_request = &self.snapshot.pull_request;
+        if let Some(then) = seen.base.as_ref().filter(|then| **then != pull_request.base.branch) {
             return Err(Refusal::BaseChanged { seen: then.clone() });
         }
         let Some(then) = seen.gates.get(self.gate) else { return Err(Refusal::BeforeTrigger { seen: seen.sha }) };
-        let same_diff = then == self.fingerprint;
         let stands = match self.mode {
-            InvalidateOnPush::Matching => same_diff,
-            InvalidateOnPush::Any => same_diff && seen.sha == self.pull_request.head.sha,
+            InvalidateOnPush::Matching => self.is_same_diff(seen, then)?,
+            InvalidateOnPush::Any => seen.sha == pull_request.head.sha && self.is_same_diff(seen, then)?,
             InvalidateOnPush::Never => true,
         };
         if stands { Ok(seen.sha) } else { Err(Refusal::DiffChanged { seen: seen.sha }) }
+    }
+
+    /// Whether the gate's own diff is the one that was seen with `then` as its digests.
+    fn is_same_diff(&self, seen: &HeadObservation, then: &str) -> Result<bool, Refusal> {
+        let files = |digests: &str| digests.split_once('/').map(|(files, _)| files.to_owned());
+        let is_head = seen.sha == self.snapshot.pull_request.head.sha;
+        let (Some(files_then), Some(base_then), Some(base_now)) =
+            (files(then), seen.merge_base, self.snapshot.merge_base)
+        else {
+            // Written before contents were compared, or between repositories that GitHub does not compare.
+            return Ok(is_head && (then == self.fingerprint || files(then).is_none()));
+        };
+        if base_then == base_now {
+            return Ok(then == self.fingerprint);
+        }
+        if files(self.fingerprint) != Some(files_then) {
+            return Ok(false);
+        }
+        self.is_merged([base_then, seen.sha, base_now])
+    }
+
+    /// Whether every file of the gate's own diff is what the three-way merge gives: of the base and the head as they were
+    /// seen, and the base now.
+    fn is_merged(&self, sides: [Sha; 3]) -> Result<bool, Refusal> {
+        let [_, seen, _] = sides;
+        let (mut missing, mut doubt) = (FilesToRead::default(), false);
+        for path in self.paths {
+            match self.snapshot.contents.is_merged(sides, self.snapshot.pull_request.head.sha, path, &mut missing) {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => doubt = true,
+            }
+        }
+        if doubt { Err(Refusal::DiffUnread { seen, missing }) } else { Ok(true) }
     }
 }

@@ -13,7 +13,6 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    authority::Contributors,
     grammar::{Intent, NearMiss},
     report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
     trigger::{self, Triggered, fingerprint},
@@ -22,8 +21,8 @@ use crate::{
     commands::Command,
     evidence::Finding,
     ids::{CommentId, GateName, Login, Timestamp, UserId},
-    observed::{Account, Snapshot},
-    policy::{Exclusion, GateRole, Mode, Policy},
+    observed::{Account, FilesToRead, Snapshot},
+    policy::{GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
 };
 
@@ -84,16 +83,15 @@ pub fn assess(
 ) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
     let said = utterances(snapshot, Some(state), &names);
-    let triggers = triggers(snapshot, Some(state), policy, findings);
+    let changes = trigger::Scene::new(snapshot, findings);
+    let triggers = triggers(&changes, snapshot, Some(state), policy);
     let fingerprints: BTreeMap<GateName, String> =
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
     let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
-    let contributors = |update_merges| Contributors::of(&snapshot.commits, update_merges);
-    let contributors = [Exclusion::Allowed, Exclusion::Excluded].map(|kind| (kind, contributors(kind)));
-    let scene = weighing::Scene { snapshot, state, said: &said, contributors: &contributors, record: &record };
+    let scene = weighing::Scene { snapshot, state, said: &said, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
     let mut approvers = BTreeSet::new();
@@ -103,7 +101,9 @@ pub fn assess(
             policy: gate_policy,
             mode: policy.mode,
             triggered: triggers.get(name),
+            changes: &changes,
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
+            paths: triggers.get(name).map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
         };
         let weighed = weighing::report(&scene, &own);
         gates.push(weighed.report);
@@ -119,19 +119,41 @@ pub fn assess(
     Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
 }
 
+/// Files that tell whether approvals of earlier heads still hold, as far as they were not read.
+pub(crate) fn files_of_approvals(
+    snapshot: &Snapshot,
+    state: &LoopState,
+    policy: &Policy,
+    findings: &[Finding],
+    now: Timestamp,
+) -> FilesToRead {
+    let mut wanted = FilesToRead::default();
+    let is_rebased = |seen: &HeadObservation| seen.merge_base != snapshot.merge_base;
+    if !state.first_seen_heads.iter().any(is_rebased) {
+        return wanted;
+    }
+    for gate in assess(snapshot, state, policy, findings, now).gates {
+        for word in gate.considered {
+            if let WordOutcome::Refused(Refusal::DiffUnread { missing, .. }) = word.outcome {
+                wanted.extend(missing);
+            }
+        }
+    }
+    wanted
+}
+
 /// The gates that apply, and why.
 pub(super) fn triggers(
+    changes: &trigger::Scene<'_>,
     snapshot: &Snapshot,
     state: Option<&LoopState>,
     policy: &Policy,
-    findings: &[Finding],
 ) -> BTreeMap<GateName, Triggered> {
     let nothing = BTreeSet::new();
     let mut applying = BTreeMap::new();
-    let scene = trigger::Scene::new(snapshot, findings);
     for (name, gate) in &policy.gates {
         let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
-        let mut found = scene.triggered(gate, remembered);
+        let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(snapshot, &policy.verify.workflows);
             found = match (found, governing) {

@@ -24,7 +24,7 @@ pub(super) fn next(
         Some(last) if last.sha == sha => {
             // Entries of older writers know no base.
             let same_base = last.base.is_none() || last.base == base;
-            if last.gates == gates && same_base {
+            if last.gates == gates && same_base && last.merge_base == snapshot.merge_base {
                 return earlier(snapshot, record);
             }
             now
@@ -33,7 +33,7 @@ pub(super) fn next(
     };
     // The record is in order whatever clocks say: an entry never begins before the one it ends.
     let at = record.last().map_or(at, |last| at.max(last.at));
-    Some(HeadObservation { sha, at, gates, base })
+    Some(HeadObservation { sha, at, gates, base, merge_base: snapshot.merge_base })
 }
 
 /// The only entry, as of the moment that a late event names: looks that had no event could not know it.
@@ -78,11 +78,6 @@ fn told(snapshot: &Snapshot) -> Vec<(Timestamp, Sha)> {
 /// Whether the newest event and the API agree about the head. They may not for a moment after a push.
 pub(super) fn is_settled(snapshot: &Snapshot) -> bool {
     told(snapshot).last().is_none_or(|(_, sha)| *sha == snapshot.pull_request.head.sha)
-}
-
-/// The entry in force at a moment: the last one that began before it.
-pub(super) fn at(record: &[HeadObservation], moment: Timestamp) -> Option<&HeadObservation> {
-    record.iter().rev().find(|seen| seen.at < moment)
 }
 
 /// The entry of a commit that somebody named or reviewed: as it stood at that moment, else as it was first seen.

@@ -16,11 +16,11 @@ use crate::{
     gate::{
         authority::{Authority, Contributors, Grant, not_all_read},
         report::{AnswerExtent, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
-        trigger::Triggered,
+        trigger::{self, Triggered},
     },
     ids::{GateName, Sha, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
-    policy::{Exclusion, GatePolicy, Mode},
+    policy::{GatePolicy, Mode},
     state::{GateState, HeadObservation, LoopState, Objection, Revocation, Ticks, WordSource},
 };
 
@@ -29,8 +29,6 @@ pub(super) struct Scene<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) state: &'a LoopState,
     pub(super) said: &'a [Utterance<'a>],
-    /// Without those who merely merged the base, and with them.
-    pub(super) contributors: &'a [(Exclusion, Contributors); 2],
     /// The record of heads, ending with the present one.
     pub(super) record: &'a [HeadObservation],
 }
@@ -41,7 +39,11 @@ pub(super) struct Own<'a> {
     pub(super) policy: &'a GatePolicy,
     pub(super) mode: Mode,
     pub(super) triggered: Option<&'a Triggered>,
+    /// What the pull request changes.
+    pub(super) changes: &'a trigger::Scene<'a>,
     pub(super) fingerprint: &'a str,
+    /// Both names of every file in the gate's own diff.
+    pub(super) paths: Vec<String>,
 }
 
 /// What weighing the words about a gate brought.
@@ -54,10 +56,8 @@ pub(super) struct Weighed {
 }
 
 pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
-    let paths = paths(scene.snapshot, own);
-    let [without, with] = scene.contributors;
-    let (_, contributors) = if own.policy.exclusions.update_merges == without.0 { without } else { with };
-    let authority = Authority::resolve(own.policy, scene.snapshot, contributors, &paths);
+    let contributors = Contributors::of(scene.snapshot, own.policy.exclusions.update_merges, &own.paths);
+    let authority = Authority::resolve(own.policy, scene.snapshot, &contributors, &own.paths);
     let mut weighing = Weighing::new(scene, own, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
@@ -71,6 +71,8 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         holding: holding(own.policy, own.mode, &scene.snapshot.repository, &scene.snapshot.authority),
         matches,
         matches_not_kept,
+        suspects: if own.triggered.is_none() { own.changes.suspects(own.policy) } else { Vec::new() },
+        looked_at: own.changes.extent(),
         fingerprint: own.fingerprint.to_owned(),
         eligible: authority.eligible(),
         needed: own.policy.approvers.count.max(1),
@@ -86,12 +88,6 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         standing,
     };
     Weighed { report, tampered, approvers }
-}
-
-/// Both names of every file in the gate's own diff.
-fn paths(snapshot: &Snapshot, own: &Own<'_>) -> Vec<String> {
-    let files = own.triggered.map(|found| found.scope.files(snapshot.files.known())).unwrap_or_default();
-    files.into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
 }
 
 /// The words about one gate while they are weighed.
@@ -185,15 +181,19 @@ impl<'a> Weighing<'a> {
         self.objections = self.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
     }
 
-    /// Whoever has said it since in a way that counts needs no answer to what did not count.
+    /// Whoever has said it since in a way that counts needs no answer to what did not count, and whoever has
+    /// approved since what was there then needs none to a near miss.
     fn forget_mended(&mut self) {
-        let mut mended = BTreeSet::new();
+        let (mut mended, mut void) = (BTreeSet::new(), BTreeSet::new());
         for (word, outcome) in self.said.iter().zip(&mut self.outcomes).rev() {
+            let is_miss = matches!(word.what, What::NearMiss(_));
+            let is_answered = mended.contains(&word.by.id) || is_miss && void.contains(&word.by.id);
             match outcome {
-                WordOutcome::Counted => {
-                    mended.insert(word.by.id);
+                WordOutcome::Counted => drop(mended.insert(word.by.id)),
+                WordOutcome::Refused(_) if is_answered => *outcome = WordOutcome::Superseded,
+                WordOutcome::Refused(Refusal::DiffChanged { .. } | Refusal::DiffUnread { .. }) => {
+                    void.insert(word.by.id);
                 }
-                WordOutcome::Refused(_) if mended.contains(&word.by.id) => *outcome = WordOutcome::Superseded,
                 WordOutcome::Refused(_) | WordOutcome::Superseded => {}
             }
         }
@@ -337,6 +337,9 @@ impl<'a> Weighing<'a> {
         if !sighting::is_settled(self.scene.snapshot) {
             return Err(Refusal::HeadUnsettled);
         }
+        if self.authority.must_name_head() && matches!(word.what, What::Approve { commit: None }) {
+            return Err(Refusal::PusherUnknown);
+        }
         let head = self.bind(word)?;
         if let Some(refusal) = checklist::open(self.own.policy, self.ticks.as_ref()) {
             return Err(refusal);
@@ -349,14 +352,15 @@ impl<'a> Weighing<'a> {
         let binding = Binding {
             gate: self.own.name,
             fingerprint: self.own.fingerprint,
+            paths: &self.own.paths,
             mode: self.own.policy.invalidate_on_push,
-            pull_request: &self.scene.snapshot.pull_request,
+            snapshot: self.scene.snapshot,
             record: self.scene.record,
         };
         match (&word.what, word.source) {
             (What::ReviewApproved { commit }, _) => binding.of_review(*commit, word.at),
             (What::Approve { commit: Some(commit) }, _) => binding.of_commit(*commit, word.at),
-            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale),
+            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
             (_, WordSource::Comment(_)) => binding.of_comment(word.at),
             (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
         }
@@ -384,7 +388,10 @@ impl<'a> Weighing<'a> {
             return GateStanding::Rejected { by, by_id, at, words, url };
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
-        let enough = people.len() >= self.own.policy.approvers.count.max(1) as usize;
+        let needed = self.own.policy.approvers.count.max(1) as usize;
+        // Where whoever asked an agent for it may approve, somebody else approves, too.
+        let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
+        let enough = people.len() >= needed && (needed == 1 || asked < people.len());
         let closed = self.scene.snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
             GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
@@ -394,8 +401,14 @@ impl<'a> Weighing<'a> {
     }
 
     fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
+        let applied = |word: &Said| {
+            let seen = self.scene.record.iter().rev().find(|seen| seen.at < word.at);
+            seen.is_none_or(|seen| seen.gates.contains_key(self.own.name))
+        };
         let shown = |word: &Said| match word.what {
             What::ReviewDismissed => false,
+            // Nobody meant a gate that did not apply yet.
+            What::NearMiss(_) if !applied(word) => false,
             // An approver who agrees while the gate waits believes to have approved. Others merely talk.
             What::NearMiss(_) if word.what.agrees() => {
                 self.own.triggered.is_some() && *standing == GateStanding::Open && approvers.contains(&word.by.id)

@@ -12,8 +12,8 @@ use crate::{
     gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
-        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Head, Hint, Listing, NamedAccount, Permission,
-        Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
+        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing,
+        NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
     },
     policy::{GatePolicy, GateTrigger, Policy},
     state::{GateState, HeadObservation, LoopState, WordSource},
@@ -133,6 +133,22 @@ impl World {
         self.snapshot.hints.push(Hint::HeadSeen { sha: sha(digit), at });
     }
 
+    /// A minute later, `digit` is the head, on a base that moved on. Of the gate's file the texts are: at the base and the
+    /// head before, at the base and the head now.
+    pub(in crate::gate) fn rebase(&mut self, digit: u8, texts: [&str; 4]) {
+        let (before, base) = (self.snapshot.pull_request.head.sha, self.snapshot.merge_base.unwrap());
+        self.push(digit, texts[3]);
+        let base_now = sha(0xd0 + digit);
+        self.snapshot.merge_base = Some(base_now);
+        for (commit, text) in [base, before, base_now, sha(digit)].into_iter().zip(texts) {
+            let at = (commit, "src/auth/login.rs".to_owned());
+            let ChangedFile { blob, .. } = file("", text);
+            let entry = blob.map(|id| FileEntry { mode: 0o100_644, id });
+            self.snapshot.contents.insert_entry(at.clone(), entry);
+            self.snapshot.contents.insert(at, Content::Text(text.into()));
+        }
+    }
+
     /// Assesses and remembers, as the loop's state does between two looks.
     pub(in crate::gate) fn reconcile(&mut self) -> Assessment {
         let assessment = self.assess();
@@ -227,7 +243,6 @@ fn snapshot() -> Snapshot {
     pull_request.base.sha = sha(0xcc);
     pull_request.created_at = minute(0);
     Snapshot {
-        contents: crate::observed::Contents::default(),
         base_folders: Some(BTreeSet::from(["src".to_owned()])),
         commits: Listing::complete(vec![fixtures::commit_by(&author, sha(1), "Log in")]),
         ..fixtures::snapshot_of(pull_request, (7, 700), vec![auth_file("let a = 1;")])
@@ -269,5 +284,11 @@ fn state() -> LoopState {
 
 /// An entry of the record of heads.
 pub(in crate::gate) fn seen(digit: u8, at: i64) -> HeadObservation {
-    HeadObservation { sha: sha(digit), at: minute(at), gates: BTreeMap::new(), base: Some("main".into()) }
+    HeadObservation {
+        sha: sha(digit),
+        at: minute(at),
+        gates: BTreeMap::new(),
+        base: Some("main".into()),
+        merge_base: Some(sha(0xcc)),
+    }
 }

@@ -3,31 +3,63 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    gate::report::Refusal,
     ids::{Login, Sha, UserId},
-    observed::{Account, AccountKind, Assignments, Commit, Completeness, Listing, Snapshot},
-    policy::Exclusion,
+    observed::{Account, AccountKind, Assignments, Commit, Completeness, Listing, PushContent, Snapshot},
+    policy::{Exclusion, Exclusions},
 };
 
 /// The account GitHub commits with when somebody uses its web pages.
 const WEB_FLOW: &str = "web-flow";
 
-/// Everybody who authored, co-authored or committed a commit of the pull request.
+/// Everybody who made a part of the pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::gate) struct Contributors {
-    ids: BTreeSet<UserId>,
-    /// From e-mail addresses of the form `login@users.noreply.…`, which carry no id.
-    logins: BTreeSet<Login>,
+    /// Authors and committers of its commits.
+    committed: People,
+    co_authored: People,
+    pushed: People,
     /// Commits with a contributor whom GitHub does not know.
     pub(in crate::gate) unattributed: Vec<Sha>,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct People {
+    ids: BTreeSet<UserId>,
+    /// From e-mail addresses of the form `login@users.noreply.…`, which carry no id.
+    logins: BTreeSet<Login>,
+}
+
+impl People {
+    fn include(&self, account: &Account) -> bool {
+        self.ids.contains(&account.id) || self.logins.contains(&account.login)
+    }
+}
+
 impl Contributors {
-    /// Those of all commits; where update merges are allowed, of the others.
-    pub(in crate::gate) fn of(commits: &Listing<Commit>, update_merges: Exclusion) -> Self {
-        let mut found = Self::default();
+    /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, merges of the base and rebases
+    /// make nobody a contributor.
+    pub(in crate::gate) fn of(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
+        let (makers, counts_all) = (&snapshot.makers, update_merges == Exclusion::Excluded);
+        let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
+        let mut found = Self::of_commits(snapshot, paths, no_merger, counts_all);
+        let pushes = makers.pushes.iter().filter(|push| counts_all || push.content == PushContent::Own);
+        found.pushed.ids.extend(pushes.map(|push| push.by.id));
+        found
+    }
+
+    /// Of the commits that count. Who rebases commits becomes their committer: whether that counts, too.
+    fn of_commits(
+        snapshot: &Snapshot,
+        paths: &[String],
+        counts: impl Fn(&Commit) -> bool,
+        rebasers_count: bool,
+    ) -> Self {
+        let (mut found, makers) = (Self::default(), &snapshot.makers);
         // An address that GitHub attributed once belongs to the same account wherever it stands.
-        let mut known: BTreeMap<String, UserId> = BTreeMap::new();
-        for commit in &commits.items {
+        let mut known: BTreeMap<String, UserId> =
+            makers.addresses.iter().map(|(address, account)| (address.clone(), account.id)).collect();
+        for commit in &snapshot.commits.items {
             let pairs = [(&commit.author, &commit.author_email), (&commit.committer, &commit.committer_email)];
             for (account, email) in pairs {
                 if let Some(account) = account {
@@ -35,12 +67,23 @@ impl Contributors {
                 }
             }
         }
-        let counts = |commit: &&Commit| update_merges == Exclusion::Excluded || !commit.update_merge;
-        for commit in commits.items.iter().filter(counts) {
-            let author = found.add(commit.author.as_ref(), &commit.author_email, &known);
-            let committer = found.add(commit.committer.as_ref(), &commit.committer_email, &known);
-            let trailers: Vec<bool> = co_authors(&commit.message).map(|email| found.add(None, email, &known)).collect();
-            if !author || !committer || trailers.contains(&false) {
+        for commit in snapshot.commits.items.iter().filter(|commit| counts(commit)) {
+            let rebased = !rebasers_count
+                && commit.committer != commit.author
+                && commit.committer.as_ref().is_some_and(|committer| makers.only_merged(committer));
+            let mut is_known = add(&mut found.committed, commit.author.as_ref(), &commit.author_email, &known);
+            if !rebased {
+                let committer = commit.committer.as_ref();
+                is_known &= add(&mut found.committed, committer, &commit.committer_email, &known);
+            }
+            let is_elsewhere =
+                makers.suggestions.get(&commit.sha).is_some_and(|files| !paths.iter().any(|path| files.contains(path)));
+            for email in co_authors(&commit.message) {
+                let mut nobody = People::default();
+                let people = if is_elsewhere { &mut nobody } else { &mut found.co_authored };
+                is_known &= add(people, None, email, &known);
+            }
+            if !is_known {
                 found.unattributed.push(commit.sha);
             }
         }
@@ -53,40 +96,48 @@ impl Contributors {
         if snapshot.assignments == Assignments::NotAnAgents {
             return Self::default();
         }
-        let by_bot = |commit: &&Commit| commit.author.as_ref().is_some_and(|author| author.kind == AccountKind::Bot);
-        let items = snapshot.commits.items.iter().filter(by_bot).cloned().collect();
-        Self::of(&Listing::complete(items), Exclusion::Excluded)
-    }
-
-    pub(in crate::gate) fn include_id(&self, id: UserId) -> bool {
-        self.ids.contains(&id)
+        let by_bot = |commit: &Commit| commit.author.as_ref().is_some_and(|author| author.kind == AccountKind::Bot);
+        Self::of_commits(snapshot, &[], by_bot, true)
     }
 
     pub(in crate::gate) fn include(&self, account: &Account) -> bool {
-        self.include_id(account.id) || self.logins.contains(&account.login)
+        [&self.committed, &self.co_authored, &self.pushed].iter().any(|people| people.include(account))
     }
 
-    /// Adds one contributor; false when nobody knows who it is.
-    fn add(&mut self, account: Option<&Account>, email: &str, known: &BTreeMap<String, UserId>) -> bool {
-        if let Some(account) = account {
-            if account.login.as_str() != WEB_FLOW {
-                self.ids.insert(account.id);
-            }
-            return true;
+    /// Why somebody may not approve what they made, if so.
+    pub(in crate::gate) fn refusal(&self, account: &Account, exclusions: &Exclusions) -> Option<Refusal> {
+        let parts = [
+            (&self.committed, exclusions.contributors, Refusal::IsContributor),
+            (&self.co_authored, exclusions.coauthors, Refusal::IsCoAuthor),
+            (&self.pushed, exclusions.pushers, Refusal::IsPusher),
+        ];
+        let excludes = |(people, exclusion, refusal): (&People, Exclusion, Refusal)| {
+            (exclusion == Exclusion::Excluded && people.include(account)).then_some(refusal)
+        };
+        parts.into_iter().find_map(excludes)
+    }
+}
+
+/// Adds one contributor; false when nobody knows who it is.
+fn add(people: &mut People, account: Option<&Account>, email: &str, known: &BTreeMap<String, UserId>) -> bool {
+    if let Some(account) = account {
+        if account.login.as_str() != WEB_FLOW {
+            people.ids.insert(account.id);
         }
-        let email = email.to_ascii_lowercase();
-        if let Some(&id) = known.get(&email) {
-            self.ids.insert(id);
-            return true;
+        return true;
+    }
+    let email = email.to_ascii_lowercase();
+    if let Some(&id) = known.get(&email) {
+        people.ids.insert(id);
+        return true;
+    }
+    match noreply(&email) {
+        Some((id, login)) => {
+            people.ids.extend(id);
+            people.logins.extend(login.parse::<Login>());
+            true
         }
-        match noreply(&email) {
-            Some((id, login)) => {
-                self.ids.extend(id);
-                self.logins.extend(login.parse::<Login>());
-                true
-            }
-            None => email == "noreply@github.com",
-        }
+        None => email == "noreply@github.com",
     }
 }
 
@@ -96,7 +147,7 @@ pub(in crate::gate) fn not_all_read(commits: &Listing<Commit>) -> Option<&'stati
 }
 
 /// The addresses of `Co-authored-by:` trailers. Taken from any line: GitHub itself is as generous.
-fn co_authors(message: &str) -> impl Iterator<Item = &str> {
+pub fn co_authors(message: &str) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| {
         let (key, value) = line.split_once(':')?;
         let email = value.rsplit_once('<')?.1.split_once('>')?.0;
@@ -105,7 +156,7 @@ fn co_authors(message: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `123+login@users.noreply.github.com`, and the older form without an id.
-fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
+pub(in crate::gate) fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
     let (local, domain) = email.split_once('@')?;
     domain.strip_prefix("users.noreply.").filter(|host| !host.is_empty())?;
     match local.split_once('+') {
@@ -117,6 +168,7 @@ fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{fixtures, observed::Head};
 
     fn account(id: u64, login: &str) -> Account {
         Account { id: UserId::new(id), login: login.parse().unwrap(), kind: AccountKind::User }
@@ -138,7 +190,17 @@ mod tests {
     }
 
     fn of(commits: Vec<Commit>) -> Contributors {
-        Contributors::of(&Listing::complete(commits), Exclusion::Allowed)
+        let head = Head {
+            sha: fixtures::sha(1),
+            tree: fixtures::sha(1),
+            branch: "a".into(),
+            repository: None,
+            known_since: None,
+        };
+        let pull_request = fixtures::pull_request(1, "A", fixtures::person(90, "author"), head);
+        let mut snapshot = fixtures::snapshot_of(pull_request, (7, 700), Vec::new());
+        snapshot.commits = Listing::complete(commits);
+        Contributors::of(&snapshot, Exclusion::Allowed, &[])
     }
 
     #[test]

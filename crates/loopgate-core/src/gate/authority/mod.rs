@@ -16,6 +16,8 @@ use crate::{
 
 pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
+pub use self::contributors::co_authors;
+pub(super) use self::contributors::noreply;
 pub(super) use self::{
     codeowners::Rules,
     contributors::{Contributors, not_all_read},
@@ -211,8 +213,12 @@ impl<'a> Authority<'a> {
         }
         // The author wrote the commits too: allowing the author allows that.
         let is_author = account.id == self.snapshot.pull_request.author.id;
-        let contributed = self.contributors.include(account) && !is_author;
-        (exclusions.contributors == Exclusion::Excluded && contributed).then_some(Refusal::IsContributor)
+        if is_author { None } else { self.contributors.refusal(account, exclusions) }
+    }
+
+    /// Whether somebody is known to have asked a coding agent for the pull request.
+    pub(super) fn asked(&self, person: UserId) -> bool {
+        self.snapshot.assignments.asked(person, self.snapshot.pull_request.created_at) == Ok(true)
     }
 
     /// Whether it is a bot whose word does not count.
@@ -297,6 +303,8 @@ impl<'a> Authority<'a> {
         };
         EligibleApprovers {
             people: self.users.iter().chain(&self.owners).filter_map(may).collect(),
+            fell_out: self.fell_out(),
+            must_name_head: self.must_name_head(),
             teams: self.eligible_teams(),
             permission: self.permission,
             unusable: self.unusable.clone(),
@@ -304,6 +312,22 @@ impl<'a> Authority<'a> {
             unattributed: self.contributors.unattributed.clone(),
             only_hope: self.only_hope(),
         }
+    }
+
+    /// Whether nobody knows who brought one of the commits.
+    pub(super) fn must_name_head(&self) -> bool {
+        self.snapshot.makers.has_unknown_pusher && !self.contributors.unattributed.is_empty()
+    }
+
+    /// Whom the policy names, by themselves or in a team, and who made a part of this pull request.
+    fn fell_out(&self) -> BTreeMap<Login, Refusal> {
+        let members = self.teams.values().flat_map(|members| members.iter());
+        let named = self.users.iter().chain(&self.owners).chain(members);
+        let why = |(&id, login): (&UserId, &Login)| {
+            let refusal = self.excluded(&Account { id, login: login.clone(), kind: AccountKind::User })?;
+            Some((login.clone(), refusal))
+        };
+        named.filter_map(why).collect()
     }
 
     fn eligible_teams(&self) -> BTreeMap<TeamSlug, BTreeSet<Login>> {
@@ -328,7 +352,9 @@ impl<'a> Authority<'a> {
         let members = self.teams.values().flat_map(|members| members.keys());
         let named: Vec<UserId> =
             self.users.keys().chain(members).chain(self.owned.values().flatten()).copied().collect();
-        let others = named.iter().any(|id| *id != author.id && !self.contributors.include_id(*id));
+        let account = |id: UserId| Account { id, login: author.login.clone(), kind: AccountKind::User };
+        let contributed = |id: UserId| self.contributors.refusal(&account(id), &self.policy.exclusions).is_some();
+        let others = named.iter().any(|id| *id != author.id && !contributed(*id));
         // On a person's own repository nobody but the owner has more than write.
         let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
         let hope = match self.permission {
@@ -345,8 +371,8 @@ impl<'a> Authority<'a> {
 /// # Errors
 /// Why they may not, or why that could not be learned.
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
-    let contributors = Contributors::of(&snapshot.commits, gate.exclusions.update_merges);
     let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
+    let contributors = Contributors::of(snapshot, gate.exclusions.update_merges, &paths);
     let authority = Authority::resolve(gate, snapshot, &contributors, &paths);
     if let Some(refusal) = authority.excluded(person) {
         return Err(refusal);
@@ -358,8 +384,9 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
 pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool> {
+    let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
     let wrote = person.id == snapshot.pull_request.author.id
-        || Contributors::of(&snapshot.commits, Exclusion::Allowed).include(person);
+        || Contributors::of(snapshot, Exclusion::Allowed, &paths).include(person);
     let asked = || snapshot.assignments.asked(person.id, snapshot.pull_request.created_at).ok();
     if wrote { Some(true) } else { asked() }
 }

@@ -3,7 +3,6 @@
 
 mod html;
 mod inspection;
-mod letters;
 mod near_miss;
 mod phrase;
 mod reply;
@@ -17,7 +16,6 @@ use regex::Regex;
 pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss, IntentKind, inspect};
 
 use self::{
-    letters::skeleton,
     near_miss::Missed,
     phrase::{PhraseVerdict, Vocabulary},
     visible::{Inside, LONGEST_BODY, Line},
@@ -26,6 +24,7 @@ use super::report::{PhraseProblem, Word};
 use crate::{
     commands::Command,
     ids::{GateName, Login, Sha},
+    letters::skeleton,
 };
 
 /// Near misses told of one comment; more are the same slip again.
@@ -208,7 +207,8 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         }
         Ok(None) | Err(_) => {}
     }
-    let looks = Line { text: skeleton(&line.text).into_owned(), number: line.number, alien: None };
+    let text = skeleton(&line.text).into_owned();
+    let looks = Line { written: text.clone(), text, number: line.number, alien: None };
     if let Ok(Some(intents)) = stated(&looks, vocabulary) {
         let problem = match line.alien {
             Some((_, inside)) => PhraseProblem::NotPlainText { inside: inside.as_str().to_owned() },

@@ -205,13 +205,24 @@ fn agrees(raw: &str) -> bool {
     AGREEMENTS.iter().any(|known| if known.is_ascii() { *known == word } else { word.starts_with(known) })
 }
 
+/// Whether a line agrees without naming a gate: `LGTM`, `+1`, `looks good, approving`.
+fn agrees_alone(raw: &[&str]) -> bool {
+    match raw {
+        [first, ..] if bare(first) == "lgtm" || matches!(*first, "+1" | ":+1:") => raw.len() <= 3,
+        [first, second, .., last] => {
+            raw.len() <= 4 && [first, second].map(|word| bare(word)) == ["looks", "good"] && bare(last) == "approving"
+        }
+        _ => false,
+    }
+}
+
 /// `LGTM`, and `security ok`: what is meant for an approval where it is an approver's. Whose it is is asked elsewhere.
 fn agreement(raw: &[&str], words: &[String], asks: bool, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
     if raw.len() > SHORT_AGREEMENT || asks || tone(words, asks, words.len()).is_some() {
         return Vec::new();
     }
     let missed = |gate| Missed { problem: PhraseProblem::Agreement, gate, meant: Word::Approve };
-    if words.first().is_some_and(|first| first == "lgtm") && raw.len() <= 3 {
+    if agrees_alone(raw) {
         return vec![missed(None)];
     }
     let agreed: Vec<usize> = (0..raw.len()).filter(|at| agrees(raw[*at])).collect();
@@ -224,7 +235,7 @@ fn agreement(raw: &[&str], words: &[String], asks: bool, vocabulary: Vocabulary<
 pub(super) fn may_agree(line: &str) -> bool {
     let words: Vec<&str> = words(line).skip_while(|word| word.starts_with('@')).take(SHORT_AGREEMENT + 1).collect();
     match words[..] {
-        [first] | [first, _] if bare(first) == "lgtm" => true,
+        _ if agrees_alone(&words) => true,
         [_, second, ..] if words.len() <= SHORT_AGREEMENT => agrees(second),
         _ => false,
     }

@@ -185,9 +185,8 @@ fn take_end(words: &mut Vec<&str>) -> End {
 fn trailing_emoji(word: &str) -> Option<(&str, &str)> {
     static EMOJI: LazyLock<Regex> = LazyLock::new(|| {
         let one = r"\p{Extended_Pictographic}\x{FE0F}?\p{Emoji_Modifier}?";
-        let emoji = format!(
-            r"(?:\p{{Regional_Indicator}}{{2}}|{one}(?:\x{{200D}}{one})*|[0-9#*]\x{{FE0F}}?\x{{20E3}}|:[a-z0-9_+-]{{1,50}}:)\z"
-        );
+        let emoji =
+            format!(r"(?:\p{{Regional_Indicator}}{{2}}|{one}|[0-9#*]\x{{FE0F}}?\x{{20E3}}|:[a-z0-9_+-]{{1,50}}:)\z");
         Regex::new(&emoji).expect("a constant that the tests compile")
     });
     // Nothing longer than this is one emoji: keeps a hostile line from being searched again and again.
@@ -252,7 +251,6 @@ mod tests {
             ("architecture approved🎉", "architecture", PhraseVerdict::Approved),
             ("architecture approved ✅️", "architecture", PhraseVerdict::Approved),
             ("architecture approved 👍🏽", "architecture", PhraseVerdict::Approved),
-            ("architecture approved 👩‍💻", "architecture", PhraseVerdict::Approved),
             ("architecture approved 🇨🇭", "architecture", PhraseVerdict::Approved),
             ("architecture approved :tada:", "architecture", PhraseVerdict::Approved),
             ("architecture approved :+1:", "architecture", PhraseVerdict::Approved),
@@ -288,6 +286,9 @@ mod tests {
             "architecture approved!!",
             "architecture approved. 🎉",
             "architecture approved 🎉🎉",
+            "architecture approved 👍\u{200d}🎉",
+            "architecture approved 👎\u{200d}👍",
+            "architecture approved 👎👍",
             "architecture approved, thanks",
             "architecture: approved",
             "the architecture approved",
@@ -307,7 +308,10 @@ mod tests {
 
     #[test]
     fn an_emoji_that_says_no_is_not_an_end() {
-        assert_eq!(read_line("security approved 👎🏿"), Err(PhraseProblem::Negated));
+        for line in ["security approved 👎🏿", "security approved 👍\u{200d}👎", "security approved 👍👎"] {
+            let read = read_line(line);
+            assert!(matches!(read, Err(PhraseProblem::Negated) | Ok(None)), "{line}: {read:?}");
+        }
         assert_eq!(read_line("security approved :thinking:"), Err(PhraseProblem::Question));
     }
 

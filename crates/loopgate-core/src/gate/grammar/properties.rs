@@ -43,7 +43,7 @@ fn any_case(word: &str) -> String {
 fn reference(line: &str) -> Option<Meaning> {
     const B: &str = r"[ \t\u{a0}]";
     const SHA: &str = "[0-9a-fA-F]{40}";
-    const END: &str = "(?:[.!]|🎉|✅|❤️|👍🏽|👩‍💻|🇨🇭|1️⃣|:tada:)";
+    const END: &str = "(?:[.!]|🎉|✅|❤️|👍🏽|🇨🇭|1️⃣|:tada:)";
     static FORMS: LazyLock<[(&str, Regex); 7]> = LazyLock::new(|| {
         let gate = ["security", "architecture", "db-2"].map(any_case).join("|");
         let phrase = |verdict: &[&str]| {
@@ -215,7 +215,7 @@ fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
     );
     let ends =
         ["?", "!!", "..", " 🎉🎉", " 👎", " :x:", "\u{202e}", ", thanks", "！", "…", " 👍👎", "\u{200d}", " ✅ ✅"];
-    let good = ["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:", " ❤️", " 👩‍💻", " 🇨🇭", " 1️⃣"];
+    let good = ["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:", " ❤️", " 🇨🇭", " 1️⃣"];
     let end = mostly(end, &good, &ends);
     format!("{bot}{gate}{}{verdict}{commit}{end}", between(blank))
 }

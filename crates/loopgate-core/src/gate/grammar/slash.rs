@@ -35,7 +35,8 @@ enum Plain {
 
 /// Reads a line that begins with a slash.
 ///
-/// `Ok(None)`: it is none of our commands, or not in plain words. An error: it is one, but for one thing.
+/// Free text at the end of a command is taken as it was written, with its code and links. `Ok(None)`: it is none of our
+/// commands, or not in plain words. An error: it is one, but for one thing.
 pub(super) fn read(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
     let text = line.text.trim();
     let name = words(text).next().unwrap_or_default().to_ascii_lowercase();
@@ -44,7 +45,7 @@ pub(super) fn read(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec
         "/reject" => reject(text, vocabulary)?,
         "/revoke" => revoke(text, vocabulary)?,
         "/dismiss" => dismiss(text, vocabulary)?,
-        "/loop" => in_the_loop(text)?,
+        "/loop" => in_the_loop(line)?,
         _ => return misspelt(&name, text),
     };
     Ok(is_plain(line, form.plain).then_some(form.intents))
@@ -95,20 +96,29 @@ fn revoke(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem>
     Ok(Form { intents: vec![Intent::Revoke { gate }], plain: Plain::All })
 }
 
+const DISMISS: &str = "/dismiss <gate> @user <reason>";
+
 fn dismiss(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
     let (gate, rest) = gate_and_rest(text, vocabulary)?;
     let (of, reason) = split_word(rest);
     let of: Option<Login> = of.strip_prefix('@').and_then(|login| login.parse().ok());
     match of {
         Some(of) if !reason.is_empty() => {
-            Ok(Form { intents: vec![Intent::Dismiss { gate, of, reason: bounded(reason) }], plain: Plain::Words(3) })
+            let intents = vec![Intent::Dismiss { gate, of, reason: bounded(reason) }];
+            Ok(Form { intents, plain: Plain::Words(3) })
         }
-        _ => Err(usage("/dismiss <gate> @user <reason>")),
+        _ => Err(usage(DISMISS)),
     }
 }
 
-fn in_the_loop(text: &str) -> Result<Form, PhraseProblem> {
-    let (_, rest) = split_word(text);
+/// A command of the loop. What is quoted, or explained to others in code, is meant for nobody here; where only a part of it
+/// is not plain, it is answered.
+fn in_the_loop(line: &Line) -> Result<Form, PhraseProblem> {
+    const END_IN_FREE_TEXT: [&str; 5] = ["stop", "memory", "skip", "dispute", "settle"];
+    let (text, written) = (line.text.trim(), line.written.trim());
+    let verb = words(text).nth(1).unwrap_or_default().to_ascii_lowercase();
+    let has_free_text = END_IN_FREE_TEXT.contains(&verb.as_str()) && written.starts_with('/');
+    let (_, rest) = split_word(if has_free_text { written } else { text });
     let command = command::read(rest).map_err(|problem| match problem {
         CommandProblem::Unknown { typed, nearest } => PhraseProblem::UnknownCommand {
             typed: format!("/loop {typed}"),
@@ -116,11 +126,10 @@ fn in_the_loop(text: &str) -> Result<Form, PhraseProblem> {
         },
         CommandProblem::Usage(verb) => usage(verb.usage()),
     })?;
-    let plain = match &command {
-        command::Command::Stop { .. } | command::Command::Memory { .. } => Plain::Words(2),
-        command::Command::Skip { .. } => Plain::Words(3),
-        _ => Plain::All,
-    };
+    let plain = if has_free_text { Plain::Words(2) } else { Plain::All };
+    if line.wholly_inside().is_none() && !is_plain(line, plain) {
+        return Err(usage(command.verb().usage()));
+    }
     Ok(Form { intents: vec![Intent::Command(command)], plain })
 }
 

@@ -1,6 +1,7 @@
 use insta::assert_json_snapshot;
 
 use super::*;
+use crate::state::Settlement;
 
 fn names() -> (Login, BTreeSet<GateName>) {
     let gates = ["architecture", "security", "database", "external", "deploy"].map(|gate| gate.parse().unwrap());
@@ -67,7 +68,7 @@ fn a_comment_is_inspected_as_json() {
         {
           "text": "/loop resmue",
           "reason": "there is no command `/loop resmue`",
-          "hint": "write `/loop resume [--accept tampering]` on a line of its own",
+          "hint": "write `/loop resume [--accept tampering | results_lost | skipped]` on a line of its own",
           "line": 10
         },
         {
@@ -120,6 +121,32 @@ fn commands_and_gates_are_read_beside_each_other() {
 }
 
 #[test]
+fn free_text_is_taken_as_it_was_written() {
+    let words = "the test wants `Vec<u8>`, see [this](https://x.y/z): Vec<T>, **not** a &amp; \\_b\\_";
+    let free_text = |command: &Command| match command {
+        Command::Dispute { reason, .. } | Command::Skip { reason, .. } => reason.clone(),
+        Command::Settle { outcome: Settlement::Neither(text), .. } => text.clone(),
+        Command::Stop { reason } => reason.clone().unwrap_or_default(),
+        Command::Memory { words } => words.clone(),
+        other => panic!("{other:?}"),
+    };
+    for command in [
+        "/loop dispute 3fa9c01b",
+        "/loop dispute `3fa9c01b` not_mine",
+        "- /loop settle neither",
+        "/loop settle 3fa9c01b neither",
+        "/loop stop",
+        "/loop memory",
+        "/loop skip `lint` --reason",
+        "/loop dispute 3fa9c01b --reason",
+    ] {
+        let reading = reading(&format!("Hello.\n\n{command} {words}\n\nBye."));
+        let taken: Vec<String> = reading.commands().map(free_text).collect();
+        assert_eq!((taken, reading.near_misses.len()), (vec![words.to_owned()], 0), "{command}");
+    }
+}
+
+#[test]
 fn nobody_who_says_no_is_told_how_to_approve() {
     for (body, instead) in [
         ("/reject secrity it leaks", "/reject security <reason>"),
@@ -168,6 +195,9 @@ fn commands_with_something_wrong_say_what() {
         ("/lop status", UnknownCommand { typed: "/lop".into(), nearest: Some("/loop status".into()) }),
         ("/loop frob", UnknownCommand { typed: "/loop frob".into(), nearest: None }),
         ("/loop skip lint", usage("/loop skip <check> --reason \"…\"")),
+        ("/loop dispute 3fa9c01b", usage("/loop dispute <failure> <reason>")),
+        ("/loop `retry`", usage("/loop retry")),
+        ("/loop resume --accept `tampering`", usage("/loop resume [--accept tampering | results_lost | skipped]")),
         ("`/approve` security", NotPlainText { inside: "code".into() }),
         ("/approve `security`", NotPlainText { inside: "code".into() }),
     ] {
@@ -207,7 +237,7 @@ fn talk_is_left_alone() {
 fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
     use Word::*;
     type Misses<'a> = &'a [(Option<&'a str>, Word)];
-    let cases: [(&str, Misses<'_>); 9] = [
+    let cases: [(&str, Misses<'_>); 11] = [
         ("security approved, database approved", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security approved, database rejected", &[(Some("security"), Approve), (Some("database"), Reject)]),
         ("/approve secrity database", &[(Some("security"), Approve), (Some("database"), Approve)]),
@@ -215,6 +245,8 @@ fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
         ("`/approve security database`", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security approved. Approved security, really", &[(Some("security"), Approve)]),
         ("LGTM", &[(None, Approve)]),
+        ("+1", &[(None, Approve)]),
+        ("looks good, approving", &[(None, Approve)]),
         ("security ok, database ok", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security changes requested!!", &[(Some("security"), Reject)]),
     ];

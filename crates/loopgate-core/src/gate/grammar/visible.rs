@@ -64,6 +64,8 @@ pub(super) struct Line {
     pub(super) number: u32,
     /// The first stretch that does not count: where it begins in `text`, and what it stands in.
     pub(super) alien: Option<(usize, Inside)>,
+    /// From its first letter to the end of the source's line, as it was written: free text is taken from here.
+    pub(super) written: String,
 }
 
 impl Line {
@@ -102,7 +104,8 @@ pub(super) fn lines(body: &str) -> Vec<Line> {
 }
 
 /// Follows the Markdown events and cuts the text into lines.
-struct Reader {
+struct Reader<'s> {
+    source: &'s str,
     lines: Vec<Line>,
     current: Option<Line>,
     /// The Markdown elements open at this point.
@@ -126,11 +129,12 @@ impl Container {
     }
 }
 
-impl Reader {
-    fn new(source: &str) -> Self {
+impl<'s> Reader<'s> {
+    fn new(source: &'s str) -> Self {
         let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect();
         let (lines, containers) = (Vec::new(), Vec::new());
-        Self { lines, current: None, containers, elements: OpenElements::default(), raw: String::new(), starts }
+        let elements = OpenElements::default();
+        Self { source, lines, current: None, containers, elements, raw: String::new(), starts }
     }
 
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
@@ -255,7 +259,11 @@ impl Reader {
 
     fn append(&mut self, text: &str, at: usize, inside: Option<Inside>) {
         let number = self.starts.partition_point(|&start| start <= at);
-        let new = || Line { text: String::new(), number: u32::try_from(number).unwrap_or(u32::MAX), alien: None };
+        let new = || {
+            let written = self.source.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            Line { text: String::new(), number, alien: None, written }
+        };
         let line = self.current.get_or_insert_with(new);
         if let (None, Some(inside)) = (line.alien, inside) {
             line.alien = Some((line.text.len(), inside));

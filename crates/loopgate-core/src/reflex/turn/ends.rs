@@ -86,7 +86,17 @@ impl Turn {
         let now = self.now;
         let cause = self.state.blocked.take().map(|blocked| blocked.trigger);
         let after_attempt = self.state.attempts.last().map_or(0, |last| last.number);
-        self.state.resumes.push(Resume { after_attempt, by: by.clone(), by_id: UserId::new(0), at: now, settled });
+        let known = &self.state.accepted_tampering;
+        let is_new = |(key, count): &(&String, &u32)| known.get(*key).is_none_or(|known| known < *count);
+        let newly_accepted = accepted.iter().flatten().filter(is_new).map(|(key, _)| key.clone()).collect();
+        self.state.resumes.push(Resume {
+            after_attempt,
+            by: by.clone(),
+            by_id: UserId::new(0),
+            at: now,
+            settled,
+            accepted: newly_accepted,
+        });
         if let Some(accepted) = &accepted {
             self.state.accepted.insert(Trigger::Tampering);
             self.state.accepted_tampering.clone_from(accepted);

@@ -88,7 +88,8 @@ impl Story {
                 Step::Prepare => self.take(Turn::prepared(&state, None, checks, &self.policy, now).unwrap()),
                 Step::Evaluate => {
                     let (snapshot, evidence) = self.evidence(failing, passing);
-                    let gathered = gather::gather(&snapshot, &self.policy, &[], |_| now, now);
+                    let gathered =
+                        gather::gather(&snapshot, &self.policy, &[], &std::collections::BTreeSet::new(), |_| now, now);
                     let a = evaluate_phase(&snapshot.files, &gathered, &self.policy, &all, Phase::A);
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {

@@ -158,9 +158,11 @@ pub enum ArtifactCreated {
         head: Sha,
         #[serde(default)]
         base: Option<String>,
-        /// Digest of the diff that triggers each gate.
+        /// Digests of the diff that triggers each gate.
         #[serde(default)]
         gates: BTreeMap<GateName, String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        merge_base: Option<Sha>,
         at: Timestamp,
         /// The head of before, if another took its place before its verification ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]

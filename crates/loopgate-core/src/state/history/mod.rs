@@ -2,8 +2,8 @@
 //!
 //! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `event`, `status` and `payload`. The name in
 //! `event` says what `payload` holds: each [`Event`] is read and written with its data. A state that is damaged is
-//! rebuilt from these lines, so what a person decided must be found again in what any version of ours wrote. Events and
-//! fields of newer writers survive being read and written.
+//! rebuilt from these lines, so what a person decided must be found again in what any version of ours wrote. Lines are
+//! only appended: the file keeps what newer writers wrote, and an event of theirs is read as [`Event::Other`].
 
 mod event;
 #[cfg(test)]
@@ -16,7 +16,7 @@ pub use self::event::{
     ArtifactCreated, ByNobody, CommandRun, Completed, Confirmed, Escalated, Event, Failed, GateInvalidated,
     LocalLoopStarted, OwnCommand, PhaseFailure, Resumed, RunStarted, StatusChange, Stopped,
 };
-use super::{LoopState, Step, UnknownFields};
+use super::{LoopState, Step};
 use crate::{ids::Timestamp, policy::Phase};
 
 /// One line of the history.
@@ -29,8 +29,6 @@ pub struct HistoryLine {
     pub step: Step,
     pub event: Event,
     pub status: EventStatus,
-    /// Fields of newer writers, wherever in the line they stand.
-    pub unknown: UnknownFields,
 }
 
 /// Whether the event went well.
@@ -52,23 +50,7 @@ impl HistoryLine {
             step: state.current_step,
             event,
             status,
-            unknown: UnknownFields::default(),
         }
-    }
-
-    /// The line as this version writes it.
-    fn known(&self) -> serde_json::Result<Value> {
-        let NameAndPayload { event, payload } = self.event.name_and_payload()?;
-        serde_json::to_value(WrittenLine {
-            ts: self.ts,
-            run_id: self.run_id.clone(),
-            iteration: self.iteration,
-            phase: self.phase,
-            step: self.step,
-            event,
-            status: self.status,
-            payload,
-        })
     }
 }
 
@@ -106,22 +88,19 @@ impl Event {
 
 impl Serialize for HistoryLine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut line = self.known().map_err(ser::Error::custom)?;
-        self.unknown.put_back(&mut line);
-        line.serialize(serializer)
+        let NameAndPayload { event, payload } = self.event.name_and_payload().map_err(ser::Error::custom)?;
+        let Self { ts, iteration, phase, step, status, .. } = *self;
+        WrittenLine { ts, run_id: self.run_id.clone(), iteration, phase, step, event, status, payload }
+            .serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for HistoryLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Value::deserialize(deserializer)?;
-        let written = WrittenLine::deserialize(&read).map_err(de::Error::custom)?;
+        let written = WrittenLine::deserialize(deserializer)?;
         let WrittenLine { ts, run_id, iteration, phase, step, event, status, payload } = written;
         let event = serde_json::to_value(NameAndPayload { event, payload }).map_err(de::Error::custom)?;
         let event = Event::deserialize(event).map_err(de::Error::custom)?;
-        let unknown = UnknownFields::default();
-        let mut line = Self { ts, run_id, iteration, phase, step, event, status, unknown };
-        line.unknown = UnknownFields::of(&read, &line.known().map_err(de::Error::custom)?);
-        Ok(line)
+        Ok(Self { ts, run_id, iteration, phase, step, event, status })
     }
 }

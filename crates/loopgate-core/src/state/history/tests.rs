@@ -28,7 +28,6 @@ fn old_lines_are_typed_and_written_back_byte_for_byte() {
     for old in OLD_LINES.lines() {
         let line: HistoryLine = serde_json::from_str(old).unwrap();
         assert!(!matches!(line.event, Event::Other { .. }), "not understood: {old}");
-        assert!(line.unknown.is_empty(), "not wholly understood: {old}");
         assert_eq!(written(&line), old);
     }
 }
@@ -54,17 +53,12 @@ fn line_of(event: &str, payload: &Value) -> String {
 }
 
 #[test]
-fn what_newer_versions_wrote_is_kept() {
+fn events_of_newer_versions_are_kept() {
     let rounds = [
         // An event this version does not know, and one whose payload it cannot read.
         line_of("moon_landed", &json!({ "by": ["eagle"], "at": { "sea": "tranquillity" } })),
         line_of("phase_switched", &json!({ "to": "C" })),
         line_of("stopped", &json!({})),
-        // Fields this version does not know: in the payload, inside one of its objects, beside it.
-        line_of("plan_created", &json!({ "plan": ["a"], "cost": 7 })),
-        line_of("critique_done", &json!({ "items": [{ "rule": "unit", "issue": "x", "fix": "y", "sure": 0.5 }] })),
-        line_of("phase_switched", &json!({ "to": "B" }))
-            .replace("\"payload\":{\"to\":\"B\"}", "\"payload\":{\"to\":\"B\"},\"host\":\"a\""),
     ];
     for text in &rounds {
         assert_eq!(written(&serde_json::from_str(text).unwrap()), *text);
@@ -196,7 +190,7 @@ fn artifact_created() -> BoxedStrategy<ArtifactCreated> {
     prop_oneof![
         (sha(), text()).prop_map(|(head, hash)| ArtifactCreated::Produced { head, hash }),
         (sha(), option::of(text()), gates, at(), option::of(sha())).prop_map(|(head, base, gates, at, stale_head)| {
-            ArtifactCreated::HeadSeen { head, base, gates, at, stale_head }
+            ArtifactCreated::HeadSeen { head, base, gates, merge_base: stale_head, at, stale_head }
         }),
         sha().prop_map(|head| ArtifactCreated::Head { head }),
     ]
@@ -248,6 +242,7 @@ fn resumed() -> BoxedStrategy<Resumed> {
         by_id: crate::UserId::new(7),
         at,
         settled: None,
+        accepted: Vec::new(),
     });
     prop_oneof![
         text().prop_map(|recovered| Resumed::Recovered { recovered }),

@@ -5,34 +5,24 @@
 //! has no coverable line. So they are left out, whatever a report says.
 
 use crate::{
-    observed::{ChangedFile, hunk_start},
-    source_files::{Comments, SourceLanguage},
+    observed::{ChangedFile, LineChange},
+    source_files::{SourceLanguage, Syntax},
 };
 
-/// Added lines of the file, by their number at the head, that can be code; none when there is no patch to read.
+/// Added lines of the file, by their number at the head, that can be code; `None` when there is no patch to read.
 pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
-    let patch = file.patch.as_deref()?;
-    let comments = Comments::of(&file.path);
+    let patch = file.read_patch()?;
+    let syntax = Syntax::of(&file.path);
     let is_go = SourceLanguage::of(&file.path) == Some(SourceLanguage::Go);
-    let lines: Vec<&str> = patch.split('\n').collect();
-    let (mut coverable, mut number, mut inside) = (Vec::new(), 0_u32, false);
-    for (index, text) in lines.iter().enumerate() {
-        if let Some(header) = text.strip_prefix("@@ ") {
-            number = hunk_start(header)?;
-            inside = comments.opened_before(lines.get(index + 1..).unwrap_or_default());
-            continue;
+    let mut coverable = Vec::new();
+    for hunk in &patch.hunks {
+        let mut inside = syntax.opened_before(hunk);
+        for line in hunk.lines.iter().filter(|line| line.is_new()) {
+            let is_code = syntax.has_code(line.text, &mut inside);
+            if line.change == LineChange::Added && is_code && !(is_go && ends_only(line.text)) {
+                coverable.push(line.new);
+            }
         }
-        let (is_added, content) = match text.as_bytes().first() {
-            Some(b'+') => (true, &text[1..]),
-            Some(b'-' | b'\\') => continue,
-            Some(_) => (false, text.get(1..).unwrap_or_default()),
-            None => (false, ""),
-        };
-        let is_code = comments.has_code(content, &mut inside);
-        if is_added && is_code && !(is_go && ends_only(content)) {
-            coverable.push(number);
-        }
-        number = number.saturating_add(1);
     }
     Some(coverable)
 }

@@ -6,8 +6,7 @@ use regex::Regex;
 
 use crate::{
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    source_files::is_test,
-    verdict::test_syntax::TestSyntax,
+    source_files::{TestSyntax, is_test},
 };
 
 /// Names collected at most, and bytes of a line looked at.
@@ -118,7 +117,7 @@ mod tests {
                     "  test.each([1])(`x ${n}`)",
                     "test('a')",
                 ],
-                &["cart", "refuses 0", "a"],
+                &["cart", "refuses 0", "x ${n}", "a"],
             ),
             ("ATest.java", &["  @DisplayName(\"adds tax\")", "  public void addsTax() {"], &["adds tax", "addsTax"]),
             ("ATest.kt", &["  fun `adds tax`() {"], &["adds tax"]),

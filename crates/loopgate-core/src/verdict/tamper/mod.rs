@@ -1,115 +1,234 @@
-//! Tampering: a change that makes checks pass by weakening them.
-//!
-//! Read from a diff alone: tests removed, skipped, left early or with fewer and looser assertions, findings silenced,
-//! programs that know that they are tested, snapshots rewritten wholesale, thresholds lowered. What is moved or renamed is
-//! not removed. Words of a language count in its own files only: `.skip(` skips a test in JavaScript and elements in Rust.
+//! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
+//! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
-mod kept;
-mod marks;
-mod patch;
+mod ran;
+mod selection;
+mod source;
+mod written;
 
 use std::{
-    cell::LazyCell,
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::LazyLock,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
 };
 
-use regex::{Captures, Regex};
-
-use self::{
-    kept::Kept,
-    patch::{Line, Patch},
-};
 use crate::{
-    observed::{ChangedFile, ChangedFiles, FileStatus},
-    source_files::{is_named_test, is_test},
-    verdict::test_syntax::{TestSyntax, is_loose},
+    evidence::{BaseTestRun, CheckEvidence, CheckKind, Evidence, ProofEnd, TestOutcomes},
+    ids::Sha,
+    observed::{ChangedFiles, Contents, FileAt, ReceivedEvidence, Snapshot},
+    state::{DisputeEnd, LoopState, Settlement},
 };
+
+/// Findings kept of one change, and lines shown of each.
+const MOST_FOUND: usize = 200;
+const MOST_SHOWN: usize = 12;
 
 /// One way in which a change weakens what checks it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tampering {
-    TestFileRemoved {
-        path: String,
+pub struct Tampering {
+    pub deed: Deed,
+    pub weight: Weight,
+    /// The file that is weakened, where it is one.
+    pub path: Option<String>,
+    /// At the head; of what is removed, where it was. 0 if it is no line.
+    pub line: u32,
+    /// The lines that weaken, with the sign of a diff: at most 12.
+    pub hunk: Vec<String>,
+}
+
+/// Which of the comparisons finds it: grounds of two of them hold a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Comparison {
+    Ran,
+    Written,
+    Selection,
+    BaseTests,
+}
+
+/// What a finding does to the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// It is shown, and holds the change together with a ground of another comparison.
+    Ground,
+    /// A ground that holds the change alone.
+    Alone,
+    Proof,
+}
+
+/// What is done to the tests.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed {
+    TestRemoved {
+        test: String,
+        with_subject: bool,
     },
-    /// More tests went from the file than came, and they turn up nowhere else.
-    TestsRemoved {
-        path: String,
-        tests: Vec<String>,
-        fewer: usize,
-    },
-    /// A line that keeps a check from saying what it would say.
-    Line {
-        way: Way,
-        path: String,
-        line: u32,
-        /// What in the line does it: 60 characters at most.
-        marker: String,
+    TestMarked {
+        test: String,
+        mark: String,
     },
     FewerAssertions {
-        path: String,
+        test: String,
         before: usize,
         after: usize,
     },
-    /// Assertions of an exact value that became ones of less.
-    LooserAssertions {
-        path: String,
+    WeakerMatcher {
+        test: String,
+    },
+    ValueComputed {
+        test: String,
+    },
+    ValueChanged {
+        test: String,
+    },
+    FewerRows {
+        test: String,
+    },
+    SwallowsErrors {
+        test: String,
+    },
+    /// The test failed before; it, or the helper of this name that it uses, is edited.
+    FailingTestEdited {
+        test: String,
+        helper: Option<String>,
+    },
+    SnapshotChanged,
+    /// Its text is not known, so nothing is known of its tests.
+    Unreadable,
+    RanFewer {
         before: usize,
         after: usize,
+        gone: usize,
     },
-    /// So many recorded outputs replaced at once that nobody can have read them.
-    SnapshotsRewritten {
-        files: usize,
-        lines: u32,
+    /// A command that ran tests is gone, or runs something else.
+    CommandGone {
+        command: String,
+    },
+    /// The command is given words that select tests, or loses some.
+    CommandNarrowed {
+        words: String,
+    },
+    FailuresIgnored {
+        words: String,
+    },
+    /// A setting selects, skips or retries tests.
+    SelectionChanged {
+        words: String,
     },
     ThresholdLowered {
-        path: String,
-        line: u32,
         from: String,
         to: String,
     },
+    FindingSuppressed {
+        words: String,
+    },
+    AsksForTests {
+        words: String,
+    },
+    EndsTheRun {
+        words: String,
+    },
+    FailsAsItWas {
+        tests: Vec<String>,
+    },
 }
 
-/// What a line does to a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// Tests do not run.
-    Skips,
-    /// A linter, a compiler or a measurement does not say what it sees.
-    Silences,
-    /// What stands below is never reached.
-    EndsEarly,
-    /// What a test throws is lost.
-    Swallows,
-    /// The program asks whether it is tested, or answers a test's input by heart.
-    KnowsTests,
-    /// What a test is about is replaced, or called equal to anything.
-    Replaces,
-    /// A command succeeds although what it runs fails, or runs less.
-    IgnoresFailures,
-}
-
-impl Way {
-    /// What the file with such a line does. Part of the texts that states keep.
-    pub const fn deed(self) -> &'static str {
+impl Deed {
+    pub const fn comparison(&self) -> Comparison {
         match self {
-            Self::Skips => "keeps tests from running",
-            Self::Silences => "silences a check",
-            Self::EndsEarly => "ends before what it checks",
-            Self::Swallows => "swallows what fails",
-            Self::KnowsTests => "behaves otherwise when it is tested",
-            Self::Replaces => "replaces what it tests",
-            Self::IgnoresFailures => "lets failures pass",
+            Self::TestRemoved { .. }
+            | Self::TestMarked { .. }
+            | Self::FewerAssertions { .. }
+            | Self::WeakerMatcher { .. }
+            | Self::ValueComputed { .. }
+            | Self::ValueChanged { .. }
+            | Self::FewerRows { .. }
+            | Self::SwallowsErrors { .. }
+            | Self::FailingTestEdited { .. }
+            | Self::SnapshotChanged
+            | Self::Unreadable => Comparison::Written,
+            Self::RanFewer { .. } => Comparison::Ran,
+            Self::CommandGone { .. }
+            | Self::CommandNarrowed { .. }
+            | Self::FailuresIgnored { .. }
+            | Self::SelectionChanged { .. }
+            | Self::ThresholdLowered { .. }
+            | Self::FindingSuppressed { .. }
+            | Self::AsksForTests { .. }
+            | Self::EndsTheRun { .. } => Comparison::Selection,
+            Self::FailsAsItWas { .. } => Comparison::BaseTests,
+        }
+    }
+
+    /// The test that no longer checks anything: its declaration is removed or marked.
+    pub fn gone(&self) -> Option<&str> {
+        match self {
+            Self::TestRemoved { test, .. } | Self::TestMarked { test, .. } => Some(test),
+            _ => None,
         }
     }
 }
 
-/// Snapshot files, and lines taken out of them, that count as wholesale.
-const SNAPSHOT_FILES: usize = 3;
-const SNAPSHOT_LINES: u32 = 100;
-/// Names of tests listed in one finding.
-const NAMED: usize = 20;
+/// A test or helper by its name, or what stands outside of all.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("the file") } else { write!(f, "“{}”", self.0) }
+    }
+}
+
+/// The sentence that tells it, without its file. States keep what was accepted by these texts.
+impl fmt::Display for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TestRemoved { test, with_subject: false } => write!(f, "the test “{test}” is removed"),
+            Self::TestRemoved { test, with_subject: true } => {
+                write!(f, "the test “{test}” is removed with the code that it calls")
+            }
+            Self::TestMarked { test, mark } => write!(f, "`{mark}` keeps {} from running", Quoted(test)),
+            Self::FewerAssertions { test, before, after } => {
+                write!(f, "{} asserts less: {before} before, {after} after", Quoted(test))
+            }
+            Self::WeakerMatcher { test } => write!(f, "{} accepts values that it refused before", Quoted(test)),
+            Self::ValueComputed { test } => write!(f, "{} computes a value that it stated before", Quoted(test)),
+            Self::ValueChanged { test } => {
+                write!(f, "{} expects another value, and no program code changes", Quoted(test))
+            }
+            Self::FewerRows { test } => write!(f, "{} loses rows of parameters", Quoted(test)),
+            Self::SwallowsErrors { test } => write!(f, "{} catches errors that made it fail before", Quoted(test)),
+            Self::FailingTestEdited { test, helper: None } => write!(f, "“{test}” failed before, and is edited"),
+            Self::FailingTestEdited { test, helper: Some(helper) } => {
+                write!(f, "“{test}” failed before, and `{helper}`, which it uses, is edited")
+            }
+            Self::SnapshotChanged => f.write_str("recorded output is replaced"),
+            Self::Unreadable => f.write_str("its tests cannot be read"),
+            Self::RanFewer { before, after, gone } => {
+                write!(f, "{gone} tests that ran before do not run now ({before} before, {after} after)")
+            }
+            Self::CommandGone { command } => write!(f, "the test command `{command}` is gone"),
+            Self::CommandNarrowed { words } => write!(f, "the test command selects other tests: `{words}`"),
+            Self::FailuresIgnored { words } => write!(f, "failures are ignored: `{words}`"),
+            Self::SelectionChanged { words } => write!(f, "a setting selects or retries tests: `{words}`"),
+            Self::ThresholdLowered { from, to } => write!(f, "a threshold falls from {from} to {to}"),
+            Self::FindingSuppressed { words } => write!(f, "a finding that failed before is suppressed: `{words}`"),
+            Self::AsksForTests { words } => write!(f, "the program asks whether it is tested: `{words}`"),
+            Self::EndsTheRun { words } => write!(f, "the test run is ended with success: `{words}`"),
+            Self::FailsAsItWas { tests } if tests.is_empty() => f.write_str("its tests fail as they were before"),
+            Self::FailsAsItWas { tests } => write!(f, "“{}” fails as it was before", tests.join("”, “")),
+        }
+    }
+}
+
+impl Tampering {
+    /// What it is, wherever in its file: lines move with every push.
+    fn key(&self) -> String {
+        self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.to_string()]).collect()
+    }
+
+    /// The file that is weakened, where it is one.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+}
 
 /// Each way of weakening without its line, and how often it occurs: what a person takes responsibility for.
 pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
@@ -120,236 +239,205 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The first finding that nobody took responsibility for.
+/// The first finding that holds the change, of those that nobody took responsibility for: a proof, a ground that holds it
+/// alone, or the first of grounds that two comparisons find.
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
-    let more = |one: &&Tampering| {
+    let is_open = |one: &&Tampering| {
         let key = one.key();
         counts.get(&key).copied().unwrap_or(0) > accepted.get(&key).copied().unwrap_or(0)
     };
-    found.iter().find(more)
+    let open: Vec<&Tampering> = found.iter().filter(is_open).collect();
+    let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.deed.comparison()).collect();
+    let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.deed.comparison())))?;
+    (heaviest.weight > Weight::Ground || comparisons.len() > 1).then_some(*heaviest)
 }
 
-impl Tampering {
-    /// What it is, wherever in its file: lines move with every push. States keep by these texts what was accepted, so
-    /// they never change.
-    fn key(&self) -> String {
-        match self {
-            Self::TestFileRemoved { path } => format!("{path} is removed, and it holds tests"),
-            Self::TestsRemoved { path, fewer, .. } => {
-                let s = if *fewer == 1 { "" } else { "s" };
-                let named = self.named().join(", ");
-                let named = if named.is_empty() { named } else { format!(" ({named})") };
-                format!("{path} has {fewer} test{s} fewer{named}")
-            }
-            Self::Line { way, path, marker, .. } => format!("{path} {}: {marker}", way.deed()),
-            Self::FewerAssertions { path, before, after } => {
-                let (go, s) = if *before == 1 { ("goes", "") } else { ("go", "s") };
-                let come = if *after == 1 { "comes" } else { "come" };
-                format!("{path} checks less: {before} assertion{s} {go}, {after} {come}")
-            }
-            Self::LooserAssertions { path, before, after } => {
-                format!("{path} asserts fewer exact values: {before} before, {after} after")
-            }
-            Self::SnapshotsRewritten { files, lines } => {
-                format!("{files} snapshot files are rewritten wholesale ({lines} lines)")
-            }
-            Self::ThresholdLowered { path, from, to, .. } => format!("{path} lowers a threshold from {from} to {to}"),
+/// A change with everything that its tests are compared by.
+pub struct Change<'a> {
+    pub files: &'a ChangedFiles,
+    /// The text of files on both sides; of what is not in it the hunks are read.
+    pub contents: &'a Contents,
+    /// The commit of the old side, where it is known.
+    pub before: Option<Sha>,
+    pub head: Sha,
+    /// Tests that failed in an earlier attempt or on the base, by the names that reports give them.
+    pub failed: BTreeSet<&'a str>,
+    /// Places that failing findings named, as `file:line`.
+    pub named: BTreeSet<&'a str>,
+    /// The tests that ran before, each a list of its own: on the commit of the old side, in the attempt before.
+    pub ran_before: Vec<TestOutcomes>,
+    pub ran_now: Option<TestOutcomes>,
+    /// A check of tests has no results by test.
+    pub has_unread_tests: bool,
+    pub base_tests: Vec<&'a BaseTestRun>,
+    /// Tests that a person settled to be wrong: a change of them is what was asked for.
+    pub wrong: BTreeSet<&'a str>,
+    pub maker: Maker,
+}
+
+/// Who made a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// A fixer: whatever it does to tests holds its edits.
+    Fixer,
+    Anybody,
+}
+
+impl<'a> Change<'a> {
+    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend.
+    pub fn of_fixer(
+        files: &'a ChangedFiles,
+        contents: &'a Contents,
+        before: Sha,
+        head: Sha,
+        failed: BTreeSet<&'a str>,
+    ) -> Self {
+        Self {
+            files,
+            contents,
+            before: Some(before),
+            head,
+            failed,
+            named: BTreeSet::new(),
+            ran_before: Vec::new(),
+            ran_now: None,
+            has_unread_tests: true,
+            base_tests: Vec::new(),
+            wrong: BTreeSet::new(),
+            maker: Maker::Fixer,
         }
     }
 
-    /// The file that is weakened, where it is one.
-    pub fn path(&self) -> Option<&str> {
-        match self {
-            Self::TestFileRemoved { path }
-            | Self::TestsRemoved { path, .. }
-            | Self::Line { path, .. }
-            | Self::FewerAssertions { path, .. }
-            | Self::LooserAssertions { path, .. }
-            | Self::ThresholdLowered { path, .. } => Some(path),
-            Self::SnapshotsRewritten { .. } => None,
+    /// A pull request, or a loop's head, with what its evidence and its earlier attempts say.
+    pub fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
+        let head = snapshot.pull_request.head.sha;
+        let earlier = || state.attempts.iter().filter(|attempt| attempt.head_sha != head);
+        let base = snapshot.base_evidence.as_ref();
+        let on_base = base.into_iter().flat_map(|base| base.checks.values());
+        let failed_on_base =
+            on_base.clone().flat_map(|check| &check.failures).filter_map(|one| one.test_name.as_deref());
+        let failed = earlier().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
+        let documents: Vec<&Evidence> = accepted(snapshot, head).collect();
+        let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
+        let checks = || documents.iter().flat_map(|document| &document.checks).filter(|check| is_test(check.kind));
+        // A base that is newer than the old side has tests that the head never had.
+        let is_old_side = base.is_some_and(|base| snapshot.merge_base.is_none_or(|merge_base| merge_base == base.sha));
+        let of_old_side = if is_old_side { joined(on_base) } else { None };
+        Self {
+            files: &snapshot.files,
+            contents: &snapshot.contents,
+            before: snapshot.merge_base,
+            head,
+            failed: failed.chain(failed_on_base).collect(),
+            named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
+            ran_before: of_old_side
+                .into_iter()
+                .chain(earlier().next_back().and_then(|last| last.tests.clone()))
+                .collect(),
+            ran_now: joined(checks()),
+            has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
+            base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
+            wrong: settled_as_wrong(state),
+            maker: Maker::Anybody,
         }
     }
 
-    /// The first tests that are removed, where they have names.
-    pub fn named(&self) -> Vec<&str> {
-        let Self::TestsRemoved { tests, .. } = self else { return Vec::new() };
-        tests.iter().filter(|name| !name.is_empty()).take(3).map(String::as_str).collect()
+    /// Whether a test that is declared by this name failed.
+    fn failed(&self, declared: &str) -> bool {
+        self.failed.iter().any(|reported| is_declared(reported, declared))
+    }
+
+    /// Whether a test that is declared by this name was settled to be wrong.
+    fn is_wrong(&self, declared: &str) -> bool {
+        self.wrong.iter().any(|reported| is_declared(reported, declared))
+    }
+
+    /// What a ground weighs: one about a test that failed, or of a fixer, holds alone.
+    fn ground(&self, is_of_failed: bool) -> Weight {
+        if is_of_failed || self.maker == Maker::Fixer { Weight::Alone } else { Weight::Ground }
     }
 }
 
-/// Everything in a change that weakens what checks it, in the order of the files.
-pub fn findings(files: &ChangedFiles) -> Vec<Tampering> {
-    let patches: Vec<Patch<'_>> = files.known().iter().map(Patch::of).collect();
-    // Most changes remove no test, and then nobody asks for those that come.
-    let arriving = LazyCell::new(|| names_of_added_tests(&patches));
-    let kept = Kept::of(&patches);
-    let mut found = Vec::new();
-    for patch in &patches {
-        let path = &patch.file.path;
-        if patch.file.status == FileStatus::Removed && is_test(path) {
-            // Its tests may have been moved, one and all, into other files, or go with what they tested.
-            let tests = removed_tests(patch);
-            let moved = !tests.is_empty() && tests.iter().all(|name| !name.is_empty() && arriving.contains(name));
-            if !moved && !kept.restates(patch) && !kept.goes_with_its_subject(patch, tests.len()) {
-                found.push(Tampering::TestFileRemoved { path: path.clone() });
-            }
-            continue;
+/// Tests of disputes that were settled for the code. The newest word on a test counts.
+fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
+    let mut wrong = BTreeSet::new();
+    for dispute in &state.disputes {
+        let (Some(test), Some(DisputeEnd::Settled { outcome, .. })) = (&dispute.test, &dispute.end) else { continue };
+        if *outcome == Settlement::Code {
+            wrong.insert(test.as_str());
+        } else {
+            wrong.remove(test.as_str());
         }
-        found.extend(uncollected(patch));
-        found.extend(fewer_tests(patch, &kept, |name| arriving.contains(name)));
-        found.extend(assertions(patch, &kept));
-        found.extend(lowered(patch));
     }
-    found.extend(marks::of(&patches));
-    found.extend(marks::left_out(&patches));
-    found.extend(snapshots(files.known()));
+    wrong
+}
+
+/// The tests that these checks ran.
+fn joined<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> Option<TestOutcomes> {
+    checks.filter_map(|check| check.tests.clone()).reduce(|mut all, more| {
+        all.join(more);
+        all
+    })
+}
+
+/// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
+/// without its parameters.
+pub fn is_declared(reported: &str, declared: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let is_apart = |(at, _): (usize, &str)| {
+        !reported[..at].ends_with(is_word) && !reported[at + declared.len()..].starts_with(is_word)
+    };
+    // A title with values in it: `parses %s`, `parses ${text}`.
+    let fixed = declared.split(['%', '$']).next().unwrap_or_default().trim();
+    let is_titled = fixed.len() < declared.len() && fixed.len() > 3 && reported.contains(fixed);
+    !declared.is_empty() && (is_titled || reported.match_indices(declared).any(is_apart))
+}
+
+fn accepted(snapshot: &Snapshot, head: Sha) -> impl Iterator<Item = &Evidence> {
+    snapshot.evidence.iter().filter_map(move |received| match received {
+        ReceivedEvidence::Accepted(evidence) if evidence.head_sha == head => Some(evidence.as_ref()),
+        _ => None,
+    })
+}
+
+/// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
+pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BTreeSet<FileAt> {
+    let wanted = written::to_read(files).chain(selection::to_read(files));
+    let mut read = BTreeSet::new();
+    for file in wanted {
+        read.insert((head, file.path.clone()));
+        read.extend(before.map(|before| (before, file.previous_path.as_ref().unwrap_or(&file.path).clone())));
+    }
+    read
+}
+
+/// Everything in a change that weakens what checks it: what is written, what decides what runs, what ran, and the base's
+/// tests.
+pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
+    let mut found = written::compare(change);
+    found.extend(selection::compare(change));
+    found.extend(ran::compare(change, &found));
+    found.extend(change.base_tests.iter().filter_map(|run| base_test(change, run)));
+    found.truncate(MOST_FOUND);
     found
 }
 
-/// A file of tests that keeps its language and takes a name by which no runner finds it.
-fn uncollected(patch: &Patch<'_>) -> Option<Tampering> {
-    let before = patch.file.previous_path.as_deref().filter(|before| is_named_test(before))?;
-    let is_lost = !is_named_test(&patch.file.path);
-    is_lost.then(|| Tampering::TestFileRemoved { path: before.to_owned() })
-}
-
-fn removed_tests(patch: &Patch<'_>) -> Vec<String> {
-    tests_in(patch.file.previous_path.as_deref().unwrap_or(&patch.file.path), patch.removed_code())
-}
-
-fn added_tests(patch: &Patch<'_>) -> Vec<String> {
-    tests_in(&patch.file.path, patch.added_code())
-}
-
-fn tests_in<'a>(path: &str, lines: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let Some(language) = TestSyntax::of(path) else { return Vec::new() };
-    let mut tests = Vec::new();
-    let mut without_attribute = VecDeque::new();
-    let mut lines = lines.peekable();
-    while let Some(line) = lines.next() {
-        match language.test(line) {
-            // An attribute stands above the name it belongs to.
-            Some("") => {
-                let below = lines.next_if(|next| language.function(next).is_some());
-                tests.push(below.and_then(|below| language.function(below)).unwrap_or_default().to_owned());
-            }
-            Some(name) => tests.push(name.to_owned()),
-            None => without_attribute.extend(language.function(line)),
-        }
-    }
-    // A diff takes the first test's name and the second one's attribute as readily as a whole test.
-    for nameless in tests.iter_mut().filter(|name| name.is_empty()) {
-        *nameless = without_attribute.pop_front().unwrap_or_default().to_owned();
-    }
-    tests
-}
-
-fn names_of_added_tests(patches: &[Patch<'_>]) -> BTreeSet<String> {
-    patches.iter().flat_map(added_tests).filter(|name| !name.is_empty()).collect()
-}
-
-fn fewer_tests<'a>(patch: &Patch<'a>, kept: &Kept<'a>, arrives: impl Fn(&String) -> bool) -> Option<Tampering> {
-    let removed = removed_tests(patch);
-    if removed.is_empty() {
+/// A changed test that passes as changed and fails as it was.
+fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
+    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| change.is_wrong(test));
+    if run.on_head != ProofEnd::Failed || is_settled {
         return None;
     }
-    let names: BTreeSet<&String> = removed.iter().collect();
-    let new = added_tests(patch).iter().filter(|name| name.is_empty() || !names.contains(name)).count();
-    let gone: Vec<String> = removed.into_iter().filter(|name| !arrives(name)).collect();
-    let fewer = gone.len().checked_sub(new).filter(|fewer| *fewer > 0)?;
-    if kept.restates(patch) || kept.goes_with_its_subject(patch, fewer) {
-        return None;
-    }
-    let path = patch.file.path.clone();
-    Some(Tampering::TestsRemoved { path, tests: gone.into_iter().take(NAMED).collect(), fewer })
+    let failed = run.failing.iter().any(|test| change.failed.contains(test.as_str()) || change.failed(test));
+    Some(Tampering {
+        deed: Deed::FailsAsItWas { tests: run.failing.iter().take(3).cloned().collect() },
+        weight: if failed { Weight::Proof } else { change.ground(false) },
+        path: Some(run.file.clone()),
+        line: 0,
+        hunk: Vec::new(),
+    })
 }
 
-/// Assertions of a file of tests only: elsewhere they are part of the code.
-fn assertions<'a>(patch: &Patch<'a>, kept: &Kept<'a>) -> Option<Tampering> {
-    let path = patch.file.path.clone();
-    let language = TestSyntax::of(&path).filter(|_| is_test(&path))?;
-    let asserting = |text: &&str| language.asserts(text);
-    let (mut removed, added): (Vec<&str>, Vec<&str>) =
-        (patch.removed_code().filter(asserting).collect(), patch.added_code().filter(asserting).collect());
-    let mut missing = removed.len();
-    if missing > added.len() {
-        // What went into another file still asserts.
-        removed.retain(|text| added.iter().any(|one| one.trim() == text.trim()) || kept.arrives(text) == 0);
-        missing = removed.len();
-    }
-    let excused = || kept.goes_with_its_subject(patch, removed_tests(patch).len());
-    if missing > added.len() {
-        let is_restated = !added.is_empty() && kept.restates(patch);
-        let (before, after) = (missing, added.len());
-        return (!is_restated && !excused()).then_some(Tampering::FewerAssertions { path, before, after });
-    }
-    let exact = |lines: &[&str]| lines.iter().filter(|text| !is_loose(text)).count();
-    // More loose ones beside the exact ones that were there are no loss.
-    let (before, after) = (exact(&removed), exact(&added));
-    let is_looser = after < before && !excused();
-    is_looser.then_some(Tampering::LooserAssertions { path, before, after })
-}
-
-fn is_snapshot(path: &str) -> bool {
-    path.contains("__snapshots__/")
-        || [".snap", ".golden", ".approved.txt", ".ambr"].iter().any(|extension| path.ends_with(extension))
-}
-
-fn snapshots(files: &[ChangedFile]) -> Option<Tampering> {
-    let rewritten = files.iter().filter(|file| is_snapshot(&file.path) && file.deletions > 0);
-    let (count, lines) =
-        rewritten.fold((0, 0_u32), |(count, lines), file| (count + 1, lines.saturating_add(file.deletions)));
-    let wholesale = count >= SNAPSHOT_FILES || lines >= SNAPSHOT_LINES;
-    wholesale.then_some(Tampering::SnapshotsRewritten { files: count, lines })
-}
-
-/// A line that sets a threshold: what stands before the number, the number, what stands after.
-static THRESHOLD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)^(.*(?:threshold|fail[-_]under|min(?:imum)?[-_ ]?coverage|coverage[-_ ]?min\w*|passed[-_]ratio|(?:branches|functions|lines|statements)\s*[:=])\D*?)(\d+(?:\.\d+)?)(.*)$",
-    )
-    .expect("a constant expression")
-});
-
-/// The same of how far two values may be apart.
-static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(.*(?:accuracy|tolerance|delta|epsilon|\b(?:abs|rel|atol|rtol)\b|within|margin)\W*?)(\d[\d_]*(?:\.\d+)?)(.*)$")
-        .expect("a constant expression")
-});
-
-/// Thresholds that fall, and in tests tolerances that rise.
-fn lowered(patch: &Patch<'_>) -> Vec<Tampering> {
-    let tolerances = is_test(&patch.file.path).then_some((&TOLERANCE, Ordering::Greater));
-    [(&THRESHOLD, Ordering::Less)]
-        .into_iter()
-        .chain(tolerances)
-        .flat_map(|(word, to)| moved_to(patch, word, to))
-        .collect()
-}
-
-fn moved_to(patch: &Patch<'_>, word: &Regex, to: Ordering) -> Vec<Tampering> {
-    fn threshold<'t>(word: &Regex, line: &Line<'t>) -> Option<(u32, Captures<'t>)> {
-        Some((line.number, word.captures(line.text)?))
-    }
-    let before: Vec<_> = patch.removed.iter().filter_map(|line| threshold(word, line)).collect();
-    if before.is_empty() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for (line, after) in patch.added.iter().filter_map(|line| threshold(word, line)) {
-        let near = before.iter().filter(|(old, _)| *old <= line && line - old <= 20);
-        let same = near.map(|(_, before)| before).find(|before| before[1] == after[1] && before[3] == after[3]);
-        let number = |text: &str| text.replace('_', "").parse::<f64>().unwrap_or(0.0);
-        if let Some(before) = same.filter(|before| number(&after[2]).partial_cmp(&number(&before[2])) == Some(to)) {
-            let (from, to) = (before[2].to_owned(), after[2].to_owned());
-            found.push(Tampering::ThresholdLowered { path: patch.file.path.clone(), line, from, to });
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod measured;
 #[cfg(test)]
 mod tests;

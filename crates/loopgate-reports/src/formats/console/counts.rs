@@ -9,6 +9,8 @@ pub(super) struct Counts {
     passed: u64,
     skipped: u64,
     errors: u64,
+    /// Tries after the first, as pytest-rerunfailures counts them.
+    reruns: u64,
     /// Failing tests and errors that were told of one by one.
     pub failures_found: u64,
     pub errors_found: u64,
@@ -22,6 +24,8 @@ pub(super) struct Sums {
     pub errors: u64,
     pub passed: u64,
     pub skipped: u64,
+    /// Of those that passed, how many are known to have failed before.
+    pub flaky: u64,
 }
 
 const FAILED: [&str; 8] = ["failed", "failures", "failure", "failing", "fail", "interrupted", "cancelled", "aborted"];
@@ -70,6 +74,8 @@ impl Counts {
                 &mut self.passed
             } else if is(&SKIPPED) {
                 &mut self.skipped
+            } else if is(&["rerun"]) {
+                &mut self.reruns
             } else {
                 // `out of 3` and `3 tests` are all of them.
                 if meant.is_empty() || is(&TOTAL) {
@@ -93,6 +99,8 @@ impl Counts {
             errors: self.errors,
             passed: self.passed + self.total,
             skipped: self.skipped,
+            // Who was tried again is not said: where nothing fails, at least one of those that passed.
+            flaky: u64::from(self.reruns > 0 && self.failed + self.errors == 0).min(self.passed),
         })
     }
 }

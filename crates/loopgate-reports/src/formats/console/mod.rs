@@ -422,7 +422,8 @@ impl Console {
             }
             return;
         };
-        out.anonymous_cases(TestState::Passed, sums.passed);
+        out.anonymous_cases(TestState::Passed, sums.passed - sums.flaky);
+        out.anonymous_cases(TestState::Flaky, sums.flaky);
         out.anonymous_cases(TestState::Skipped, sums.skipped);
         let Counts { failures_found, errors_found, .. } = self.counts;
         // Blocks do not always say which of both a failing test is.

@@ -54,6 +54,11 @@ pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
     let language = SourceLanguage::of(test.test_file.as_deref()?)?;
     let tool = tool(test, Some(&there)).filter(|tool| tool.runs(language))?;
     let command = one(test, Some(&there), &directory)?;
+    // Of a file, every failing test is wanted.
+    let command = match test.test_name {
+        Some(_) => command,
+        None => command.trim_end_matches(" -x").to_owned(),
+    };
     // These two do not run again what passed on the same sources, and Go says only then what ran.
     Some(match tool {
         Tool::Go => format!("{command} -count=1 -v"),

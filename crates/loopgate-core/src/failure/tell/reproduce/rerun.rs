@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use super::{
     check::CheckContext,
     names::{class_and_method, dotted, is_of_libtest, leaf, pattern},
-    own::is_simple,
+    own::{is_simple, placed},
+    select::node_pattern,
     tool::{Tool, tool},
     word::word,
 };
@@ -17,6 +18,11 @@ use crate::{evidence::Failure, policy::REPORTS_VARIABLE};
 /// The command line; none for a tool or a command line that nothing can simply be put behind.
 pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> Option<String> {
     let command = command.trim();
+    if let (Some(directory), there) = placed(command)
+        && command.starts_with("cd ")
+    {
+        return Some(format!("cd {directory} && {}", rerun(&there, failures, check)?));
+    }
     // The directory for reports is a new one for each run.
     let fixed = command.replace(&format!("${REPORTS_VARIABLE}/"), "");
     if failures.is_empty() || !is_simple(&fixed) {
@@ -40,7 +46,28 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         }
         // pytest remembers by itself what failed, whatever paths and options the command has.
         Tool::Pytest => "--lf --lfnf=none".to_owned(),
+        Tool::Unittest if words.contains(&"discover") => {
+            let each = failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref()));
+            let each: BTreeSet<String> = each.collect::<Option<_>>()?;
+            each.iter().map(|name| format!("-k '*{name}'")).collect::<Vec<_>>().join(" ")
+        }
+        // Behind the name of a file, options are the file's.
+        Tool::NodeTest => {
+            let each: Option<Vec<String>> = names.iter().map(|name| word(&node_pattern(name)?)).collect();
+            let chosen: String = each?.iter().map(|name| format!(" --test-name-pattern {name}")).collect();
+            let node = words.iter().find(|word| Tool::NodeTest.is_program(word))?;
+            return Some(command.replacen(node, &format!("{node}{chosen}"), 1));
+        }
         Tool::Django | Tool::Unittest => {
+            let is_module = |word: &&str| !word.starts_with('-');
+            let behind = words.iter().position(|word| *word == "unittest").map_or(words.len(), |at| at + 1);
+            if words[behind..].iter().any(is_module) {
+                // What it names would run as a whole beside the tests.
+                let (start, options) = words.split_at(behind);
+                let kept: Vec<&str> =
+                    start.iter().chain(options.iter().filter(|word| !is_module(word))).copied().collect();
+                return rerun(&kept.join(" "), failures, check);
+            }
             let each = failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref()));
             let each: BTreeSet<String> = each.collect::<Option<_>>()?;
             quoted(&each.iter().map(String::as_str).collect::<Vec<_>>())?
@@ -52,7 +79,7 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
             let mut tops = tops?;
             tops.sort_unstable();
             tops.dedup();
-            format!("-count=1 -run {}", word(&format!("^({})$", tops.join("|")))?)
+            format!("-count=1 -v -run {}", word(&format!("^({})$", tops.join("|")))?)
         }
         Tool::Maven => {
             let file = |failure: &Failure| failure.test_file.clone();
@@ -69,7 +96,6 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         | Tool::Rspec
         | Tool::Phpunit
         | Tool::Swift
-        | Tool::NodeTest
         | Tool::Ctest
         | Tool::Gtest
         | Tool::JunitConsole => return None,
@@ -116,7 +142,7 @@ mod tests {
 
     #[test]
     fn each_tool_has_its_filter() {
-        let table: [(&str, &[&str], Option<&str>); 18] = [
+        let table: [(&str, &[&str], Option<&str>); 23] = [
             ("cargo test", &["a::b", "UTS #46 line 3384"], None),
             (
                 "python manage.py test",
@@ -138,12 +164,36 @@ mod tests {
             (
                 "go test -json ./...",
                 &["TestA/x", "TestA/y", "p.TestB"],
-                Some("go test -json ./... -count=1 -run '^(TestA|TestB)$'"),
+                Some("go test -json ./... -count=1 -v -run '^(TestA|TestB)$'"),
             ),
             (
                 "mvn -B test",
                 &["com.acme.CartTest.adds"],
                 Some("mvn -B test -Dtest=CartTest#adds -Dsurefire.failIfNoSpecifiedTests=false"),
+            ),
+            ("cd api && go test ./...", &["TestA"], Some("cd api && go test ./... -count=1 -v -run '^(TestA)$'")),
+            (
+                "python3 -m unittest discover -s tests",
+                &["test_b (test_cart.Cart.test_b)"],
+                Some("python3 -m unittest discover -s tests -k '*test_cart.Cart.test_b'"),
+            ),
+            (
+                "python3 -m unittest -v test_cart",
+                &["test_b (test_cart.Cart.test_b)"],
+                Some("python3 -m unittest -v test_cart.Cart.test_b"),
+            ),
+            (
+                "python3 -m unittest -v",
+                &["test_b (tests.test_cart.Cart)"],
+                Some("python3 -m unittest -v tests.test_cart.Cart.test_b"),
+            ),
+            (
+                "node --import tsx --test test/",
+                &["adds", "cart > drops (all)"],
+                Some(
+                    "node --test-name-pattern '^adds$' --test-name-pattern '^((cart )?drops )?\\(all\\)$' --import tsx \
+                     --test test/",
+                ),
             ),
             ("cargo test && true", &["a"], None),
             ("cargo test | tee log", &["a"], None),

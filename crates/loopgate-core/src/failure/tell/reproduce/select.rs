@@ -83,7 +83,7 @@ pub fn of_test(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
 
 /// `^((cart )?adds )?two$`: Node 20 matches a test's own name, later ones put its suites in front, and a report does not
 /// say where those end.
-fn node_pattern(name: &str) -> Option<String> {
+pub fn node_pattern(name: &str) -> Option<String> {
     let name = name.replace(" > ", " ");
     let (before, last) = name.rsplit_once(' ').unwrap_or(("", &name));
     let words = before.split(' ').filter(|_| !before.is_empty());
@@ -106,10 +106,18 @@ pub fn of_file(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
         Tool::Jest | Tool::Mocha | Tool::Rspec | Tool::Phpunit => Some(format!("{program}{options} {file}")),
         Tool::NodeTest => Some(format!("{program}{options} --test {file}")),
         Tool::Playwright => Some(format!("{program} test{options} {file}")),
-        Tool::Cargo
-        | Tool::Django
+        // Its target is what can be chosen: `tests/api/main.rs` and its modules are one.
+        Tool::Cargo => {
+            let target = test_file(failure)?.strip_prefix("tests/")?.split('/').next()?;
+            let run = if start.has("nextest") { "nextest run" } else { "test" };
+            Some(format!("{program} {run}{options} --test {}", word(target.trim_end_matches(".rs"))?))
+        }
+        Tool::Go => {
+            let folder = test_file(failure)?.rsplit_once('/').map_or(".", |(folder, _)| folder);
+            Some(format!("{program} test{options} {}", word(&format!("./{}", folder.trim_start_matches('.')))?))
+        }
+        Tool::Django
         | Tool::Unittest
-        | Tool::Go
         | Tool::Maven
         | Tool::Gradle
         | Tool::Dotnet

@@ -1,9 +1,11 @@
 //! What an approval is bound to.
 
+use chrono::TimeDelta;
+
 use super::super::world::*;
 use crate::{
     gate::{Refusal, WordOutcome},
-    observed::{ChangedFiles, Hint, ReviewVerdict},
+    observed::{ChangedFiles, Content, FilesToRead, Hint, ReviewVerdict},
     policy::{ApproveBy, InvalidateOnPush},
 };
 
@@ -33,31 +35,84 @@ fn a_push_that_does_not_touch_the_gate_keeps_the_approval() {
 
 #[test]
 fn a_rebase_or_base_merge_that_leaves_the_gates_diff_keeps_the_approval() {
+    for (name, texts, stands) in [
+        ("the base changed elsewhere", ["a\nb\n", "a\nx\nb\n", "a\nb\n", "a\nx\nb\n"], true),
+        ("the base changed the file", ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"], true),
+        ("one line more came along", ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\ny\n"], false),
+        // The same patch, at the other end of a file that repeats itself.
+        ("put elsewhere", ["f\nb\ng\nb\n", "f\nx\nb\ng\nb\n", "f\nb\ng\nb\n", "f\nb\ng\nx\nb\n"], false),
+        ("a conflict was decided", ["a\nb\n", "a\nx\n", "a\ny\n", "a\nx\n"], false),
+        ("the base's part was dropped", ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nc\n"], false),
+    ] {
+        let mut world = World::new();
+        world.comment("alice", "security approved");
+        world.rebase(2, texts);
+        assert_eq!(world.is_approved(), stands, "{name}");
+        if !stands {
+            assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) }, "{name}");
+        }
+        world.reconcile();
+        assert_eq!(world.is_approved(), stands, "{name}");
+    }
+}
+
+#[test]
+fn what_was_not_read_is_asked_for_and_closed_until_then() {
     let mut world = World::new();
     world.comment("alice", "security approved");
-    world.push(2, "");
-    world.snapshot.files =
-        ChangedFiles::Complete(vec![file("src/auth/login.rs", "@@ -41,1 +57,2 @@\n fn login() {\n+let a = 1;")]);
+    world.rebase(2, ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"]);
+    let contents = std::mem::take(&mut world.snapshot.contents);
+    let Refusal::DiffUnread { seen, missing } = world.refusal() else { panic!("{:?}", world.refusal()) };
+    assert_eq!((seen, missing.entries.len(), missing.texts.len()), (sha(1), 4, 0), "first where the files stand");
+    for (commit, path) in missing.entries {
+        let entry = contents.entry(commit, &path).unwrap();
+        world.snapshot.contents.insert_entry((commit, path), entry);
+    }
+    let Refusal::DiffUnread { missing, .. } = world.refusal() else { panic!("{:?}", world.refusal()) };
+    assert_eq!((missing.entries.len(), missing.texts.len()), (0, 4), "then what stands in them");
+    for file in &missing.texts {
+        world.snapshot.contents.insert(file.clone(), Content::Unreadable);
+    }
+    let Refusal::DiffUnread { missing, .. } = world.refusal() else { panic!("{:?}", world.refusal()) };
+    assert_eq!(missing, FilesToRead::default(), "it was read, and is no text");
+    world.snapshot.contents = contents;
     assert!(world.is_approved());
 }
 
 #[test]
-fn the_same_patch_in_another_function_is_another_diff() {
-    let mut world = World::new();
-    world.comment("alice", "security approved");
-    world.push(2, "");
-    let patch = "@@ -41,1 +57,2 @@ fn check_admin() {\n fn login() {\n+let a = 1;";
-    world.snapshot.files = ChangedFiles::Complete(vec![file("src/auth/login.rs", patch)]);
-    assert!(!world.is_approved());
+fn a_head_younger_than_a_minute_asks_again_unless_it_is_named() {
+    let after_push = |seconds: i64, line: &str, words: &str| {
+        let mut world = World::new();
+        world.push(2, line);
+        world.reconcile();
+        world.comment("alice", words);
+        let written = minute(1) + TimeDelta::seconds(seconds);
+        (world.last_comment().created_at, world.last_comment().updated_at) = (written, written);
+        world.clock = 9;
+        world
+    };
+    let young = after_push(59, "steal();", "security approved");
+    assert_eq!(young.refusal(), Refusal::HeadTooYoung { head: sha(2) });
+    assert!(after_push(60, "let a = 2;", "security approved").is_approved());
+    assert!(after_push(2, "let a = 2;", &format!("security approved {}", sha(2))).is_approved(), "it is named");
+    assert!(after_push(2, "let a = 1;", "security approved").is_approved(), "the gate's own diff is that of before");
+    let mut first = World::new();
+    first.comment("alice", "security approved");
+    let written = minute(0) + TimeDelta::seconds(5);
+    (first.last_comment().created_at, first.last_comment().updated_at) = (written, written);
+    assert!(first.is_approved(), "there was no head before");
 }
 
 #[test]
-fn a_conflict_edited_merge_invalidates() {
+fn a_record_of_before_contents_were_compared_holds_for_the_same_head_alone() {
     let mut world = World::new();
     world.comment("alice", "security approved");
-    world.push(2, "");
-    let merged = "@@ -1,1 +1,2 @@\n fn login(user: User) {\n+let a = 1;";
-    world.snapshot.files = ChangedFiles::Complete(vec![file("src/auth/login.rs", merged)]);
+    let old = world.state.first_seen_heads.last_mut().unwrap();
+    old.merge_base = None;
+    old.gates.values_mut().for_each(|digest| *digest = "0".repeat(64));
+    world.reconcile();
+    assert!(world.is_approved());
+    world.push(2, "let a = 1;");
     assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) });
 }
 
@@ -258,9 +313,9 @@ fn a_review_is_bound_to_its_commit() {
     world.push(2, "let a = 1;");
     assert!(world.is_approved(), "the gate's diff is what it was");
     world.push(3, "let a = 3;");
-    assert_eq!(world.refusal(), Refusal::ReviewStale);
+    assert_eq!(world.refusal(), Refusal::ReviewStale { seen: Some(sha(1)) });
     world.review("alice", ReviewVerdict::Approved, "").commit = None;
-    assert_eq!(world.refusal(), Refusal::ReviewStale);
+    assert_eq!(world.refusal(), Refusal::ReviewStale { seen: None });
     world.review("alice", ReviewVerdict::Approved, "");
     assert!(world.is_approved());
 }

@@ -1,14 +1,14 @@
 //! Who may approve.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::world::*;
 use crate::{
     gate::{Absence, AbsentTeam, OnlyHope, Refusal, Unusable, WordOutcome},
     ids::{AppId, UserId},
     observed::{
-        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Standing,
-        TeamStanding,
+        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Push,
+        PushContent, Standing, TeamStanding,
     },
     policy::{Codeowners, Exclusion},
 };
@@ -100,7 +100,8 @@ fn whoever_asked_a_coding_agent_for_it_does_not_approve() {
     // Named by the agent: also where contributors may approve.
     let mut world = World::new();
     world.snapshot.assignments = Assignments::Read(Vec::new());
-    world.gate().exclusions.contributors = Exclusion::Allowed;
+    (world.gate().exclusions.contributors, world.gate().exclusions.coauthors) =
+        (Exclusion::Allowed, Exclusion::Allowed);
     let trailer = format!("Mend\n\nCo-authored-by: A <{}+alice@users.noreply.github.com>", account("alice").id);
     world.snapshot.commits.items.push(commit("author", &trailer));
     world.comment("alice", "security approved");
@@ -120,7 +121,48 @@ fn a_co_author_by_trailer_does_not_approve() {
     let trailer = format!("Mend\n\nCo-authored-by: A <{id}+renamed@users.noreply.github.com>");
     world.snapshot.commits.items.push(commit("author", &trailer));
     world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::IsCoAuthor);
+    world.gate().exclusions.coauthors = Exclusion::Allowed;
+    assert!(world.is_approved());
+}
+
+#[test]
+fn a_co_author_by_any_address_of_theirs_does_not_approve() {
+    let mut world = World::new();
+    world.snapshot.commits.items.push(commit("author", "Mend\n\nCo-authored-by: A <Alice@Work.example>"));
+    world.comment("alice", "security approved");
+    assert!(world.is_approved(), "the address is nobody's");
+    world.snapshot.makers.addresses.insert("alice@work.example".into(), account("alice"));
+    assert_eq!(world.refusal(), Refusal::IsCoAuthor);
+    // Suggestions in files that are not the gate's make no co-author of it.
+    let suggested = |path: &str| BTreeMap::from([(sha(3), BTreeSet::from([path.to_owned()]))]);
+    world.snapshot.makers.suggestions = suggested("docs/login.md");
+    assert!(world.is_approved());
+    world.snapshot.makers.suggestions = suggested("src/auth/login.rs");
+    assert_eq!(world.refusal(), Refusal::IsCoAuthor);
+}
+
+#[test]
+fn whoever_pushed_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
+    let pushed = |content| vec![Push { by: account("alice"), content }];
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    world.snapshot.makers.pushes = pushed(PushContent::Merged);
+    // A rebase makes its pusher the committer.
+    world.snapshot.commits.items[0].committer = Some(account("alice"));
+    assert!(world.is_approved());
+    world.gate().exclusions.update_merges = Exclusion::Excluded;
     assert_eq!(world.refusal(), Refusal::IsContributor);
+    world.gate().exclusions.update_merges = Exclusion::Allowed;
+    world.snapshot.makers.pushes = pushed(PushContent::Own);
+    assert_eq!(world.refusal(), Refusal::IsContributor);
+    world.snapshot.commits.items[0].committer = Some(account("author"));
+    assert_eq!(world.refusal(), Refusal::IsPusher);
+    let eligible = world.report().eligible;
+    assert!(!eligible.people.contains(&login("alice")));
+    assert_eq!(eligible.fell_out, BTreeMap::from([(login("alice"), Refusal::IsPusher)]));
+    world.gate().exclusions.pushers = Exclusion::Allowed;
+    assert!(world.is_approved());
 }
 
 #[test]
@@ -129,8 +171,12 @@ fn an_unknown_commit_author_is_a_contributor_nobody_can_name() {
     world.snapshot.commits.items.push(Commit { author: None, ..commit("author", "x") });
     world.snapshot.commits.items[1].author_email = "ghost@example.net".into();
     world.comment("alice", "security approved");
-    assert!(world.is_approved());
+    assert!(world.is_approved(), "it counts as its pusher's, who is known");
     assert_eq!(world.report().eligible.unattributed, [sha(3)]);
+    world.snapshot.makers.has_unknown_pusher = true;
+    assert_eq!(world.refusal(), Refusal::PusherUnknown);
+    world.comment("alice", &format!("security approved {}", sha(1)));
+    assert!(world.is_approved());
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn commands_are_told_with_what_is_wrong_with_them() {
     assert_eq!(commands[0].command, Ok(Command::Status));
     let wrong = commands[1].command.as_ref().unwrap_err();
     assert!(
-        matches!(&wrong.problem, PhraseProblem::UnknownCommand { nearest: Some(nearest), .. } if nearest == "/loop resume [--accept tampering]")
+        matches!(&wrong.problem, PhraseProblem::UnknownCommand { nearest: Some(nearest), .. } if nearest == "/loop resume [--accept tampering | results_lost | skipped]")
     );
     assert_eq!(commands[2].command, Ok(Command::Stop { reason: Some("enough".into()) }));
 }

@@ -8,8 +8,8 @@ mod extract;
 
 use std::collections::BTreeSet;
 
-use super::adds_nothing;
-use crate::observed::{ChangedFile, FileStatus, hunk_start};
+use super::reading::has_no_change;
+use crate::observed::{ChangedFile, FileStatus, LineChange, Patch};
 
 /// How a file names dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,54 +58,49 @@ pub(super) enum Added {
     Unreadable,
 }
 
-/// The dependencies a file adds.
-pub(super) fn added(file: &ChangedFile) -> Added {
+/// The dependencies a file adds. `patch` are its changes, if they could be read.
+pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Added {
     let Some(form) = form(&file.path) else { return Added::NotAManifest };
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
     let was_manifest = file.previous_path.as_deref().is_none_or(|path| self::form(path) == Some(form));
     if file.status == FileStatus::Renamed && !was_manifest {
         return Added::Unreadable;
     }
-    if adds_nothing(file) {
+    if file.status == FileStatus::Removed || has_no_change(file) {
         return Added::Names(Vec::new());
     }
-    let Some(patch) = file.patch.as_deref() else { return Added::Unreadable };
+    let Some(patch) = patch else { return Added::Unreadable };
     // Requirements that a tool has compiled, with what each came by or its hash, are a lock file.
-    if form == Form::Requirements && ["# via", "--hash="].iter().any(|mark| patch.contains(mark)) {
+    let is_compiled = || patch.lines().any(|line| ["# via", "--hash="].iter().any(|mark| line.text.contains(mark)));
+    if form == Form::Requirements && is_compiled() {
         return Added::NotAManifest;
     }
-    from_patch(patch, form).map_or(Added::Unreadable, Added::Names)
+    Added::Names(from_patch(patch, form))
 }
 
-fn from_patch(patch: &str, form: Form) -> Option<Vec<(u32, String)>> {
+fn from_patch(patch: &Patch<'_>, form: Form) -> Vec<(u32, String)> {
     let (mut added, mut removed) = (Vec::new(), BTreeSet::new());
-    let mut number = 0;
-    let (mut new, mut old) = (extract::Reader::new(form), extract::Reader::new(form));
-    for line in patch.lines() {
-        if let Some(header) = line.strip_prefix("@@ ") {
-            number = hunk_start(header)?;
-            (new, old) = (extract::Reader::new(form), extract::Reader::new(form));
-            // The header names the section that the hunk begins in, where git knows it.
-            if let Some((_, section)) = header.split_once("@@ ") {
-                new.dependency(section);
-                old.dependency(section);
+    for hunk in &patch.hunks {
+        let (mut new, mut old) = (extract::Reader::new(form), extract::Reader::new(form));
+        // The header names the section that the hunk begins in, where git knows it. Lines that stay move both readers on
+        // to the section they stand in.
+        new.dependency(hunk.heading);
+        old.dependency(hunk.heading);
+        for line in &hunk.lines {
+            let (in_new, in_old) = (
+                line.is_new().then(|| new.dependency(line.text)).flatten(),
+                line.is_old().then(|| old.dependency(line.text)).flatten(),
+            );
+            match line.change {
+                LineChange::Added => added.extend(in_new.map(|name| (line.new, name))),
+                LineChange::Removed => removed.extend(in_old),
+                LineChange::Unchanged => {}
             }
-        } else if let Some(text) = line.strip_prefix('+') {
-            added.extend(new.dependency(text).map(|name| (number, name)));
-            number += 1;
-        } else if let Some(text) = line.strip_prefix('-') {
-            removed.extend(old.dependency(text));
-        } else if !line.starts_with('\\') {
-            let text = line.strip_prefix(' ').unwrap_or(line);
-            // Context moves both readers on to the section it stands in.
-            new.dependency(text);
-            old.dependency(text);
-            number += 1;
         }
     }
     let mut seen = BTreeSet::new();
     added.retain(|(_, name)| !removed.contains(name) && seen.insert(name.clone()));
-    Some(added)
+    added
 }
 
 /// Which manifest a path names, if any.

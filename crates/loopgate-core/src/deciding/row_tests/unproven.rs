@@ -1,0 +1,176 @@
+//! Checks that end well although nothing shows that their tests ran: skipped jobs, and results by test that are lost.
+
+use super::*;
+use crate::verdict::SkipCause;
+
+/// A job of a workflow run that ended so.
+fn job(story: &mut Story, name: &str, run: u64, conclusion: Conclusion) {
+    let number = story.snapshot.checks.len() as u64 + 1;
+    story.snapshot.checks.push(ExternalCheck {
+        id: Some(CheckRunId::new(number)),
+        name: name.to_owned(),
+        app: Some("github-actions".to_owned()),
+        progress: CheckProgress::Completed { conclusion, at: None },
+        started_at: None,
+        url: Some(format!("https://github.com/acme/widgets/actions/runs/{run}/job/{number}")),
+        annotations: Vec::new(),
+        summary: None,
+        output: None,
+    });
+}
+
+/// The tests are a followed job, which was skipped.
+fn skipped(path: &str) -> Story {
+    let mut story = external(&[]);
+    story.snapshot.files = ChangedFiles::Complete(vec![changed_file(path, "+a")]);
+    job(&mut story, "ci / test", 7, Conclusion::Skipped);
+    story
+}
+
+fn waits_for(story: &mut Story) -> Option<SkipCause> {
+    match standing(story.decide(), "unit") {
+        CheckStanding::AwaitsRelease { cause, .. } => Some(cause.clone()),
+        CheckStanding::NotApplicable { .. } => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_skipped_job_waits_with_its_reason_or_does_not_apply() {
+    let mut behind = skipped("README.md");
+    job(&mut behind, "build", 7, Conclusion::Failure);
+    assert_eq!(waits_for(&mut behind), Some(SkipCause::Needs { failed: "build".to_owned() }), "a failed `needs:`");
+    let mut cancelled = skipped("README.md");
+    job(&mut cancelled, "changes", 7, Conclusion::Cancelled);
+    assert_eq!(waits_for(&mut cancelled), Some(SkipCause::Needs { failed: "changes".to_owned() }));
+    let mut elsewhere = skipped("README.md");
+    job(&mut elsewhere, "nightly", 8, Conclusion::Failure);
+    assert_eq!(waits_for(&mut elsewhere), None, "another workflow run");
+    assert_eq!(waits_for(&mut skipped("docs/a.md")), None, "`if:` behind a job that finds what changes");
+    assert_eq!(waits_for(&mut skipped("Cargo.toml")), Some(SkipCause::NothingRan), "`if: actor != 'dependabot[bot]'`");
+    assert_eq!(waits_for(&mut skipped("src/lib.rs")), Some(SkipCause::NothingRan));
+    let mut never = skipped("src/lib.rs");
+    let on_base = CheckEvidence::bare(name("unit"), CheckKind::Test, Outcome::Skipped);
+    let checks = [(name("unit"), on_base)].into();
+    never.snapshot.base_evidence = Some(BaseEvidence { sha: sha(0xba), checks, coverage: None });
+    assert_eq!(waits_for(&mut never), None, "on the base it is skipped too");
+    let mut neutral = external(&[]);
+    job(&mut neutral, "ci / test", 7, Conclusion::Neutral);
+    assert_eq!(waits_for(&mut neutral), Some(SkipCause::NothingRan));
+    for (when, expected) in [(WhenSkipped::Pass, None), (WhenSkipped::Wait, Some(SkipCause::Configured))] {
+        let mut story = skipped("src/lib.rs");
+        let CheckSource::External(source) = &mut story.policy.verify.checks[&name("unit")].source else { panic!() };
+        source.when_skipped = when;
+        assert_eq!(waits_for(&mut story), expected, "{when:?}");
+    }
+}
+
+#[test]
+fn where_another_job_of_the_kind_ran_a_skipped_one_does_not_apply() {
+    let mut shards = skipped("src/lib.rs");
+    job(&mut shards, "ci / test 2", 7, Conclusion::Success);
+    assert!(matches!(standing(shards.decide(), "unit"), CheckStanding::Done(_)), "a sharded or affected-only run");
+    let mut other = skipped("src/lib.rs");
+    let also = CheckPolicy {
+        source: other.policy.verify.checks[&name("build")].source.clone(),
+        ..other.policy.verify.checks[&name("unit")].clone()
+    };
+    other.policy.verify.checks.insert(name("smoke"), also);
+    let ReceivedEvidence::Accepted(document) = &mut other.snapshot.evidence[0] else { panic!() };
+    document.checks.push(CheckEvidence::bare(name("smoke"), CheckKind::Test, Outcome::Passed));
+    assert_eq!(waits_for(&mut other), None);
+}
+
+#[test]
+fn a_skipped_job_is_waited_for_without_limit_until_somebody_else_releases_it() {
+    let mut story = skipped("src/lib.rs");
+    story.decide();
+    story.now += TimeDelta::days(3);
+    assert_eq!(story.decide().action, NextAction::WaitForEvidence { missing: vec![name("unit")] });
+    assert!(story.state.attempts.is_empty());
+    story.comment("alice", "/loop resume --accept skipped");
+    let refused = AnswerOutcome::Refused(CommandRefusal::OwnWork);
+    assert_eq!(story.state.answered.last().unwrap().answers[0].outcome, refused, "the author");
+    assert_eq!(story.comment("bob", "/loop resume --accept skipped").action, NextAction::WaitForMerge);
+    assert_eq!(story.state.releases[0].by, login("bob"));
+    // Another head is another question.
+    story.set_head(2);
+    story.snapshot.evidence = vec![evidence(sha(2), &[], &[])];
+    assert_eq!(story.decide().action, NextAction::WaitForEvidence { missing: vec![name("unit")] });
+}
+
+/// Evidence of a head whose unit tests passed without a word on any test.
+fn without_results(head: u8) -> ReceivedEvidence {
+    let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), &[], &["rounds"]) else { panic!() };
+    for check in document.checks.iter_mut().filter(|check| check.kind == CheckKind::Test) {
+        (check.results, check.tests, check.exit_code) = (None, None, Some(0));
+    }
+    ReceivedEvidence::Accepted(document)
+}
+
+#[test]
+fn a_check_that_loses_its_results_by_test_fails_and_fixes_nothing() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &["parses"]);
+    story.set_head(2);
+    story.snapshot.evidence = vec![without_results(2)];
+    let decision = story.decide();
+    assert_eq!(decision.action, NextAction::Retry { attempt: 2 });
+    assert!(decision.view.compare.as_ref().unwrap().fixed.is_empty());
+    let CheckStanding::Done(unit) = standing(decision, "unit") else { panic!() };
+    assert_eq!(unit.outcome, Outcome::ResultsLost);
+    story.comment("alice", "/loop resume --accept results_lost");
+    assert_eq!(story.state.releases.len(), 0);
+    assert_eq!(story.comment("bob", "/loop resume --accept results_lost").action, NextAction::WaitForMerge);
+}
+
+#[test]
+fn results_are_lost_against_the_base_too_and_not_under_another_command() {
+    let lost = |story: &mut Story| {
+        let CheckStanding::Done(unit) = standing(story.decide(), "unit") else { panic!() };
+        unit.outcome == Outcome::ResultsLost
+    };
+    let mut fresh = Story::opened();
+    fresh.snapshot.evidence = vec![without_results(1)];
+    assert!(!lost(&mut fresh), "nothing is known of before");
+    let ReceivedEvidence::Accepted(on_base) = evidence(sha(0xba), &[], &["rounds"]) else { panic!() };
+    fresh.snapshot.base_evidence = Some(crate::verdict::gather::base(sha(0xba), vec![*on_base]));
+    assert!(lost(&mut fresh));
+    let mut changed = Story::opened();
+    changed.push(1, &["rounds"], &["parses"]);
+    changed.set_head(2);
+    changed.snapshot.evidence = vec![without_results(2)];
+    let CheckSource::Command(command) = &mut changed.policy.verify.checks[&name("unit")].source else { panic!() };
+    command.run = "make check".to_owned();
+    assert!(!lost(&mut changed));
+}
+
+#[test]
+fn without_names_a_test_is_fixed_only_if_as_many_ran_and_it_still_stands() {
+    let fixed = |total: u64, patch: Option<&str>| {
+        let mut story = Story::opened();
+        let console = |head: u8, failing: &[&str], total: u64| {
+            let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), failing, &["a"]) else { panic!() };
+            for check in document.checks.iter_mut().filter(|check| check.kind == CheckKind::Test) {
+                let failed = failing.len() as u64;
+                let results = CheckResults { total, passed: total - failed, failed, ..CheckResults::default() };
+                (check.results, check.tests) = (Some(results), None);
+                check.failures.iter_mut().for_each(|failure| failure.test_id = None);
+            }
+            ReceivedEvidence::Accepted(document)
+        };
+        story.snapshot.evidence = vec![console(1, &["rounds"], 8)];
+        story.decide();
+        story.set_head(2);
+        story.snapshot.evidence = vec![console(2, &[], total)];
+        if let Some(patch) = patch {
+            story.snapshot.files =
+                ChangedFiles::Complete(vec![changed_file("tests/round.rs", &format!("@@ -1,4 +1,4 @@\n{patch}"))]);
+        }
+        story.decide().view.compare.as_ref().unwrap().fixed.contains("rounds")
+    };
+    assert!(fixed(8, None) && fixed(9, None));
+    assert!(!fixed(7, None), "fewer ran");
+    assert!(!fixed(8, Some("-#[test]\n-fn rounds() {\n-    assert_eq!(a(), 1);\n-}")), "it is removed");
+    assert!(!fixed(8, Some(" #[test]\n+#[ignore]\n fn rounds() {\n     assert_eq!(a(), 1);")), "it is marked");
+}

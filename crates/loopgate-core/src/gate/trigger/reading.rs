@@ -1,0 +1,248 @@
+//! The changed lines of one file, and how much each of them counts.
+//!
+//! Nothing is excused: a line that moved is one removed and one added, and so is a line that another takes out of the
+//! program, wherever it stands. What cannot be read is said.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    ids::Sha,
+    observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
+    source_files::{FileKind, Syntax, kind},
+};
+
+/// Files whose texts are read for one pull request, so that a large one costs no more than others.
+const MOST_FILES_READ: usize = 20;
+
+/// One file of a pull request.
+pub(super) struct FileReading<'a> {
+    pub file: &'a ChangedFile,
+    /// Its kind at the head, and at the base where it had another name there.
+    pub kinds: [FileKind; 2],
+    pub lines: Vec<ChangedLine<'a>>,
+    /// GitHub's patch, else what both texts come to.
+    pub patch: Option<Patch<'a>>,
+    /// Lines may change that are not among `lines`.
+    pub is_unreadable: bool,
+}
+
+/// A line that changes.
+#[derive(Clone, Copy)]
+pub(super) struct ChangedLine<'a> {
+    /// It arrives; else it leaves.
+    pub is_added: bool,
+    /// At the head of an added line, at the base of a removed one.
+    pub number: u32,
+    pub text: &'a str,
+    pub weight: Weight,
+}
+
+/// How much a line counts for a rule. For what a configuration asks for, every line counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    Full,
+    /// It looks like a part of a comment that began above what the diff shows.
+    Doubtful,
+    /// A comment, or white space that cannot mean anything.
+    Nothing,
+}
+
+/// The git object of a file without a byte, `e69de29bb2d1d6434b8b29ae775ad8c2e48c5391`.
+const EMPTY: Sha = Sha::from_bytes([
+    0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c, 0x53,
+    0x91,
+]);
+
+/// What has to be read whole of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Nothing,
+    /// The patch says all that matters; both texts say which of them come from where.
+    Better,
+    /// Without both texts some of its changes are not known.
+    Both,
+}
+
+/// The texts that the rules and conditions on lines need beside the patches: at the base and at the head. `looks_at` says
+/// whether any of them looks at a file of these kinds.
+pub(super) fn files_to_read(
+    snapshot: &Snapshot,
+    looks_at: impl Fn(&ChangedFile, &[FileKind; 2]) -> bool,
+) -> BTreeSet<FileAt> {
+    let files = snapshot.files.known().iter().filter(|file| looks_at(file, &kinds(file)));
+    let files = files.filter(|file| need(file) != Need::Nothing).take(MOST_FILES_READ);
+    files.flat_map(|file| sides(file, snapshot).into_iter().flatten()).collect()
+}
+
+/// The file at the base and at the head, where it is there.
+fn sides(file: &ChangedFile, snapshot: &Snapshot) -> [Option<FileAt>; 2] {
+    let pull = &snapshot.pull_request;
+    // Where GitHub compares nothing, a text that the patch does not fit is noticed.
+    let base = snapshot.merge_base.unwrap_or(pull.base.sha);
+    let old = file.previous_path.as_ref().unwrap_or(&file.path);
+    let at_base = (file.status != FileStatus::Added).then(|| (base, old.clone()));
+    let at_head = (file.status != FileStatus::Removed).then(|| (pull.head.sha, file.path.clone()));
+    [at_base, at_head]
+}
+
+/// The texts of a file at the base and at the head, where both were read. A file that is not there is empty.
+pub(super) fn texts<'a>(file: &ChangedFile, snapshot: &'a Snapshot) -> Option<[&'a str; 2]> {
+    let [old, new] = sides(file, snapshot).map(|side| match side {
+        Some((commit, path)) => snapshot.contents.text(commit, &path),
+        None => Some(""),
+    });
+    Some([old?, new?])
+}
+
+fn need(file: &ChangedFile) -> Need {
+    let kinds = kinds(file);
+    if kinds == [FileKind::Asset; 2] || has_no_change(file) && kinds[0] == kinds[1] {
+        return Need::Nothing;
+    }
+    let Some(patch) = file.read_patch() else { return Need::Both };
+    let syntax = Syntax::of(&file.path);
+    let reaches_out = |run: &[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
+    match kinds[0] != kinds[1] || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)) {
+        true if file.status == FileStatus::Added || file.status == FileStatus::Removed => Need::Nothing,
+        true => Need::Both,
+        false if super::sources::is_lock_file(&file.path) => Need::Better,
+        false => Need::Nothing,
+    }
+}
+
+fn kinds(file: &ChangedFile) -> [FileKind; 2] {
+    let new = kind(&file.path);
+    [new, file.previous_path.as_deref().map_or(new, kind)]
+}
+
+/// Whether no line of a file changes: it is empty, or has another name alone. Of a removed file GitHub shows every line
+/// that it had.
+pub(super) fn has_no_change(file: &ChangedFile) -> bool {
+    let no_lines = file.patch.is_none() && file.additions == 0 && file.deletions == 0;
+    match file.status {
+        FileStatus::Unchanged => true,
+        FileStatus::Renamed | FileStatus::Removed => no_lines,
+        FileStatus::Added => file.blob == Some(EMPTY),
+        FileStatus::Modified | FileStatus::Changed | FileStatus::Copied => file.blob == Some(EMPTY) && no_lines,
+    }
+}
+
+impl<'a> FileReading<'a> {
+    pub(super) fn of(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
+        let kinds = kinds(file);
+        let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
+        let needed = need(file);
+        if needed == Need::Nothing && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
+            return reading;
+        }
+        let both = (needed == Need::Both).then(|| texts(file, snapshot)).flatten();
+        reading.is_unreadable = needed == Need::Both && both.is_none();
+        let syntax = [Syntax::of(&file.path), Syntax::of(file.previous_path.as_deref().unwrap_or(&file.path))];
+        let compared = || both.map(|[old, new]| Patch::between(old, new));
+        let Some(patch) = file.read_patch().or_else(compared) else { return reading };
+        match both {
+            Some([old, new]) if kinds[0] != kinds[1] => {
+                reading.add(&Patch::between(old, ""), syntax);
+                reading.add(&Patch::between("", new), syntax);
+            }
+            Some(texts) => {
+                reading.add(&patch, syntax);
+                reading.add_reached(&patch, texts, syntax);
+            }
+            None => reading.add(&patch, syntax),
+        }
+        reading.patch = Some(patch);
+        reading
+    }
+
+    fn add(&mut self, patch: &Patch<'a>, syntax: [&Syntax; 2]) {
+        for hunk in &patch.hunks {
+            let weights = weights(hunk, syntax);
+            for (line, weight) in hunk.lines.iter().zip(weights).filter(|(line, _)| line.is_changed()) {
+                let is_added = line.change == LineChange::Added;
+                let number = if is_added { line.new } else { line.old };
+                // A mark of the byte order at the start of a file is no part of its first line.
+                let text = line.text.trim_start_matches('\u{feff}');
+                self.lines.push(ChangedLine { is_added, number, text, weight });
+            }
+        }
+    }
+
+    /// Adds the lines that stay where they are, and become code or leave the program by what changes around them.
+    fn add_reached(&mut self, patch: &Patch<'a>, [old, new]: [&'a str; 2], [syntax, old_syntax]: [&Syntax; 2]) {
+        let reaches_out = |run: &&[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
+        let Some(first) = patch.hunks.iter().flat_map(DiffHunk::runs).find(reaches_out) else { return };
+        let first = first[0].new;
+        let (old_code, new_code) = (old_syntax.lex(old), syntax.lex(new));
+        let is_certain = old_code.is_certain && new_code.is_certain;
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        for (at_old, at_new) in unchanged(patch, old.len(), new.len()) {
+            let (Some(&text), Some(&same)) = (new.get(at_new), old.get(at_old)) else { continue };
+            // The texts are not those that the patch compares.
+            self.is_unreadable |= text != same;
+            let (was, is) =
+                (old_code.code.get(at_old).copied().flatten(), new_code.code.get(at_new).copied().flatten());
+            let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
+            let reached = if is_certain { was != is } else { number(at_new) >= first };
+            let line = ChangedLine { is_added: true, number: number(at_new), text, weight: Weight::Full };
+            if reached && (is.is_some() || !is_certain) {
+                self.lines.push(line);
+            }
+            if reached && (was.is_some() || !is_certain) {
+                self.lines.push(ChangedLine { is_added: false, number: number(at_old), ..line });
+            }
+        }
+    }
+}
+
+/// The lines that both texts have, by their index in each.
+fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(usize, usize)> {
+    let index = |number: u32| (number as usize).saturating_sub(1);
+    let (mut pairs, mut at_old, mut at_new) = (Vec::new(), 0, 0);
+    for hunk in &patch.hunks {
+        let above = 0..index(hunk.old_start).min(old_length).saturating_sub(at_old);
+        pairs.extend(above.map(|offset| (at_old + offset, at_new + offset)));
+        let staying = hunk.lines.iter().filter(|line| !line.is_changed());
+        pairs.extend(staying.map(|line| (index(line.old), index(line.new))));
+        at_old = index(hunk.old_start) + hunk.lines.iter().filter(|line| line.is_old()).count();
+        at_new = index(hunk.new_start) + hunk.lines.iter().filter(|line| line.is_new()).count();
+    }
+    let below = old_length.saturating_sub(at_old).max(new_length.saturating_sub(at_new));
+    pairs.extend((0..below).map(|offset| (at_old + offset, at_new + offset)));
+    pairs
+}
+
+/// How much each line of a hunk counts.
+fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weight> {
+    let shows_mark = hunk.lines.iter().any(|line| line.text.contains("/*") || line.text.contains("*/"));
+    let (mut in_new_string, mut in_old_string) = (false, false);
+    // Whether the line above ends in a backslash, at the head and at the base.
+    let (mut joins_new, mut joins_old) = (false, false);
+    let mut weights = Vec::with_capacity(hunk.lines.len());
+    for run in hunk.runs() {
+        let new: Vec<&str> = run.iter().filter(|line| line.is_new()).map(|line| line.text).collect();
+        let old: Vec<&str> = run.iter().filter(|line| line.is_old()).map(|line| line.text).collect();
+        let mut new_comments = syntax.comments_within(&new, &mut in_new_string).into_iter();
+        let mut old_comments = old_syntax.comments_within(&old, &mut in_old_string).into_iter();
+        let words = |lines: &[&str]| -> Vec<String> {
+            lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+        };
+        let is_space = !syntax.minds_space() && words(&new) == words(&old);
+        for line in run {
+            let (is_new, is_old) = (line.is_new(), line.is_old());
+            let syntax = if is_new { syntax } else { old_syntax };
+            let in_block = if is_new { new_comments.next() } else { old_comments.next() } == Some(true);
+            let is_joined = if is_new { joins_new } else { joins_old };
+            let is_starred = is_new && syntax.stars_comments() && line.text.trim_start().starts_with('*');
+            weights.push(match () {
+                () if in_block || is_space => Weight::Nothing,
+                () if syntax.is_comment(line.text) && !is_joined => Weight::Nothing,
+                () if is_starred && !shows_mark => Weight::Doubtful,
+                () => Weight::Full,
+            });
+            let joins = line.text.trim_end().ends_with('\\');
+            (joins_new, joins_old) = (if is_new { joins } else { joins_new }, if is_old { joins } else { joins_old });
+        }
+    }
+    weights
+}

@@ -1,0 +1,162 @@
+//! Where packages come from, what runs when they are installed, and which actions a workflow uses.
+//!
+//! `data/manifests.toml` has one row for each form in which manifests and lock files name a source.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::reading::{ChangedLine, FileReading};
+use crate::{
+    observed::{AccountKind, PullRequest},
+    source_files::{FileKind, kind},
+};
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    manifest: Vec<Row>,
+    lock: Lock,
+}
+
+/// How some manifests name sources and commands.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    /// Whole names, and ends of names that begin with a dot, in lower case.
+    files: Vec<String>,
+    #[serde(default, with = "expressions")]
+    sources: Vec<Regex>,
+    #[serde(default, with = "expressions")]
+    hooks: Vec<Regex>,
+    /// Group 1 is the name of a package that is a source only where the package was there before.
+    #[serde(default, with = "expressions")]
+    paths: Vec<Regex>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lock {
+    files: Vec<String>,
+    #[serde(with = "expressions")]
+    sources: Vec<Regex>,
+    /// Hosts that tools ask unless somebody tells them otherwise.
+    registries: BTreeSet<String>,
+}
+
+mod expressions {
+    use regex::Regex;
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Regex>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        texts.iter().map(|text| Regex::new(text).map_err(D::Error::custom)).collect()
+    }
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../data/manifests.toml"))
+        .expect("the file is part of the program, and tests read it")
+});
+
+/// Whether a file lists what a tool has resolved from manifests.
+pub(super) fn is_lock_file(path: &str) -> bool {
+    is_named(path, &TABLE.lock.files)
+}
+
+fn is_named(path: &str, names: &[String]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let in_requirements = path.to_lowercase().contains("requirements") && name.ends_with(".txt");
+    names.iter().any(|known| {
+        *known == name
+            || known.starts_with('.') && name.ends_with(known.as_str())
+            || known == "requirements" && in_requirements
+    })
+}
+
+/// Lines that change where packages come from: (line at the head or base, whether it is added, source).
+pub(super) fn changed_sources<'a>(
+    reading: &FileReading<'a>,
+    texts: Option<[&str; 2]>,
+) -> Vec<(ChangedLine<'a>, String)> {
+    if is_lock_file(&reading.file.path) {
+        return locked_sources(reading, texts);
+    }
+    let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
+    let named = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.sources), line.text);
+    let of_side = |is_added: bool| -> BTreeSet<String> {
+        reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(named).collect()
+    };
+    let (added, removed) = (of_side(true), of_side(false));
+    let removed_lines = || reading.lines.iter().filter(|line| !line.is_added);
+    let path = |line: &ChangedLine<'_>| {
+        let name = found(rows().flat_map(|row| &row.paths), line.text).filter(|_| line.is_added)?;
+        let key = name.split(['=', ':', ',']).next().unwrap_or(&name).trim().to_owned();
+        removed_lines().any(|line| line.text.contains(&key)).then_some(name)
+    };
+    let changed = |line: &&ChangedLine<'a>| {
+        let other = if line.is_added { &removed } else { &added };
+        named(line).filter(|source| !other.contains(source)).or_else(|| path(line))
+    };
+    reading.lines.iter().filter_map(|line| Some((*line, changed(&line)?))).collect()
+}
+
+/// All that expressions name in a line: their groups, else what they match.
+fn found<'r>(expressions: impl Iterator<Item = &'r Regex>, text: &str) -> Option<String> {
+    let mut named: Vec<&str> = Vec::new();
+    for found in expressions.flat_map(|expression| expression.captures_iter(text)) {
+        let groups: Vec<&str> = found.iter().skip(1).flatten().map(|group| group.as_str().trim()).collect();
+        let whole = found.get(0).map(|whole| whole.as_str().trim());
+        named.extend(if groups.is_empty() { whole.into_iter().collect() } else { groups });
+    }
+    (!named.is_empty()).then(|| named.join(" "))
+}
+
+/// Hosts and revisions of a lock file that it did not have, and no tool asks by itself.
+fn locked_sources<'a>(reading: &FileReading<'a>, texts: Option<[&str; 2]>) -> Vec<(ChangedLine<'a>, String)> {
+    let lock = &TABLE.lock;
+    let named = |text: &str| -> Vec<String> {
+        lock.sources.iter().flat_map(|source| source.captures_iter(text)).map(|it| it[1].to_lowercase()).collect()
+    };
+    let old = texts.map(|[old, _]| old);
+    let known: BTreeSet<String> = match old {
+        Some(old) => old.lines().flat_map(named).collect(),
+        None => reading.lines.iter().filter(|line| !line.is_added).flat_map(|line| named(line.text)).collect(),
+    };
+    let is_new = |source: &String| !known.contains(source) && !lock.registries.contains(source);
+    let added = reading.lines.iter().filter(|line| line.is_added);
+    added.filter_map(|line| Some((*line, named(line.text).into_iter().find(is_new)?))).collect()
+}
+
+/// Added lines that name a command which runs when packages are installed.
+pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>, String)> {
+    let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
+    let hook = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.hooks), line.text);
+    reading.lines.iter().filter(|line| line.is_added).filter_map(|line| Some((*line, hook(line)?))).collect()
+}
+
+/// Whether a workflow changes in nothing but the references of the actions that it uses, each at its place: by an update
+/// bot, or from one version to another. A commit that somebody else writes there may be one of a fork
+/// (docs.github.com, "Secure use reference", on pinning actions).
+pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequest) -> bool {
+    if kind(&reading.file.path) != FileKind::Ci || reading.is_unreadable {
+        return false;
+    }
+    let login = pull.author.login.as_str().to_lowercase();
+    let by_bot =
+        pull.author.kind == AccountKind::Bot && ["dependabot", "renovate"].iter().any(|bot| login.contains(bot));
+    let is_version = |reference: &str| {
+        let version = reference.strip_prefix('v').unwrap_or(reference);
+        (1..=20).contains(&version.len()) && version.chars().all(|c| c.is_ascii_digit() || c == '.')
+    };
+    let action = |line: &ChangedLine<'_>| {
+        let uses = line.text.trim_start().trim_start_matches("- ").strip_prefix("uses:")?;
+        // Update bots keep the version in a comment behind it.
+        let (action, reference) = uses.split(" #").next()?.trim().trim_matches(['"', '\'']).rsplit_once('@')?;
+        (by_bot || is_version(reference)).then(|| action.to_owned())
+    };
+    let of_side = |is_added| reading.lines.iter().filter(move |line| line.is_added == is_added).map(action);
+    !reading.lines.is_empty() && of_side(true).all(|action| action.is_some()) && of_side(true).eq(of_side(false))
+}

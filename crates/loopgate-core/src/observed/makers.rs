@@ -1,0 +1,45 @@
+//! Who made what the head holds, beside what its commits say of themselves: a commit's author is what its maker writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Account;
+use crate::ids::Sha;
+
+/// What GitHub knows of the makers of a head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Makers {
+    /// Pushes to the head branch that brought what the head holds.
+    pub pushes: Vec<Push>,
+    /// Part of what the head holds was pushed by somebody whom no source names.
+    pub has_unknown_pusher: bool,
+    /// Coding agents that were assigned, where a gate asks for agents.
+    pub assigned: Vec<Account>,
+    /// Addresses of co-authors in lower case, and the accounts that they belong to.
+    pub addresses: BTreeMap<String, Account>,
+    /// Commits that GitHub made of suggestions, and the files that each changes.
+    pub suggestions: BTreeMap<Sha, BTreeSet<String>>,
+}
+
+/// A push to the head branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    pub by: Account,
+    pub content: PushContent,
+}
+
+/// What a push brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushContent {
+    /// Something of its pusher's, or it could not be told.
+    Own,
+    /// Each file is what the three-way merge of the head before with the base gives: a merge of the base, or a rebase.
+    Merged,
+}
+
+impl Makers {
+    /// Whether somebody pushed, and nothing but merges of the base and rebases.
+    pub fn only_merged(&self, account: &Account) -> bool {
+        let mut pushes = self.pushes.iter().filter(|push| push.by.id == account.id).peekable();
+        pushes.peek().is_some() && pushes.all(|push| push.content == PushContent::Merged)
+    }
+}

@@ -1,0 +1,401 @@
+//! How a language writes comments and strings, and which lines of a text are code.
+//!
+//! Nothing is excused: a line is a comment only if that is certain. What cannot be told counts as code.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::Deserialize;
+
+use super::table::Table;
+use crate::observed::{DiffHunk, DiffLine, LineChange};
+
+/// A row `syntax` of `data/languages.toml`, which says what its keys mean.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Syntax {
+    line: Vec<String>,
+    block: Vec<(String, String)>,
+    strings: Vec<(String, String)>,
+    conditions: Vec<(String, String)>,
+    items: Vec<String>,
+    heredocs: Vec<String>,
+    quotes: String,
+    at_start: bool,
+    regex: bool,
+    space: bool,
+}
+
+/// Which lines of a text are code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lexed {
+    /// By line, from the first: `None` if it holds nothing but blanks, comments and parts of strings of several lines,
+    /// else a digest of the conditions under which it is part of the program.
+    pub code: Vec<Option<u64>>,
+    /// All marks were understood. If not, no line of `code` is certain.
+    pub is_certain: bool,
+}
+
+/// A language without comments, in which white space means something: nothing is known of it.
+static UNKNOWN: Syntax = Syntax {
+    line: Vec::new(),
+    block: Vec::new(),
+    strings: Vec::new(),
+    conditions: Vec::new(),
+    items: Vec::new(),
+    heredocs: Vec::new(),
+    quotes: String::new(),
+    at_start: false,
+    regex: false,
+    space: true,
+};
+
+/// JavaScript's, Unicode's and C#'s ends of a line, which a diff shows as parts of one.
+const LINE_ENDS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
+impl Syntax {
+    /// By the path's language or format. Of an unknown one nothing is a comment.
+    pub fn of(path: &str) -> &'static Self {
+        Table::get().language(path).map_or(&UNKNOWN, |row| row.syntax())
+    }
+
+    /// Whether white space at the beginning of a line may mean something.
+    pub fn minds_space(&self) -> bool {
+        self.space
+    }
+
+    /// Whether lines that begin with `*` may stand in a block comment.
+    pub fn stars_comments(&self) -> bool {
+        self.block.iter().any(|(open, _)| open == "/*")
+    }
+
+    /// Whether a line is nothing but a comment, wherever it stands in code: it begins with the mark of one that ends
+    /// with the line, nothing in it ends the comment earlier or joins the next line to it, and no tool reads it as an
+    /// order.
+    pub fn is_comment(&self, line: &str) -> bool {
+        let line = line.trim_start();
+        self.line.iter().any(|mark| line.starts_with(mark.as_str()))
+            && !self.block.iter().any(|(open, _)| line.starts_with(open.as_str()))
+            && !self.is_order(line)
+    }
+
+    /// Whether what begins like a comment is code.
+    fn is_order(&self, line: &str) -> bool {
+        let (lower, directives) = (line.to_lowercase(), &Table::get().directives);
+        let slashes = self.line.iter().any(|mark| mark == "//");
+        slashes && line.starts_with("#[")
+            || !slashes && line.starts_with("#{")
+            || line.contains(LINE_ENDS)
+            || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
+            || directives.starts.iter().any(|start| lower.starts_with(start.as_str()))
+            || directives.holds.iter().any(|word| lower.contains(word.as_str()))
+    }
+
+    /// Whether a line holds anything but blanks and comments. `inside` is carried from line to line: whether a block
+    /// comment is open. For measuring coverage, not for guarding: a comment behind code hides nothing below it.
+    pub fn has_code(&self, line: &str, inside: &mut bool) -> bool {
+        let mut rest = line.trim();
+        loop {
+            if *inside {
+                // A string of several lines ends in which the comment's mark stood: what follows is code.
+                if ['`', '"'].iter().any(|quote| rest.matches(*quote).count() % 2 == 1) {
+                    *inside = false;
+                    return true;
+                }
+                let after = self.block.iter().find_map(|(_, close)| rest.split_once(close.as_str()));
+                let Some((_, after)) = after else { return false };
+                (*inside, rest) = (false, after.trim_start());
+                continue;
+            }
+            if rest.is_empty() || self.is_comment(rest) {
+                return false;
+            }
+            match self.block.iter().find_map(|(open, _)| rest.strip_prefix(open.as_str())) {
+                Some(after) => (*inside, rest) = (true, after),
+                None => return true,
+            }
+        }
+    }
+
+    /// Whether a hunk begins inside a block comment: the next mark in it is an end. Only lines that stay tell it: what
+    /// arrives could end a comment that never began, and hide what stands above.
+    pub fn opened_before(&self, hunk: &DiffHunk<'_>) -> bool {
+        let Some((open, close)) = self.block.first() else { return false };
+        let mut new = hunk.lines.iter().filter(|line| line.is_new()).map(|line| line.text.trim()).peekable();
+        let is_starred = |line: &str| line == "*" || line.starts_with("* ");
+        let staying = || hunk.lines.iter().filter(|line| line.change == LineChange::Unchanged);
+        // All of it stands in one, as documentation is written that is longer than what a diff shows.
+        if open == "/*" && staying().next().is_some() && new.peek().is_some() && new.all(is_starred) {
+            return true;
+        }
+        for line in staying().map(|line| line.text.trim()) {
+            match (line.find(open.as_str()), line.find(close.as_str())) {
+                (Some(opens), Some(closes)) => return closes < opens,
+                (Some(_), None) => return false,
+                // `*/` in code is a product of a dereference or part of a glob, and stands alone nowhere.
+                (None, Some(_)) => return line.starts_with('*') || line.ends_with(close.as_str()),
+                (None, None) => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a condition
+    /// of the build that it does not end or begin.
+    pub fn reaches_out(&self, run: &[DiffLine<'_>]) -> bool {
+        let left_open = |change| {
+            let mut lexer = Lexer::new(self);
+            let lines = run.iter().filter(|line| line.change == change).map(|line| line.text);
+            let item_ends = lines.clone().fold(true, |ended, line| {
+                lexer.line(line);
+                if self.begins_item(line) { false } else { ended || line.trim_end().ends_with(['}', ';']) }
+            });
+            (lexer.open, lexer.strays, lexer.conditions, item_ends)
+        };
+        left_open(LineChange::Added) != left_open(LineChange::Removed)
+    }
+
+    /// The lines without their comments, and without texts of several lines. A comment that nothing ends is none.
+    pub fn without_comments<'l>(&self, lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+        let mut lexer = Lexer::new(self);
+        let (mut kept, mut inside): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for line in lines {
+            lexer.kept.clear();
+            let blanks = &line[..line.len() - line.trim_start().len()];
+            lexer.line(line);
+            kept.push(format!("{blanks}{}", lexer.kept.trim_end()));
+            match lexer.open {
+                Some(_) => inside.push(line.to_owned()),
+                None => inside.clear(),
+            }
+        }
+        kept.truncate(kept.len() - inside.len());
+        kept.append(&mut inside);
+        kept
+    }
+
+    /// Which lines of one side of a run are comments of several lines that begin and end in it. `in_string` is carried
+    /// from run to run of a hunk: in a string the marks of a comment are text.
+    pub fn comments_within(&self, lines: &[&str], in_string: &mut bool) -> Vec<bool> {
+        let odd_marks = |line: &str| {
+            let odd = |(open, close): &(String, String)| {
+                let closes = if open == close { 0 } else { line.matches(close.as_str()).count() };
+                (line.matches(open.as_str()).count() + closes) % 2 == 1
+            };
+            self.strings.iter().any(odd) || self.heredocs.iter().any(|mark| line.contains(mark.as_str()))
+        };
+        let mut comments = vec![false; lines.len()];
+        let (mut index, mut gave_up) = (0, false);
+        while index < lines.len() {
+            let line = if self.at_start { lines[index] } else { lines[index].trim_start() };
+            let opener = self.block.iter().find(|(open, _)| !gave_up && line.starts_with(open.as_str()));
+            let length = opener.map(|(open, close)| block_length(open, close, &lines[index..]));
+            // A mark whose end is not sure would be looked for again and again.
+            gave_up |= length == Some(None);
+            let block = &lines[index..index + length.flatten().unwrap_or(0)];
+            if !*in_string && !block.is_empty() && !block.iter().any(|line| self.may_run(line)) {
+                comments[index..index + block.len()].fill(true);
+                index += block.len();
+            } else {
+                *in_string ^= odd_marks(line);
+                index += 1;
+            }
+        }
+        comments
+    }
+
+    /// Whether a line of a comment of several lines may run all the same: a tool's order, or code in a string.
+    fn may_run(&self, line: &str) -> bool {
+        let marks = ["${", "#{", "`", "\"\"\"", "'''", "/*!", "/*+", "{-#", "<!--["];
+        marks.iter().any(|mark| line.contains(mark)) || self.is_order(line)
+    }
+
+    fn begins_item(&self, line: &str) -> bool {
+        self.items.iter().any(|mark| line.trim_start().starts_with(mark.as_str()))
+    }
+
+    /// Which lines of a whole text are code.
+    pub fn lex(&self, text: &str) -> Lexed {
+        let mut lexer = Lexer::new(self);
+        let mut code: Vec<Option<u64>> = text.lines().map(|line| lexer.line(line)).collect();
+        let lines: Vec<&str> = text.lines().collect();
+        for index in (0..lines.len()).filter(|&index| self.begins_item(lines[index])) {
+            let mut depth = 0_i32;
+            for (line, code) in lines.iter().zip(&mut code).skip(index + 1) {
+                *code = code.map(|conditions| digest(&(conditions, lines[index])));
+                let count = |marks: &[char]| i32::try_from(line.matches(marks).count()).unwrap_or(i32::MAX);
+                depth = depth.saturating_add(count(&['{', '(', '['])).saturating_sub(count(&['}', ')', ']']));
+                if depth <= 0 && line.trim_end().ends_with(['}', ';', ',', ')']) {
+                    break;
+                }
+            }
+        }
+        Lexed { code, is_certain: lexer.is_certain && lexer.strays.is_empty() }
+    }
+}
+
+fn digest(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// How many lines a block comment spans that begins the first of them; `None` if it does not end among them, or code
+/// follows its end.
+fn block_length(open: &str, close: &str, lines: &[&str]) -> Option<usize> {
+    let end = lines.iter().enumerate().find_map(|(index, line)| {
+        let begin = if index == 0 { line.find(open)? + open.len() } else { 0 };
+        let at = line.get(begin..)?.find(close)?;
+        Some((index, &line[begin + at + close.len()..]))
+    })?;
+    end.1.trim().is_empty().then_some(end.0 + 1)
+}
+
+/// Reads a text line by line.
+struct Lexer<'s> {
+    syntax: &'s Syntax,
+    /// The mark that ends the comment or string that is open.
+    open: Option<String>,
+    /// The lines that began the conditions which are open.
+    conditions: Vec<String>,
+    /// Marks that end what was not open.
+    strays: Vec<String>,
+    /// Quotes that nothing ends in this line.
+    unclosed: Vec<char>,
+    is_certain: bool,
+    /// The code of the line that is read.
+    kept: String,
+}
+
+impl<'s> Lexer<'s> {
+    fn new(syntax: &'s Syntax) -> Self {
+        let (conditions, strays, unclosed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { syntax, open: None, conditions, strays, unclosed, is_certain: true, kept: String::new() }
+    }
+
+    /// A digest of the conditions that a line of code stands under; `None` if it holds no code.
+    fn line(&mut self, line: &str) -> Option<u64> {
+        self.unclosed.clear();
+        if self.open.is_none() && self.is_condition(line.trim()) {
+            self.kept.push_str(line.trim());
+            return Some(digest(&self.conditions));
+        }
+        self.has_code(line.trim_start()).then(|| digest(&self.conditions))
+    }
+
+    /// Whether a line begins, changes or ends a condition of the build.
+    fn is_condition(&mut self, line: &str) -> bool {
+        for (open, close) in &self.syntax.conditions {
+            let alternative = line.strip_prefix(&open[..1]).is_some_and(|rest| rest.to_lowercase().starts_with("el"));
+            if line.starts_with(open.as_str()) {
+                self.conditions.push(line.to_owned());
+            } else if !close.is_empty() && (alternative || line.starts_with(close.as_str())) {
+                if self.conditions.pop().is_none() {
+                    self.strays.push(line.to_owned());
+                }
+                if alternative {
+                    self.conditions.push(line.to_owned());
+                }
+            } else {
+                continue;
+            }
+            return true;
+        }
+        false
+    }
+
+    fn has_code(&mut self, mut rest: &str) -> bool {
+        let (mut has_code, mut last) = (false, None);
+        loop {
+            if let Some(end) = &self.open {
+                // The word that ends a text stands alone.
+                let is_word = end.starts_with(char::is_alphanumeric) || end.starts_with('_');
+                let stands_alone = || (rest.trim_end_matches([';', ')', ',']).trim() == end).then_some(rest.len());
+                let closes = if is_word { stands_alone() } else { rest.find(end.as_str()).map(|at| at + end.len()) };
+                let Some(at) = closes else { return has_code };
+                rest = &rest[at..];
+                (self.open, last) = (None, Some(' '));
+            } else if let Some((length, end)) = self.opener(rest, last.is_none()) {
+                // A text that ends in its line is a value, unless the line begins with it: then it documents.
+                let whole = rest[length..].find(&end).map(|at| length + at + end.len());
+                let is_text = self.syntax.strings.iter().any(|(open, _)| rest.starts_with(open.as_str()));
+                if let Some(whole) = whole.filter(|_| is_text && last.is_some()) {
+                    self.kept.push_str(&rest[..whole]);
+                }
+                self.open = Some(end);
+                (rest, last) = (&rest[length..], Some(' '));
+                if rest.is_empty() {
+                    return has_code;
+                }
+            } else if self.is_line_comment(rest, last) {
+                return has_code;
+            } else if let Some(end) = self.stray_end(rest) {
+                self.strays.push(end.to_owned());
+                (rest, last) = (&rest[end.len()..], Some(' '));
+            } else if let Some(first) = rest.chars().next() {
+                let length = self.token(rest, first, last);
+                has_code |= !first.is_whitespace();
+                self.kept.push_str(&rest[..length]);
+                last = if first.is_whitespace() { last.map(|_| first) } else { rest[..length].chars().next_back() };
+                rest = &rest[length..];
+            } else {
+                return has_code;
+            }
+        }
+    }
+
+    fn is_line_comment(&self, rest: &str, last: Option<char>) -> bool {
+        let apart = last.is_none_or(|last| last.is_whitespace() || ";){},".contains(last));
+        let slashes = self.syntax.line.iter().any(|mark| mark == "//");
+        // An attribute of PHP.
+        let is_attribute = slashes && rest.starts_with("#[");
+        !is_attribute && self.syntax.line.iter().any(|mark| rest.starts_with(mark.as_str()) && (apart || mark == "//"))
+    }
+
+    /// How long a mark is that opens something here, and what ends that.
+    fn opener(&self, rest: &str, at_start: bool) -> Option<(usize, String)> {
+        let syntax = self.syntax;
+        let blocks = syntax.block.iter().filter(|_| at_start || !syntax.at_start);
+        let opens = blocks.chain(&syntax.strings).filter(|(open, _)| rest.starts_with(open.as_str()));
+        if let Some((open, close)) = opens.max_by_key(|(open, _)| open.len()) {
+            return Some((open.len(), close.clone()));
+        }
+        let mark = syntax.heredocs.iter().find(|mark| rest.starts_with(mark.as_str()))?;
+        let behind = rest[mark.len()..].trim_start_matches(['~', '-', '"', '\'']);
+        let word: String = behind.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        // `1<<2` shifts. A text begins below its line.
+        word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some((rest.len(), word))
+    }
+
+    /// A mark that ends a comment where none is open.
+    fn stray_end(&self, rest: &str) -> Option<&'s str> {
+        self.syntax.block.iter().map(|(_, close)| close.as_str()).find(|close| rest.starts_with(close))
+    }
+
+    /// The length of what begins here and is neither comment nor mark: a string of one line, an expression, a character.
+    fn token(&mut self, rest: &str, first: char, last: Option<char>) -> usize {
+        let one = first.len_utf8();
+        let is_quote = self.syntax.quotes.contains(first);
+        let begins_regex = self.syntax.regex
+            && first == '/'
+            && last.is_none_or(|last| last.is_whitespace() || "(,=:[!&|?{};+-*%~^<>".contains(last));
+        if !is_quote && !begins_regex || self.unclosed.contains(&first) {
+            return one;
+        }
+        let mut escaped = false;
+        let end = rest.char_indices().skip(1).find(|&(_, c)| {
+            let ends = c == first && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        let Some((end, _)) = end else {
+            // A string of several lines, an apostrophe, a division.
+            self.is_certain &= begins_regex;
+            self.unclosed.push(first);
+            return one;
+        };
+        if begins_regex && rest[..end].contains(['`', '"', '\'', '*']) {
+            self.is_certain = false;
+        }
+        end + one
+    }
+}

@@ -1,0 +1,163 @@
+//! `data/languages.toml` as it is read, once.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use serde::Deserialize;
+
+use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    tests: TestNames,
+    directives: Directives,
+    syntax: HashMap<String, Syntax>,
+    test_syntax: HashMap<String, TestSyntax>,
+    language: Vec<Language>,
+    kind: Vec<KindRow>,
+    assets: Assets,
+}
+
+/// A language of programs, or a format.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Language {
+    /// `None` of a format.
+    pub name: Option<SourceLanguage>,
+    syntax: String,
+    #[serde(default)]
+    pub code: Vec<String>,
+    #[serde(default)]
+    pub other: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
+    kind: Option<FileKind>,
+    #[serde(default)]
+    runs: bool,
+    tests: Option<String>,
+    #[serde(default)]
+    pub test: TestNames,
+}
+
+/// How tests and their folders are called.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TestNames {
+    pub extensions: Vec<String>,
+    pub names: Vec<String>,
+    pub starts: Vec<String>,
+    pub ends: Vec<String>,
+    pub middles: Vec<String>,
+    pub folders: Vec<String>,
+    pub folder_ends: Vec<String>,
+}
+
+/// What begins like a comment and is an order.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Directives {
+    pub starts: Vec<String>,
+    pub holds: Vec<String>,
+}
+
+/// Which paths are of a kind.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KindRow {
+    pub kind: FileKind,
+    #[serde(default)]
+    pub under: Vec<String>,
+    #[serde(default)]
+    pub folders: Vec<String>,
+    #[serde(default)]
+    pub only: Vec<String>,
+    #[serde(default)]
+    pub files: Vec<String>,
+    #[serde(default)]
+    pub starts: Vec<String>,
+    #[serde(default)]
+    pub ends: Vec<String>,
+    #[serde(default)]
+    pub extensions: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Assets {
+    extensions: Vec<String>,
+}
+
+/// The file with its look-ups.
+pub(super) struct Table {
+    pub tests: TestNames,
+    pub directives: Directives,
+    syntax: HashMap<String, Syntax>,
+    test_syntax: HashMap<String, TestSyntax>,
+    pub languages: Vec<Language>,
+    pub kinds: Vec<KindRow>,
+    pub assets: Vec<String>,
+    by_extension: HashMap<String, usize>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Table {
+    pub(super) fn get() -> &'static Self {
+        static TABLE: LazyLock<Table> = LazyLock::new(|| {
+            let text = include_str!("../../data/languages.toml");
+            let written: Written = toml::from_str(text).expect("the file is part of the program, and tests read it");
+            let (mut by_extension, mut by_name) = (HashMap::new(), HashMap::new());
+            for (index, row) in written.language.iter().enumerate() {
+                let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
+                by_extension.extend(extensions.map(|extension| (extension.clone(), index)));
+                by_name.extend(row.files.iter().map(|name| (name.clone(), index)));
+            }
+            Table {
+                tests: written.tests,
+                directives: written.directives,
+                syntax: written.syntax,
+                test_syntax: written.test_syntax,
+                languages: written.language,
+                kinds: written.kind,
+                assets: written.assets.extensions,
+                by_extension,
+                by_name,
+            }
+        });
+        &TABLE
+    }
+
+    /// The row of a path, by its whole name or its extension, whose case counts.
+    pub(super) fn language(&self, path: &str) -> Option<&Language> {
+        let name = super::file_name(path);
+        let by_name = || self.by_name.get(&name.to_ascii_lowercase());
+        let by_start = || {
+            let start = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+            self.by_name.get(&start).filter(|_| !start.is_empty())
+        };
+        let row = super::extension(path).and_then(|extension| self.by_extension.get(extension));
+        row.or_else(by_name).or_else(by_start).map(|&index| &self.languages[index])
+    }
+}
+
+impl Language {
+    pub(super) fn syntax(&self) -> &'static Syntax {
+        Table::get().syntax.get(&self.syntax).expect("each row names a syntax of the file, and a test asks all")
+    }
+
+    /// How its tests are written; `None` if that is not known.
+    pub(super) fn test_syntax(&self) -> Option<&'static TestSyntax> {
+        let tests = self.tests.as_ref()?;
+        Some(Table::get().test_syntax.get(tests).expect("each row names one of the file, and a test asks all"))
+    }
+
+    /// What its files are where no place or name says more.
+    pub(super) fn kind(&self) -> FileKind {
+        self.kind.unwrap_or(if self.name.is_some() { FileKind::Code } else { FileKind::Config })
+    }
+
+    /// Whether programs are written in it.
+    pub(super) fn runs(&self) -> bool {
+        self.runs || self.name.is_some()
+    }
+}

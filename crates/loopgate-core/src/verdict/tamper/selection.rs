@@ -1,0 +1,286 @@
+//! Comparison 3: what decides which tests run and what their failures do. The words are data: `data/test_runs.toml`.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::{
+    Change, Deed, MOST_SHOWN, Tampering, Weight,
+    source::{CodeLine, code_lines},
+};
+use crate::{
+    observed::{ChangedFile, ChangedFiles, LineChange},
+    source_files::{Pattern, SourceLanguage, is_test},
+};
+
+const FILE: &str = include_str!("../../../data/test_runs.toml");
+const PROOF: &str = "the file is part of the program, and a test reads it";
+
+/// Characters of a line that a sentence quotes.
+const QUOTED: usize = 60;
+/// Lines between a finding and what suppresses it.
+const NEAR: u32 = 3;
+
+/// The file, which says what each key means.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    runners: Pattern,
+    targets: Pattern,
+    nothing: Pattern,
+    harmless: Pattern,
+    ignores_failures: Pattern,
+    ignored_recipe: Pattern,
+    asks: Pattern,
+    ends_run: Pattern,
+    suppressions: Pattern,
+    thresholds: Pattern,
+    commands: Pattern,
+    settings: Vec<Setting>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Setting {
+    files: Pattern,
+    words: Pattern,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(FILE).expect(PROOF));
+
+/// Files of a change that are read whole: those that hold commands.
+pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
+    files.known().iter().filter(|file| WORDS.commands.0.is_match(name_of(&file.path))).take(MOST_SHOWN)
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The changed lines of a file, without comments.
+struct Lines<'a> {
+    file: &'a ChangedFile,
+    removed: Vec<CodeLine>,
+    added: Vec<CodeLine>,
+    /// With their comments.
+    written: Vec<(u32, &'a str)>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(file: &'a ChangedFile) -> Option<Self> {
+        let patch = file.read_patch()?;
+        let side = |is_side: fn(&crate::observed::DiffLine<'_>) -> bool, wanted: LineChange| {
+            let of_side = patch.lines().filter(|line| is_side(line));
+            let number =
+                |line: &crate::observed::DiffLine<'a>| if wanted == LineChange::Added { line.new } else { line.old };
+            let changed: BTreeSet<u32> = patch.lines().filter(|line| line.change == wanted).map(number).collect();
+            let mut code = code_lines(&file.path, of_side.map(|line| (number(line), line.text)));
+            code.retain(|line| changed.contains(&line.number));
+            code
+        };
+        Some(Self {
+            file,
+            removed: side(|line| line.is_old(), LineChange::Removed),
+            added: side(|line| line.is_new(), LineChange::Added),
+            written: patch.added().map(|line| (line.new, line.text)).collect(),
+        })
+    }
+
+    fn found(&self, deed: Deed, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
+        Tampering { deed, weight, path: Some(self.file.path.clone()), line, hunk }
+    }
+
+    /// A finding of each added line in which the words stand, and of which no removed line has the like.
+    fn each<'s>(
+        &'s self,
+        words: &'s Regex,
+        weight: Weight,
+        deed: impl Fn(String) -> Deed + 's,
+    ) -> impl Iterator<Item = Tampering> + 's {
+        let had: BTreeSet<String> = self.removed.iter().map(CodeLine::words).collect();
+        self.added.iter().filter(move |line| !had.contains(&line.words())).filter_map(move |line| {
+            words.find(&line.text)?;
+            Some(self.found(deed(quoted(&line.text)), weight, line.number, vec![format!("+{}", line.text)]))
+        })
+    }
+}
+
+fn quoted(text: &str) -> String {
+    text.trim().replace('`', "'").chars().take(QUOTED).collect()
+}
+
+pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
+    let mut found = Vec::new();
+    let ground = change.ground(false);
+    // A workflow opens the security gate instead.
+    let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
+    for lines in files.filter_map(Lines::of) {
+        let (path, name) = (&lines.file.path, name_of(&lines.file.path));
+        let is_program = SourceLanguage::of(path).is_some() && !is_test(path);
+        let has_commands = WORDS.commands.0.is_match(name);
+        if has_commands {
+            found.extend(commands(change, &lines));
+            found.extend(lines.each(&WORDS.ignored_recipe.0, ground, |words| Deed::FailuresIgnored { words }));
+        }
+        let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.0.is_match(name)).collect();
+        if has_commands || !settings.is_empty() {
+            // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
+            let is_script = is_program && SourceLanguage::of(path) == Some(SourceLanguage::Shell);
+            let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.0.is_match(line));
+            let ignored = lines.each(&WORDS.ignores_failures.0, ground, |words| Deed::FailuresIgnored { words });
+            found.extend(ignored.filter(runs_check));
+            found.extend(thresholds(&lines, ground));
+        }
+        for setting in settings {
+            found.extend(lines.each(&setting.words.0, ground, |words| Deed::SelectionChanged { words }));
+        }
+        if is_program {
+            found.extend(lines.each(&WORDS.asks.0, ground, |words| Deed::AsksForTests { words }));
+        }
+        if is_test(path) || has_commands && name.contains("test") {
+            found.extend(lines.each(&WORDS.ends_run.0, ground, |words| Deed::EndsTheRun { words }));
+        }
+        found.extend(suppressions(change, &lines));
+    }
+    found
+}
+
+/// A command of a line, without the name of its script; `None` if the line is none.
+fn command<'l>(path: &str, text: &'l str) -> Option<&'l str> {
+    static PAIR: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"^\s*["']?[\w:.-]+["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#).expect("a constant expression")
+    });
+    static VERSION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d")
+            .expect("a constant expression")
+    });
+    let is_data =
+        path.ends_with(".json") || path.ends_with(".jsonc") || path.ends_with(".toml") || path.ends_with(".exs");
+    if !is_data {
+        return Some(text.trim());
+    }
+    let value = PAIR.captures(text)?.get(1)?.as_str();
+    (!VERSION.is_match(value)).then_some(value)
+}
+
+/// Commands that ran tests and go, change their program, or select.
+fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
+    let path = &lines.file.path;
+    let runs = |line: &&CodeLine| command(path, &line.text).is_some_and(|text| WORDS.runners.0.is_match(text));
+    let added: Vec<&CodeLine> = lines.added.iter().filter(runs).collect();
+    let removed = lines.removed.iter().filter(runs).filter(|line| !added.iter().any(|one| one.words() == line.words()));
+    let removed: Vec<&CodeLine> = removed.collect();
+    let mut left: Vec<&CodeLine> = added.clone();
+    let mut found = Vec::new();
+    for old in &removed {
+        let text = command(path, &old.text).unwrap_or_default();
+        let runners = |text: &str| -> BTreeSet<String> {
+            WORDS.runners.0.find_iter(text).map(|word| word.as_str().to_owned()).collect()
+        };
+        let same = left.iter().position(|new| {
+            let new = command(path, &new.text).unwrap_or_default();
+            !runners(new).is_disjoint(&runners(text))
+        });
+        let Some(same) = same else {
+            if !moves(change, lines, old) {
+                // A check whose tests are counted tells itself when they no longer run.
+                let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
+                let near = lines
+                    .added
+                    .iter()
+                    .find(|line| line.number + NEAR >= old.number && line.number <= old.number + NEAR);
+                let mut hunk = vec![format!("-{}", old.text)];
+                hunk.extend(near.map(|line| format!("+{}", line.text)));
+                found.push(lines.found(Deed::CommandGone { command: quoted(text) }, weight, old.number, hunk));
+            }
+            continue;
+        };
+        let new = left.remove(same);
+        let now = command(path, &new.text).unwrap_or_default();
+        let tokens = |text: &str| -> BTreeSet<String> {
+            text.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\']).to_owned()).collect()
+        };
+        let (before, after) = (tokens(text), tokens(now));
+        let selects = |token: &&&String| {
+            !token.is_empty() && !WORDS.harmless.0.is_match(token) && !WORDS.runners.0.is_match(token)
+        };
+        let differ: Vec<&String> = before.symmetric_difference(&after).collect();
+        if differ.iter().any(|token| selects(&token)) && !WORDS.ignores_failures.0.is_match(now) {
+            let hunk = vec![format!("-{}", old.text), format!("+{}", new.text)];
+            found.push(lines.found(
+                Deed::CommandNarrowed { words: quoted(now) },
+                change.ground(false),
+                new.number,
+                hunk,
+            ));
+        }
+    }
+    // A script that started a check by another script, and does nothing now.
+    let is_nothing = |line: &&CodeLine| {
+        let text = command(path, &line.text).unwrap_or("-").trim_start_matches('@');
+        WORDS.nothing.0.is_match(text) && (WORDS.targets.0.is_match(&line.text) || line.text.starts_with('\t'))
+    };
+    let emptied = lines.added.iter().find(is_nothing).filter(|_| found.is_empty() && !lines.removed.is_empty());
+    found.extend(emptied.map(|line| {
+        let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
+        let before = lines.removed.first().map(|line| line.text.clone()).unwrap_or_default();
+        let hunk = vec![format!("-{before}"), format!("+{}", line.text)];
+        lines.found(Deed::CommandGone { command: quoted(&before) }, weight, line.number, hunk)
+    }));
+    found
+}
+
+/// Whether the command turns up in another file of the change.
+fn moves(change: &Change<'_>, from: &Lines<'_>, line: &CodeLine) -> bool {
+    let text = command(&from.file.path, &line.text).unwrap_or_default();
+    let others = change.files.known().iter().filter(|file| file.path != from.file.path);
+    text.len() > 6 && others.filter_map(ChangedFile::added_lines).flatten().any(|(_, added)| added.contains(text))
+}
+
+/// Numbers behind the words of a threshold that fall.
+fn thresholds(lines: &Lines<'_>, weight: Weight) -> Vec<Tampering> {
+    let number = |text: &str| -> Option<(String, f64)> {
+        let found = WORDS.thresholds.0.find(text)?;
+        let rest = &text[found.end()..];
+        let digits: String = rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
+        Some((text[..found.end()].trim().to_owned(), digits.parse().ok()?))
+    };
+    let mut found = Vec::new();
+    for (line, (words, after)) in lines.added.iter().filter_map(|line| Some((line, number(&line.text)?))) {
+        let before = lines.removed.iter().filter_map(|old| Some((old, number(&old.text)?)));
+        let before = before.filter(|(_, (old, before))| *old == words && *before > after);
+        found.extend(before.take(1).map(|(old, (_, before))| {
+            let deed = Deed::ThresholdLowered { from: before.to_string(), to: after.to_string() };
+            lines.found(deed, weight, line.number, vec![format!("-{}", old.text), format!("+{}", line.text)])
+        }));
+    }
+    found
+}
+
+/// Marks that silence a check on a line that a finding named when it failed.
+fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
+    let of_file = change.named.iter().filter_map(|place| place.rsplit_once(':'));
+    let named: Vec<u32> =
+        of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
+    let is_near = |line: u32| named.iter().any(|at| line.abs_diff(*at) <= NEAR);
+    let marked = lines.written.iter().filter(|(line, text)| {
+        WORDS.suppressions.0.is_match(text) && (is_near(*line) || change.maker == super::Maker::Fixer)
+    });
+    marked
+        .map(|(line, text)| {
+            let deed = Deed::FindingSuppressed { words: quoted(text) };
+            lines.found(deed, Weight::Alone, *line, vec![format!("+{text}")])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_can_be_read() {
+        assert!(toml::from_str::<Words>(FILE).unwrap().settings.len() > 5);
+    }
+}

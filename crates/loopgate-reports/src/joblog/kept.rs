@@ -1,0 +1,152 @@
+//! The end of a log in bounded memory, whatever its size.
+
+use std::io::{self, Read};
+
+use super::steps::{Bounds, stamp};
+
+/// Bytes kept of the end of a log.
+const KEPT: usize = 8 * 1024 * 1024;
+/// Bytes of a line that are kept.
+const LONGEST_LINE: usize = 8 * 1024;
+
+/// Collects a log as it arrives: of each line its head, of all lines the last [`KEPT`] bytes; with the bounds of a step
+/// only the lines stamped inside it.
+#[derive(Debug, Default)]
+pub struct Kept {
+    bytes: Vec<u8>,
+    /// Where in `bytes` the last line begins, which has not ended yet.
+    line: usize,
+    bounds: Option<Bounds>,
+    is_outside: bool,
+    /// Lines inside the bounds that are not kept any more.
+    pub dropped_lines: u64,
+}
+
+impl Kept {
+    pub fn within(bounds: Option<Bounds>) -> Self {
+        Self { bounds, ..Self::default() }
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.extend(&rest[..end]);
+            self.end_line();
+            rest = &rest[end + 1..];
+        }
+        self.extend(rest);
+    }
+
+    /// Reads a log to its end, at most `limit` bytes; whether more of it is there.
+    pub fn read(&mut self, mut input: impl Read, limit: u64) -> io::Result<bool> {
+        let (mut chunk, mut read) = (vec![0; 64 * 1024], 0_u64);
+        loop {
+            let count = match input.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                count => count?,
+            };
+            read += count as u64;
+            if count == 0 || read > limit {
+                return Ok(count > 0);
+            }
+            self.push(&chunk[..count]);
+        }
+    }
+
+    /// Whether nothing but white space is kept.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.iter().all(u8::is_ascii_whitespace)
+    }
+
+    /// The bounds that the lines were kept within.
+    pub(super) fn bounds(&self) -> Option<Bounds> {
+        self.bounds
+    }
+
+    /// The text that is kept.
+    pub fn into_text(mut self) -> String {
+        if self.line < self.bytes.len() {
+            self.end_line();
+        }
+        self.drop_first();
+        String::from_utf8(self.bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+
+    fn extend(&mut self, piece: &[u8]) {
+        let room = LONGEST_LINE - (self.bytes.len() - self.line).min(LONGEST_LINE);
+        self.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        if let Some(bounds) = &mut self.bounds {
+            // A line without a stamp belongs to the line above it.
+            if let Some(at) = stamp(&self.bytes[self.line..]) {
+                self.is_outside = !bounds.contains(at);
+            }
+            if self.is_outside {
+                self.bytes.truncate(self.line);
+                return;
+            }
+        }
+        self.bytes.push(b'\n');
+        self.line = self.bytes.len();
+        if self.bytes.len() > 2 * KEPT {
+            self.drop_first();
+        }
+    }
+
+    /// Drops whole lines from the front until at most [`KEPT`] bytes are left.
+    fn drop_first(&mut self) {
+        let excess = self.bytes.len().saturating_sub(KEPT);
+        if excess == 0 {
+            return;
+        }
+        let end = memchr::memchr(b'\n', &self.bytes[excess..]).map_or(self.bytes.len(), |at| excess + at + 1);
+        self.dropped_lines += memchr::memchr_iter(b'\n', &self.bytes[..end]).count() as u64;
+        self.bytes.drain(..end);
+        self.line = self.line.saturating_sub(end);
+    }
+}
+
+/// Passes on what it reads, and keeps the end of it.
+#[derive(Debug)]
+pub struct Keeping<R> {
+    pub input: R,
+    pub kept: Kept,
+}
+
+impl<R: Read> Read for Keeping<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(into)?;
+        self.kept.push(&into[..count]);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_log_is_kept_and_the_rest_counted() {
+        let mut kept = Kept::default();
+        for number in 0..300_000 {
+            kept.push(format!("line {number:06} of a log that goes on and on and on and on and on\n").as_bytes());
+        }
+        assert!(kept.bytes.capacity() <= 5 * KEPT, "{}", kept.bytes.capacity());
+        kept.push(b"last");
+        let dropped = kept.dropped_lines;
+        let text = kept.into_text();
+        assert!(text.len() <= KEPT && text.starts_with("line ") && text.ends_with("\nlast\n"), "{dropped}");
+    }
+
+    #[test]
+    fn one_endless_line_costs_its_head() {
+        let mut kept = Kept::default();
+        let more = kept.read(io::repeat(b'x').take(50 << 20), 40 << 20).unwrap();
+        assert!(more, "the limit ends the reading");
+        kept.push(b"\nnext\n");
+        let text = kept.into_text();
+        assert_eq!((text.len(), text.lines().last()), (LONGEST_LINE + 6, Some("next")));
+    }
+}

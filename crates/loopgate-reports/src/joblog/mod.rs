@@ -1,0 +1,169 @@
+//! The log of a failed job: which step failed, what its tools say, and the lines that are shown of it.
+//!
+//! A log is read to its end in bounded memory ([`Kept`]), the failing step is cut out of it ([`StepLines`]), times and
+//! labels in front of its lines are taken off, and what is left goes to the readers of tools as any output does. The output
+//! of a command goes the same way. Everything in it is hostile: the code under test wrote it, and what looks like the
+//! runner's own words may be the program's.
+
+mod excerpt;
+mod kept;
+mod labels;
+mod salience;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    borrow::Cow,
+    io::{self, Read},
+};
+
+use loopgate_core::{
+    evidence::{ErrorType, Failure, LogExcerpt},
+    failure,
+    untrusted::without_hidden,
+};
+
+pub use kept::{Keeping, Kept};
+pub use salience::GreenLog;
+pub use steps::{Bounds, Failing, JobStep};
+
+use super::{ReadOptions, Report, read};
+use excerpt::{Chosen, choose};
+use labels::{Labels, without_time};
+use steps::{StepLines, cut, output_start};
+
+/// Lines shown of the step that ran when a job was cancelled or ran out of time.
+const LAST_LINES: usize = 40;
+/// Bytes at the end of a step in which the error is looked for where no tool's block tells of it.
+const READ_END: usize = 16 * 1024;
+
+/// A job whose log is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Job<'a> {
+    pub name: &'a str,
+    /// Where people read its log.
+    pub log: Option<&'a str>,
+    /// As GitHub's API gives them; empty if they are not known.
+    pub steps: &'a [JobStep],
+}
+
+/// What a failed job's log says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobLog {
+    /// What the tools of the failing step say; none of a text that no runner wrote.
+    pub report: Option<Report>,
+    /// What the step says of the failure where no tool's block tells of one.
+    pub failure: Option<Failure>,
+    pub excerpt: LogExcerpt,
+}
+
+impl Job<'_> {
+    /// The seconds of the failing step, within which its log is kept.
+    pub fn bounds(&self) -> Option<Bounds> {
+        match Failing::among(self.steps)? {
+            Failing::Step(index) | Failing::LastRunning(index) => Bounds::of(self.steps, index),
+        }
+    }
+
+    /// Reads what was kept of the log.
+    pub fn read(&self, kept: Kept, green: Option<&GreenLog>, options: &ReadOptions) -> JobLog {
+        let (dropped, bounds) = (kept.dropped_lines, kept.bounds());
+        let text = kept.into_text();
+        let step = cut(&text, bounds.as_ref());
+        let failing = Failing::among(self.steps);
+        let lines: Vec<Cow<'_, str>> = step.lines.iter().map(|line| plain(line)).collect();
+        let output = output_start(&step.lines);
+        // What was cut off has not told what failed.
+        let has_failed = !matches!(failing, Some(Failing::LastRunning(_)));
+        let is_of_runner = step.is_of_runner || !self.steps.is_empty();
+        let report = (is_of_runner && has_failed)
+            .then(|| read("log of the job", step.tool_text(&lines[output..]).as_bytes(), options));
+        let shown = match failing {
+            Some(Failing::LastRunning(_)) => last_lines(&lines),
+            _ => choose(&lines, green),
+        };
+        let name = match failing {
+            Some(Failing::Step(index) | Failing::LastRunning(index)) => self.steps.get(index).map(|step| &*step.name),
+            None => step.header,
+        };
+        let failure = has_failed.then(|| step.failure(&lines[output..], &shown)).flatten();
+        let excerpt = LogExcerpt {
+            job: step.job.filter(|_| self.steps.is_empty()).unwrap_or(self.name).to_owned(),
+            step: name.map(str::to_owned),
+            log: self.log.map(str::to_owned),
+            text: shown.text,
+            cut_lines: shown.cut_lines + dropped,
+            sha256: None,
+        };
+        JobLog { report, failure, excerpt: excerpt.quoted() }
+    }
+}
+
+/// Reads the output of a command with the readers of tools, and keeps its end.
+pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) -> (Report, Kept) {
+    let mut input = Keeping { input, kept: Kept::default() };
+    let report = read(path_shown, &mut input, options);
+    // A reader may stop early. What cannot be read any more is no part of the output.
+    let _ = io::copy(&mut input, &mut io::sink());
+    (report, input.kept)
+}
+
+impl StepLines<'_> {
+    /// Whether an action failed, and no command that it ran.
+    fn is_of_action(&self) -> bool {
+        self.is_action() && !self.has_exit_code()
+    }
+
+    /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
+    /// words about the workflow.
+    fn tool_text(&self, lines: &[Cow<'_, str>]) -> String {
+        let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
+        let lines: Vec<&str> = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner)).collect();
+        let labels = Labels::of(&lines);
+        let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+        for line in lines {
+            text.push_str(labels.strip(line));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The failure that the step itself tells of: where an action reports an error, that; else what the end of the output
+    /// says.
+    fn failure(&self, lines: &[Cow<'_, str>], shown: &Chosen) -> Option<Failure> {
+        if self.is_of_action() {
+            let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
+            return (!said.is_empty()).then(|| Failure {
+                error_class: Some(Failure::OF_WORKFLOW.to_owned()),
+                error_message: said.join("\n"),
+                ..Failure::default()
+            });
+        }
+        let text = self.tool_text(lines);
+        let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
+        let read = failure::read_failure(end, &failure::Changes::default());
+        let says_why = read.test_name.is_some()
+            || read.error_type != ErrorType::Other
+            || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
+        match shown.best.clone() {
+            // No field of one line comes from another.
+            Some(best) if !says_why => Some(Failure { error_message: best, ..Failure::default() }),
+            _ => Some(read).filter(|read| !read.error_message.trim().is_empty()),
+        }
+    }
+}
+
+/// A line without what hides and without the time in front of it.
+fn plain(line: &str) -> Cow<'_, str> {
+    match without_hidden(line) {
+        Cow::Borrowed(line) => Cow::Borrowed(without_time(line)),
+        Cow::Owned(line) => Cow::Owned(without_time(&line).to_owned()),
+    }
+}
+
+fn last_lines(lines: &[Cow<'_, str>]) -> Chosen {
+    let with_text: Vec<&str> = lines.iter().map(|line| &**line).filter(|line| !line.trim().is_empty()).collect();
+    let shown = &with_text[with_text.len().saturating_sub(LAST_LINES)..];
+    Chosen { text: shown.join("\n"), cut_lines: (with_text.len() - shown.len()) as u64, best: None }
+}

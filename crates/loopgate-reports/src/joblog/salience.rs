@@ -1,0 +1,134 @@
+//! How much a line of a failing step says of the failure.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::LazyLock,
+};
+
+use loopgate_core::{failure::without_stamp, untrusted::cut};
+use regex::Regex;
+
+use super::plain;
+
+/// Lines of a green log that are remembered.
+const GREEN_LINES: usize = 50_000;
+
+/// What a green log of the same job printed: a line that stands there explains no failure.
+#[derive(Clone, Debug, Default)]
+pub struct GreenLog(HashSet<u64>);
+
+impl GreenLog {
+    /// Remembers the lines of a text, whatever numbers stand in them.
+    pub fn of(text: &str) -> Self {
+        let lines = text.lines().map(|line| plain(without_stamp(line)));
+        Self(lines.map(|line| shape(cut(&line))).take(GREEN_LINES).collect())
+    }
+}
+
+/// A line's hash without its numbers, which differ from run to run.
+fn shape(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut in_number = false;
+    for byte in line.trim().bytes() {
+        let is_digit = byte.is_ascii_digit();
+        if !(is_digit && in_number) {
+            hasher.write_u8(if is_digit { b'0' } else { byte });
+        }
+        in_number = is_digit;
+    }
+    line.len().min(1).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What kind of line it is: its words without paths, numbers and what stands in quotes. Many of one kind say the same of
+/// many things.
+pub fn kind(line: &str) -> u64 {
+    static VARIES: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"[\w.@-]*[/\\][\w./\\@:-]*|"[^"]*"|'[^']*'|`[^`]*`|\b[\w-]+\.\w+\b|\d+"#));
+    shape(&VARIES.replace_all(line, "0"))
+}
+
+fn pattern(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant")
+}
+
+/// Words that say that something went wrong, not as a part of a name, a path or an option.
+static WRONG: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)
+        (?:^|[^\w./\\-])
+        (?:errors?|fatal|panic(?:ked)?|exception|traceback|fail(?:ed|ures?|s|ing)?|abort(?:ed)?|crash(?:ed)?|undefined\ reference)
+        (?:[^\w./\\=-]|\.\s|\.?$)
+        |\b[A-Za-z]\w*(?:Error|Exception|Failure)\b
+        |^\s*(?:E\ \ |✗|✘|✖|×|●|not\ ok\ )",
+    )
+});
+
+/// Words that often stand in the sentence that says why.
+static WHY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)\b(?:cannot|can't|can\ not|could\ not|couldn't|unable|denied|forbidden|missing|invalid|not\ found|no\ such|refused|rejected|expected|unexpected|timed?\ ?out|mismatch|violations?|conflicts?|wrong|broken|unresolved|unsupported|not\ (?:allowed|accessible|supported|installed|defined|match)|no\ tests|killed|out\ of\ memory|does\ not|doesn't|did\ not|must|refusing|caused\ by|assert(?:ion)?|exit(?:ed)?\ (?:with\ )?(?:code|status))\b",
+    )
+});
+
+/// Sums of nothing, and what is only a warning.
+static CALM: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:0|no) (?:errors?|failed|failures?|fail)\b|^\W*(?:npm )?warn(?:ing)?\b|\bwarning:|\b(?:PASSED|SKIPPED|XFAIL|ok)\s*(?:\[|\(|$)",
+    )
+});
+
+/// A line of a file.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?:^|[\s('"`\[])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]{1,6}(?::\d+|\(\d+|", line \d+)"#)
+});
+
+/// Folders that hold what is not the repository's own.
+const FOREIGN: [&str; 8] = [
+    "node_modules",
+    "site-packages",
+    "/usr/",
+    "/opt/",
+    ".cargo/registry",
+    "/rustc/",
+    "hostedtoolcache",
+    "node:internal",
+];
+
+/// Scores the lines of a step, whose kinds are given; the last is the runner's own word on how it ended.
+pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {
+    let mut counts: HashMap<u64, u32> = HashMap::new();
+    kinds.iter().for_each(|kind| *counts.entry(*kind).or_default() += 1);
+    let mut first_of: HashSet<u64> = HashSet::new();
+    let score = |(at, (line, kind)): (usize, (&&str, &u64))| {
+        if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
+            return 0.0;
+        }
+        let mut score = by_words(line);
+        // The end of a step says how it ended.
+        score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
+        let again = counts.get(kind).copied().unwrap_or(1) as f32;
+        score -= if first_of.insert(*kind) { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
+        match green {
+            Some(green) if green.0.contains(&shape(line)) => score - 5.0,
+            Some(_) => score + 3.0,
+            None => score,
+        }
+    };
+    lines.iter().zip(kinds).enumerate().map(score).collect()
+}
+
+fn by_words(line: &str) -> f32 {
+    let line = &line[..line.floor_char_boundary(400)];
+    let (is_wrong, says_why) = (WRONG.is_match(line), WHY.is_match(line));
+    let mut score = 7.0 * f32::from(u8::from(is_wrong)) + 4.0 * f32::from(u8::from(says_why));
+    if line.starts_with("##[error]") {
+        score += 4.0;
+    }
+    let is_foreign = FOREIGN.iter().any(|folder| line.contains(folder));
+    if !is_foreign && PLACE.is_match(line) {
+        score += 3.0;
+    }
+    if CALM.is_match(line) { score * 0.4 } else { score }
+}

@@ -1,0 +1,167 @@
+//! Which part of a job's log is the step that failed.
+
+use loopgate_core::{Timestamp, observed::Conclusion};
+
+/// A step of a job, as GitHub's API gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobStep {
+    pub name: String,
+    /// None while it runs, and of what a lost runner left.
+    pub conclusion: Option<Conclusion>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+}
+
+/// From the first to the last second of a step, both of which other steps may share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    first: i64,
+    last: i64,
+    /// Steps that began in the first second before this one.
+    before: usize,
+    /// Seconds by which the log's clock is ahead of the API's; known from the first stamp on.
+    ahead: Option<i64>,
+    job_start: Option<i64>,
+}
+
+impl Bounds {
+    /// The bounds of one of these steps; none of a step without times.
+    pub fn of(steps: &[JobStep], index: usize) -> Option<Self> {
+        let second = |time: Option<Timestamp>| time.map(|time| time.timestamp());
+        let step = steps.get(index)?;
+        let first = second(step.started_at)?;
+        let with_it =
+            |other: &&JobStep| second(other.started_at) == Some(first) && other.conclusion != Some(Conclusion::Skipped);
+        Some(Self {
+            first,
+            last: second(step.completed_at).unwrap_or(i64::MAX),
+            before: steps[..index].iter().filter(with_it).count(),
+            ahead: None,
+            job_start: steps.iter().find_map(|step| second(step.started_at)),
+        })
+    }
+
+    /// Whether a line of this second stands inside. The first line that is asked for is the log's first.
+    pub fn contains(&mut self, second: i64) -> bool {
+        // Stamps of a whole second later or earlier are a matter of rounding.
+        let ahead = *self.ahead.get_or_insert_with(|| {
+            let difference = second - self.job_start.unwrap_or(second);
+            if difference.abs() > 2 { difference } else { 0 }
+        });
+        (self.first..=self.last).contains(&second.saturating_sub(ahead))
+    }
+}
+
+/// The second in front of a line, in UTC since 1970: `2026-11-20T22:14:38.8968067Z …`.
+pub fn stamp(line: &[u8]) -> Option<i64> {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    let line = line.strip_prefix(MARK).unwrap_or(line);
+    let is_stamp = line.len() > 27 && line[4] == b'-' && line[10] == b'T' && line[19] == b'.' && line[27] == b'Z';
+    let text = std::str::from_utf8(line.get(..28)?).ok().filter(|_| is_stamp)?;
+    text.parse::<Timestamp>().ok().map(|time| time.timestamp())
+}
+
+/// What begins a step in the log, and ends one that failed.
+const HEADER: &str = "##[group]Run ";
+const GROUP_END: &str = "##[endgroup]";
+const ERROR: &str = "##[error]";
+const EXIT: &str = "##[error]Process completed with exit code ";
+
+/// The step of a job that failed: which it is, and why it is said to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// By its index.
+    Step(usize),
+    /// No step failed: the job was cancelled or ended by its time limit while this one ran.
+    LastRunning(usize),
+}
+
+impl Failing {
+    pub fn among(steps: &[JobStep]) -> Option<Self> {
+        let failed = |step: &JobStep| step.conclusion == Some(Conclusion::Failure);
+        let has_run = |step: &JobStep| step.started_at.is_some() && step.conclusion != Some(Conclusion::Skipped);
+        let was_ended = |step: &JobStep| !matches!(step.conclusion, Some(Conclusion::Success | Conclusion::Skipped));
+        let ended = || steps.iter().rposition(|step| has_run(step) && was_ended(step));
+        let failed = steps.iter().position(failed).map(Self::Step);
+        failed.or_else(|| ended().or_else(|| steps.iter().rposition(has_run)).map(Self::LastRunning))
+    }
+}
+
+/// The lines of the failing step, and what the log says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepLines<'t> {
+    /// `Run pytest -x`, if the log shows it.
+    pub header: Option<&'t str>,
+    /// The job's name, if the log shows it.
+    pub job: Option<&'t str>,
+    /// What the step ran, then what it printed, up to the runner's last word about it.
+    pub lines: Vec<&'t str>,
+    /// Whether the runner itself wrote this log; else it is what a command printed.
+    pub is_of_runner: bool,
+}
+
+impl StepLines<'_> {
+    /// `Run actions/setup-node@v4`: the step runs an action instead of a command.
+    pub fn is_action(&self) -> bool {
+        let Some(what) = self.header.and_then(|header| header.strip_prefix("Run ")) else { return false };
+        what.split_once('@').is_some_and(|(name, at)| {
+            name.contains('/') && !name.contains(char::is_whitespace) && !at.contains(char::is_whitespace)
+        })
+    }
+
+    /// Whether a command of the step ended with an exit code; where an action reports an error itself none is there.
+    pub fn has_exit_code(&self) -> bool {
+        self.lines.iter().rev().any(|line| line.starts_with(EXIT))
+    }
+}
+
+/// Cuts the failing step out of a log. `bounds` are those that the text was kept within: groups refine them and never
+/// leave them.
+pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
+    let stamped: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = stamped.iter().map(|line| loopgate_core::failure::without_stamp(line)).collect();
+    let job = lines.iter().find_map(|line| line.strip_prefix("Complete job name: "));
+    let is_of_runner = lines.iter().any(|line| line.starts_with(HEADER) || line.starts_with(EXIT));
+    let (start, end) = match bounds {
+        Some(bounds) => within_seconds(&stamped, &lines, bounds),
+        None => by_groups(&lines),
+    };
+    let header = lines[start..end].first().and_then(|line| line.strip_prefix("##[group]"));
+    StepLines { header, job, lines: lines[start..end].to_vec(), is_of_runner }
+}
+
+/// By the groups alone: from the last header in front of the last error of the runner to that error.
+fn by_groups(lines: &[&str]) -> (usize, usize) {
+    let last = |mark: &str| lines.iter().rposition(|line| line.starts_with(mark));
+    let Some(end) = last(EXIT).or_else(|| last(ERROR).filter(|_| last(HEADER).is_some())) else {
+        return (0, lines.len());
+    };
+    let start = lines[..end].iter().rposition(|line| line.starts_with(HEADER)).unwrap_or(0);
+    (start, end + 1)
+}
+
+/// Inside the seconds of a step: other steps' lines can only stand in its first and its last second.
+fn within_seconds(stamped: &[&str], lines: &[&str], bounds: &Bounds) -> (usize, usize) {
+    let second = |at: usize| stamp(stamped[at].as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
+    let is_header = |at: &usize| lines[*at].starts_with(HEADER);
+    let headers = (0..lines.len()).filter(is_header);
+    // Of the headers in the first second, those of the steps that began in it before this one are passed over.
+    let mut first = headers.clone().take_while(|at| second(*at).is_none_or(|second| second <= bounds.first + 1));
+    let start = first.nth(bounds.before).unwrap_or(0);
+    let is_over = |at: &usize| second(*at).is_some_and(|second| second >= bounds.last);
+    let is_next = |at: &usize| lines[*at].starts_with(HEADER) || lines[*at].starts_with("Post job cleanup");
+    let end = (start + 1..lines.len()).filter(is_over).find(is_next).unwrap_or(lines.len());
+    let said = lines[start..end].iter().rposition(|line| line.starts_with(EXIT));
+    let ended = said.map(|at| start + at).filter(is_over);
+    (start, ended.map_or(end, |at| at + 1))
+}
+
+/// Where in the lines of a step its own output begins: behind the group that shows what is run.
+pub fn output_start(lines: &[&str]) -> usize {
+    match lines.first() {
+        Some(first) if first.starts_with(HEADER) => {
+            lines.iter().position(|line| *line == GROUP_END).map_or(0, |end| end + 1)
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,166 @@
+//! `--from agent-approval-check`: what a repository told that Action, as the gate `agents`
+//! (<https://github.com/anthropics/claude-code-action/tree/main/agent-approval-check>).
+
+use std::{fmt::Write as _, path::Path};
+
+use serde_yaml::Value;
+
+use super::{CliError, configuration::quoted};
+use crate::runner::workflow_texts;
+use loopgate_core::{Login, observed::Permission};
+
+/// Where another tool's configuration can be read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Source {
+    AgentApprovalCheck,
+}
+
+/// What the Action does where nothing is said.
+const APPROVALS: u64 = 2;
+/// People that a gate can ask for.
+const MOST_APPROVALS: u64 = 20;
+
+/// The inputs of the step that uses the Action.
+struct Inputs {
+    step: Value,
+    /// Its file of identities; an empty mapping without one.
+    file: Value,
+}
+
+impl Inputs {
+    /// Entries of a list: of the file, which overrules, or separated by commas in the step.
+    fn list(&self, in_file: &str, in_step: &str) -> Vec<String> {
+        let listed = match &self.file[in_file] {
+            Value::Sequence(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            // By repository: `owner/repo: [docs/]`.
+            Value::Mapping(by_repository) => {
+                let lists = by_repository.values().filter_map(Value::as_sequence).flatten();
+                lists.filter_map(Value::as_str).map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        if !listed.is_empty() {
+            return listed;
+        }
+        let text = self.step[in_step].as_str().unwrap_or_default();
+        text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn approvals(&self) -> u64 {
+        let said = &self.step["required_approvals"];
+        let said = said.as_u64().or_else(|| said.as_str()?.trim().parse().ok());
+        said.unwrap_or(APPROVALS).clamp(1, MOST_APPROVALS)
+    }
+}
+
+/// The part of a configuration that stands for the Action, to be put behind what else is written.
+///
+/// # Errors
+/// When no workflow uses the Action.
+pub fn gate(root: &Path) -> Result<String, CliError> {
+    let inputs = workflow_texts(root).find_map(|text| inputs(&text, root)).ok_or_else(|| {
+        CliError::bad_data("no workflow of this repository uses agent-approval-check. Nothing was written.")
+    })?;
+    let approvals = inputs.approvals();
+    let mut text = format!(
+        "\n# What agent-approval-check asked for, as a gate. Take its workflow and its required status away once this runs.\n\
+         gates:\n  agents:\n    approvers: {{ permission: {}, count: {approvals} }}\n",
+        Permission::Write.as_str()
+    );
+    let prefixes = inputs.list("exempt_path_prefixes", "exempt_path_prefixes");
+    if !prefixes.is_empty() {
+        let globs = prefixes.iter().map(|prefix| quoted(&format!("!{}/**", prefix.trim_end_matches('/'))));
+        let globs = globs.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "    when: {{ all: [{{ agent: true }}, {{ paths: [\"**\", {globs}] }}] }}");
+    }
+    let logins = inputs.list("agent_app_logins", "agent_logins");
+    let logins: Vec<&String> = logins.iter().filter(|login| login.parse::<Login>().is_ok()).collect();
+    if !logins.is_empty() {
+        let logins = logins.into_iter().map(|login| quoted(login)).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            text,
+            "\n# Accounts that count as agents, beside those that Loopgate knows.\ncoding_agents: [{logins}]"
+        );
+    }
+    for (what, why, listed) in [
+        (
+            "addresses",
+            "commits of agents are known by their accounts and trailers",
+            inputs.list("agent_emails", "agent_emails"),
+        ),
+        (
+            "head branches",
+            "their authors choose their names",
+            inputs.list("exempt_head_branches", "exempt_head_branches"),
+        ),
+        (
+            "approvers",
+            "bots never approve, and people by `approvers`",
+            inputs.list("excluded_approver_logins", "excluded_approvers"),
+        ),
+        (
+            "base branches",
+            "a gate holds on every base; `base_branch` limits it",
+            inputs.list("protected_bases", "protected_bases"),
+        ),
+    ] {
+        if !listed.is_empty() {
+            let listed = listed.join(", ").replace(['\n', '\r'], " ");
+            let _ = writeln!(text, "# Not taken over: the {what} {listed} ({why}).");
+        }
+    }
+    Ok(text)
+}
+
+/// The inputs of the first step of a workflow that uses the Action.
+fn inputs(workflow: &str, root: &Path) -> Option<Inputs> {
+    let workflow: Value = serde_yaml::from_str(workflow).ok()?;
+    let mut steps = workflow["jobs"].as_mapping()?.values().filter_map(|job| job["steps"].as_sequence()).flatten();
+    let uses = |step: &&Value| {
+        let action = step["uses"].as_str().and_then(|uses| uses.split('@').next());
+        action.is_some_and(|action| action.ends_with("/agent-approval-check"))
+    };
+    let step = steps.find(uses)?["with"].clone();
+    let named = step["config_file"].as_str().filter(|path| !path.starts_with('/') && !path.contains(".."));
+    let file = named.and_then(|path| std::fs::read_to_string(root.join(path)).ok());
+    let file = file.and_then(|text| serde_yaml::from_str::<Value>(&text).ok()).unwrap_or_default();
+    Some(Inputs { step, file })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn made(with: &str, identities: &str) -> String {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(".github/workflows");
+        std::fs::create_dir_all(&folder).unwrap();
+        let step = "anthropics/claude-code-action/agent-approval-check@v1";
+        let workflow = format!("on: pull_request_target\njobs:\n  check:\n    steps:\n      - uses: {step}\n{with}");
+        std::fs::write(folder.join("agents.yml"), workflow).unwrap();
+        std::fs::write(root.path().join(".github/agents.yaml"), identities).unwrap();
+        let text = gate(root.path()).unwrap();
+        config::parse(".github/loopgate.yml", &format!("version: 1\n{text}")).unwrap();
+        text
+    }
+
+    #[test]
+    fn the_inputs_of_the_step_are_read() {
+        let with = "        with:\n          required_approvals: \"3\"\n          agent_logins: claude[bot], acme-fixer[bot]\n          exempt_path_prefixes: docs/\n          exempt_head_branches: release/*\n";
+        insta::assert_snapshot!(made(with, ""));
+    }
+
+    #[test]
+    fn the_file_of_identities_overrules() {
+        let with = "        with:\n          config_file: .github/agents.yaml\n          agent_logins: other[bot]\n";
+        let identities = "agent_app_logins: [\"claude[bot]\"]\nexempt_path_prefixes:\n  acme/widgets: [docs/, man]\n";
+        insta::assert_snapshot!(made(with, identities));
+    }
+
+    #[test]
+    fn a_repository_without_the_action_is_told_so() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(gate(root.path()).is_err());
+    }
+}

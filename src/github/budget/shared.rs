@@ -1,0 +1,41 @@
+//! What several processes of one App share: each books in one place what it takes of an installation's limits.
+
+use std::{future::Future, pin::Pin};
+
+use chrono::TimeDelta;
+
+use loopgate_core::{InstallationId, Timestamp};
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limited {
+    Creations,
+    Points,
+}
+
+/// What a process wants to take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub installation: InstallationId,
+    pub what: Limited,
+    pub amount: u32,
+    /// At most so much may be taken within each of these times; less than `amount` is nothing.
+    pub limits: Vec<(TimeDelta, usize)>,
+    pub now: Timestamp,
+    /// How long it may be used.
+    pub usable_for: TimeDelta,
+}
+
+/// What became of a [`Claim`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    pub is_granted: bool,
+    /// What was taken by all processes, with this: until when each amount may be used, oldest first.
+    pub taken: Vec<(Timestamp, u32)>,
+}
+
+/// Where the processes of one App book what they take.
+pub trait SharedBudget: Send + Sync {
+    /// None if it cannot be booked now: then each process counts for itself.
+    fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>>;
+}

@@ -1,0 +1,117 @@
+//! To whom the addresses of a pull request's commits belong, and which files commits of suggestions change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::try_join_all;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::github::{Client, Error, path};
+use loopgate_core::{
+    Login, RepoName, Sha, UserId,
+    gate::co_authors,
+    observed::{Account, AccountKind, Commit, Makers},
+};
+
+/// Commits asked about, the newest first; GitHub takes 100 at once.
+const MOST_COMMITS: usize = 100;
+/// Commits of suggestions whose files are read.
+const MOST_SUGGESTIONS: usize = 20;
+/// Who commits for everybody who uses GitHub's pages.
+const WEB_FLOW: &str = "web-flow";
+/// <https://docs.github.com/en/graphql/reference/objects#commit>, `authors`: the author and all co-authors.
+const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Commit { authors(first: 50) { nodes { email \
+                     user { databaseId login } } } } } }";
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Option<Nodes<Node>>,
+}
+
+#[derive(Deserialize)]
+struct Nodes<T> {
+    #[serde(default = "Vec::new")]
+    nodes: Vec<Option<T>>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    authors: Option<Nodes<Author>>,
+}
+
+#[derive(Deserialize)]
+struct Author {
+    email: Option<String>,
+    user: Option<AuthorAccount>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AuthorAccount {
+    database_id: Option<UserId>,
+    login: Login,
+}
+
+/// Enters both into what is known of the makers.
+pub(super) async fn read(
+    client: &Client,
+    repository: &RepoName,
+    commits: &[Commit],
+    nodes: &BTreeMap<Sha, String>,
+) -> Result<Makers, Error> {
+    let co_authored: Vec<&Commit> =
+        commits.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
+    if co_authored.is_empty() {
+        return Ok(Makers::default());
+    }
+    let by_pages = |commit: &&&Commit| commit.committer.as_ref().is_some_and(|by| by.login.as_str() == WEB_FLOW);
+    let suggested = co_authored.iter().filter(by_pages).take(MOST_SUGGESTIONS);
+    let suggestions = try_join_all(suggested.map(|commit| files(client, repository, commit.sha)));
+    let ids: Vec<&str> =
+        co_authored.iter().take(MOST_COMMITS).filter_map(|commit| Some(nodes.get(&commit.sha)?.as_str())).collect();
+    let (suggestions, addresses) = futures::try_join!(suggestions, addresses(client, &ids))?;
+    Ok(Makers { addresses, suggestions: suggestions.into_iter().flatten().collect(), ..Makers::default() })
+}
+
+/// The accounts of authors, by their addresses in lower case. Asked once: a commit's trailers do not change.
+async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>, Error> {
+    let key = format!("/graphql#authors-of-{}", ids.join(","));
+    let asked = async || {
+        let question = json!({ "query": QUERY, "variables": { "ids": ids } });
+        let answer = match client.graphql::<Answer>(&question).await {
+            Ok(answer) => answer,
+            Err(error) => return error.refusal().map(|_| Vec::new()),
+        };
+        let commits = answer.data.into_iter().flat_map(|data| data.nodes).flatten();
+        let authors = commits.filter_map(|commit| commit.authors).flat_map(|authors| authors.nodes).flatten();
+        Ok(authors.filter_map(|author| Some((author.email?, author.user?))).collect::<Vec<_>>())
+    };
+    let found: Vec<(String, AuthorAccount)> = client.once(&key, asked).await?;
+    let account = |(address, AuthorAccount { database_id, login }): (String, AuthorAccount)| {
+        Some((address.to_ascii_lowercase(), Account { id: database_id?, login, kind: AccountKind::User }))
+    };
+    Ok(found.into_iter().filter_map(account).collect())
+}
+
+/// The files that a commit changes, by either name; `None` if they are not all shown.
+async fn files(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>, Error> {
+    #[derive(Deserialize)]
+    struct Details {
+        #[serde(default)]
+        files: Vec<File>,
+    }
+    #[derive(Deserialize)]
+    struct File {
+        filename: String,
+        previous_filename: Option<String>,
+    }
+    /// A page of files; more are on further pages.
+    const PAGE: usize = 100;
+    let path = format!("{}/commits/{commit}?per_page={PAGE}", path::repo(repository));
+    let details = match client.get_immutable_json::<Details>(&path).await {
+        Ok(details) => details.filter(|details| details.files.len() < PAGE),
+        Err(error) => return error.refusal().map(|_| None),
+    };
+    let names = |file: File| [Some(file.filename), file.previous_filename].into_iter().flatten();
+    Ok(details.map(|details| (commit, details.files.into_iter().flat_map(names).collect())))
+}

@@ -1,0 +1,198 @@
+//! Tests that run again: chosen tests, in a tree, so many times. The flake test, burn-in, the base's tests on the head and
+//! the proof of regression all run them here, and each makes its own of how they ended.
+
+mod burn_in;
+#[cfg(all(test, unix))]
+mod burn_in_tests;
+mod flake;
+mod proof;
+mod tree;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub use self::{
+    burn_in::burn_in,
+    flake::{KeptReports, settle, worth_another_run},
+    proof::{base_tests, prove},
+};
+use super::{
+    command::{self, CommandLine, Ending},
+    interrupt::Interrupt,
+};
+use loopgate_core::{
+    CheckName, Sha,
+    evidence::{CheckKind, CheckResults, Failure, framework_of},
+    failure::{self, CheckContext},
+    observed::ChangedFiles,
+    policy::CommandCheck,
+    source_files::SourceLanguage,
+};
+use loopgate_reports::ReadOptions;
+
+/// The change whose tests run again.
+#[derive(Clone, Debug)]
+pub struct Trial<'a> {
+    /// The top of the working tree: the head.
+    pub root: &'a Path,
+    pub base: Sha,
+    pub files: &'a ChangedFiles,
+    /// The test checks: how this project calls its test runners.
+    pub checks: Vec<(&'a CheckName, &'a CommandCheck)>,
+}
+
+/// One test, or all tests of a file, and the command that runs nothing else.
+#[derive(Clone, Debug)]
+struct Rerun {
+    line: CommandLine,
+    /// Part of the name by which the tool reports the test; empty for a file.
+    name: String,
+}
+
+/// Where tests run, and where the working tree is whose installed packages and built parts they use.
+#[derive(Clone, Copy)]
+struct Tree<'a> {
+    top: &'a Path,
+    working_tree: &'a Path,
+}
+
+/// How chosen tests ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum RerunEnd {
+    Passed,
+    /// With the names of those that failed.
+    Failed(Vec<String>),
+    /// Without a word on any test: it could not be built, is not there, or was cut off.
+    Broken,
+    OutOfTime,
+}
+
+impl Rerun {
+    /// By the tool of the first check that takes such a choice, else by the one that the file is known by: a script of a
+    /// package hides what it calls. `None` if no tool is known that runs it alone. `root` is the top of the tree that has
+    /// the file.
+    fn of(trial: &Trial<'_>, root: &Path, test: impl Fn(&str) -> Failure) -> Option<Self> {
+        let own = trial.checks.iter().map(|(name, check)| {
+            (check.run.clone(), check.working_directory.clone().unwrap_or_default(), *name, *check)
+        });
+        let usual = trial.checks.first().zip(usual(root, test("").test_file.as_deref()?));
+        let usual = usual.map(|((name, check), (command, directory))| (command, directory, *name, *check));
+        own.chain(usual).find_map(|(run, directory, name, check)| {
+            let (command, framework) = (Some(run.as_str()), Some(framework_of(&run)));
+            let context = CheckContext { name, kind: CheckKind::Test, framework, command, directory: Some(&directory) };
+            let test = test(&directory);
+            let line = CommandLine::new(failure::alone(&test, &context)?, PathBuf::new(), Duration::ZERO);
+            let environment = check.environment.clone();
+            Some(Self { line: CommandLine { environment, ..line }, name: test.test_name.unwrap_or_default() })
+        })
+    }
+
+    /// All tests of a file.
+    fn of_file(trial: &Trial<'_>, root: &Path, file: &str) -> Option<Self> {
+        Self::of(trial, root, |_| Failure { test_file: Some(file.to_owned()), ..Failure::default() })
+    }
+
+    /// Runs it once.
+    async fn run(&self, tree: Tree<'_>, timeout: Duration, interrupt: Interrupt) -> RerunEnd {
+        let mut line = CommandLine { directory: tree.top.to_owned(), timeout, ..self.line.clone() };
+        if tree.top != tree.working_tree {
+            let paths = [tree.top.to_owned(), tree.top.join("src")].map(|path| path.display().to_string());
+            // An editable installation leads to the working tree; what stands first in the path wins.
+            line.environment.entry("PYTHONPATH".to_owned()).or_insert(paths.join(":"));
+            if line.shell.contains("cargo ") && std::env::var_os("CARGO_TARGET_DIR").is_none() {
+                let target = tree.working_tree.join("target").display().to_string();
+                line.environment.entry("CARGO_TARGET_DIR".to_owned()).or_insert(target);
+            }
+        }
+        let read = |output| loopgate_reports::read("output", output, &ReadOptions::default());
+        let finished = command::run(line, interrupt, read, |_| {}).await;
+        let Some(report) = finished.read else { return RerunEnd::Broken };
+        match finished.ending {
+            Ending::TimedOut => RerunEnd::OutOfTime,
+            Ending::Exited(0) if executed(report.results) != Some(0) => RerunEnd::Passed,
+            Ending::Exited(1..) => {
+                let failing = report.failures.into_iter().filter_map(|failure| failure.test_name);
+                let failing: Vec<String> = failing.filter(|test| self.is_test(test)).collect();
+                if failing.is_empty() { RerunEnd::Broken } else { RerunEnd::Failed(failing) }
+            }
+            _ => RerunEnd::Broken,
+        }
+    }
+
+    /// Whether a name is that of a chosen test. A file that could not be read is named too, and is none.
+    fn is_test(&self, name: &str) -> bool {
+        let last = self.name.rsplit(['.', ':', ' ']).next().unwrap_or_default();
+        name.contains(last) && SourceLanguage::of(name).is_none()
+    }
+}
+
+/// How many tests ran, where that is known.
+fn executed(results: Option<CheckResults>) -> Option<u64> {
+    results.map(|results| results.total.saturating_sub(results.skipped))
+}
+
+/// The usual command of a test file's language, and the folder of its package.
+fn usual(root: &Path, path: &str) -> Option<(String, String)> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let package = |manifest: &str| above(root, folder, manifest).map(|package| package.display().to_string());
+    let (command, directory) = match SourceLanguage::of(path)? {
+        SourceLanguage::Rust => ("cargo test", package("Cargo.toml")?),
+        SourceLanguage::Python => ("python -m pytest", String::new()),
+        SourceLanguage::JavaScript | SourceLanguage::TypeScript => {
+            let directory = package("package.json")?;
+            let manifest = fs::read_to_string(root.join(&directory).join("package.json")).ok()?;
+            let named =
+                |tool: &str| manifest.contains(&format!("\"{tool}\"")) || manifest.contains(&format!("{tool} "));
+            let tools = [("vitest", "npx --no-install vitest"), ("jest", "npx --no-install jest")];
+            (tools.into_iter().find(|(tool, _)| named(tool))?.1, directory)
+        }
+        SourceLanguage::Go => ("go test", package("go.mod")?),
+        _ => return None,
+    };
+    Some((command.to_owned(), directory))
+}
+
+/// The nearest folder at or above `folder` that holds a file of this name, relative to the top.
+fn above(root: &Path, folder: &str, name: &str) -> Option<PathBuf> {
+    Path::new(folder).ancestors().find(|folder| root.join(folder).join(name).is_file()).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_ecosystem_runs_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (path, text) in [
+            ("Cargo.toml", ""),
+            ("crates/b/Cargo.toml", ""),
+            ("web/package.json", "{\"devDependencies\": {\"vitest\": \"1\"}}"),
+            ("api/go.mod", ""),
+        ] {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let files = ChangedFiles::Complete(Vec::new());
+        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("uv run pytest -q"));
+        let trial = Trial { root, base: Sha::from_bytes([1; 20]), files: &files, checks: vec![(&name, &check)] };
+        for (path, expected) in [
+            ("tests/price.rs", Some("cargo test --test price")),
+            ("crates/b/tests/api/cart.rs", Some("cd crates/b && cargo test --test api")),
+            ("src/tests.rs", None),
+            ("tests/test_price.py", Some("uv run pytest tests/test_price.py")),
+            ("web/src/a.test.ts", Some("cd web && npx --no-install vitest run src/a.test.ts")),
+            ("api/cart/cart_test.go", Some("cd api && go test ./cart -count=1 -v")),
+            ("tests/a b.py", Some("uv run pytest 'tests/a b.py'")),
+            ("tests/A.java", None),
+        ] {
+            let rerun = Rerun::of_file(&trial, root, path);
+            assert_eq!(rerun.as_ref().map(|rerun| rerun.line.shell.as_str()), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! `coverage.prove_regression`: the tests that a change brings along are run without the change, where one must fail,
+//! and with it, where it must pass.
+//!
+//! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
+//! when the trial ends, however it ends. Nothing of the working tree is touched.
+
+use std::time::Duration;
+
+use super::{Rerun, RerunEnd, Tree, Trial, tree::BaseTree};
+use crate::runner::interrupt::Interrupt;
+use loopgate_core::{
+    Sha,
+    evidence::{BaseTestRun, ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
+    observed::{ChangedFile, ChangedFiles, FileStatus},
+    source_files::is_test,
+};
+
+/// Test files tried at most.
+const MOST_FILES: usize = 10;
+/// Failing tests of a file that are named.
+const MOST_NAMED: usize = 20;
+/// How long one run of one file may take: it may have to be built first.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Runs the trial. Never fails: what could not be run is a verdict that says why.
+pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
+    let tests = added_tests(trial.files);
+    if tests.is_empty() {
+        return no_test_file(trial.files);
+    }
+    let rerun = |file: &&ChangedFile| Rerun::of_file(trial, trial.root, &file.path);
+    let named: Vec<(&ChangedFile, Rerun)> =
+        tests.iter().filter_map(|file| Some((*file, rerun(file)?))).take(MOST_FILES).collect();
+    if named.is_empty() {
+        let names: Vec<&str> = tests.iter().take(3).map(|file| file.path.as_str()).collect();
+        return unknown(format!("it is not known how to run {} alone", names.join(", ")));
+    }
+    let worktree = match BaseTree::of(trial.root, trial.base) {
+        Ok(worktree) => worktree,
+        Err(reason) => return unknown(reason),
+    };
+    if let Err(error) = worktree.lay_over(trial) {
+        return unknown(format!("the tests cannot be laid over the base: {error}"));
+    }
+    let mut runs = Vec::new();
+    let (base, head) = (Tree { top: worktree.path(), working_tree: trial.root }, trial.root);
+    for (file, rerun) in named {
+        let on_base = proof_end(&rerun.run(base, TIMEOUT, interrupt.clone()).await);
+        // A test that passes without the change proves nothing, whatever it does with it.
+        let on_head = match on_base {
+            ProofEnd::Passed => ProofEnd::Passed,
+            _ => {
+                let tree = Tree { top: head, working_tree: head };
+                proof_end(&rerun.run(tree, TIMEOUT, interrupt.clone()).await)
+            }
+        };
+        runs.push(ProofRun { file: file.path.clone(), command: rerun.line.shell, on_base, on_head });
+        if interrupt.is_interrupted() {
+            return unknown("it was interrupted".to_owned());
+        }
+    }
+    judge(runs)
+}
+
+/// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
+/// out. Files that cannot be run alone are left out.
+pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> Vec<BaseTestRun> {
+    let edited = trial.files.known().iter().filter(|file| file.deletions > 0 && file.status != FileStatus::Added);
+    let before = edited.filter_map(|file| file.paths().last());
+    let files: Vec<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
+    let Some(worktree) = (!files.is_empty()).then(|| BaseTree::of(trial.root, head).ok()).flatten() else {
+        return Vec::new();
+    };
+    if worktree.put_back(trial.root, trial.base, &files).is_err() {
+        return Vec::new();
+    }
+    let tree = Tree { top: worktree.path(), working_tree: trial.root };
+    let mut runs = Vec::new();
+    for file in files {
+        let Some(rerun) = Rerun::of_file(trial, worktree.path(), file) else { continue };
+        let end = rerun.run(tree, TIMEOUT, interrupt.clone()).await;
+        let on_head = proof_end(&end);
+        let failing = match end {
+            RerunEnd::Failed(names) => names.into_iter().take(MOST_NAMED).collect(),
+            RerunEnd::Passed | RerunEnd::Broken | RerunEnd::OutOfTime => Vec::new(),
+        };
+        runs.push(BaseTestRun { file: file.to_owned(), command: rerun.line.shell, on_head, failing });
+        if interrupt.is_interrupted() {
+            return Vec::new();
+        }
+    }
+    runs
+}
+
+const fn proof_end(end: &RerunEnd) -> ProofEnd {
+    match end {
+        RerunEnd::Passed => ProofEnd::Passed,
+        RerunEnd::Failed(_) => ProofEnd::Failed,
+        RerunEnd::Broken | RerunEnd::OutOfTime => ProofEnd::Broken,
+    }
+}
+
+/// One test that fails without the change and passes with it is enough.
+fn judge(tests: Vec<ProofRun>) -> RegressionTrial {
+    let names = |wanted: &dyn Fn(&&ProofRun) -> bool| -> String {
+        tests.iter().filter(|run| wanted(run)).map(|run| run.file.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let proving = names(&|run| (run.on_base, run.on_head) == (ProofEnd::Failed, ProofEnd::Passed));
+    let broken = names(&|run| run.on_base == ProofEnd::Broken || run.on_head == ProofEnd::Broken);
+    let failing = names(&|run| run.on_head == ProofEnd::Failed);
+    let (verdict, reason) = if !proving.is_empty() {
+        (ProofVerdict::Proved, format!("{proving} fails on the base and passes on the head."))
+    } else if !failing.is_empty() {
+        (ProofVerdict::NotProved, format!("{failing} fails on the head too."))
+    } else if !broken.is_empty() {
+        (ProofVerdict::Unknown, format!("{broken} could not be run to its end on both."))
+    } else {
+        (ProofVerdict::NotProved, format!("{} passes on the base too.", names(&|_| true)))
+    };
+    RegressionTrial { verdict, tests, reason }
+}
+
+fn unknown(reason: String) -> RegressionTrial {
+    RegressionTrial { verdict: ProofVerdict::Unknown, tests: Vec::new(), reason }
+}
+
+fn no_test_file(files: &ChangedFiles) -> RegressionTrial {
+    let added = files.known().iter().flat_map(|file| file.added_lines().unwrap_or_default());
+    if matches!(files, ChangedFiles::TooLarge { .. }) || added.into_iter().any(|(_, text)| text.contains("#[test]")) {
+        return unknown("the tests stand in the files they test, and cannot be laid over the base alone".to_owned());
+    }
+    let reason = "no test file was added or changed.".to_owned();
+    RegressionTrial { verdict: ProofVerdict::NotProved, tests: Vec::new(), reason }
+}
+
+fn added_tests(files: &ChangedFiles) -> Vec<&ChangedFile> {
+    let there = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0 && is_test(&file.path);
+    files.known().iter().filter(there).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, path::Path, process::Command};
+
+    use super::*;
+    use crate::runner::{Changes, Interrupter};
+    use loopgate_core::policy::CommandCheck;
+
+    fn sh(root: &Path, line: &str) {
+        let status = Command::new("sh").arg("-c").arg(line).current_dir(root).status().unwrap();
+        assert!(status.success(), "{line}");
+    }
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    const PYTEST: &str = "#!/bin/sh\n. ./price\nsh \"$1\" && { echo '== 1 passed in 0.01s =='; exit 0; }\ncode=$?\n\
+                          [ $code = 1 ] && echo '== short test summary info ==' && echo \"FAILED $1::test_price - assert\" && echo '== 1 failed in 0.01s =='\nexit $code\n";
+
+    /// A repository whose `pytest` is a shell script that takes each file for one.
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write(root, "pytest", PYTEST);
+        write(root, "price", "price=20\n");
+        sh(root, "chmod +x pytest && git init -q -b main && git add -A");
+        sh(root, "git -c user.email=a@b.c -c user.name=n commit -qm base && git checkout -qb fix/price");
+        folder
+    }
+
+    async fn trial(root: &Path) -> RegressionTrial {
+        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
+        sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm fix");
+        let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+        let (_keep, interrupt) = Interrupter::new();
+        let trial =
+            prove(&Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] }, interrupt).await;
+        let output = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1, "the worktree is gone");
+        trial
+    }
+
+    #[tokio::test]
+    async fn a_test_that_fails_without_the_fix_and_passes_with_it_proves_it() {
+        let folder = repository();
+        write(folder.path(), "price", "price=24\n");
+        write(folder.path(), "tests/test_price.py", ". ./price; test \"$price\" = 24\n");
+        let trial = trial(folder.path()).await;
+        assert_eq!(trial.verdict, ProofVerdict::Proved, "{trial:?}");
+        assert_eq!(trial.reason, "tests/test_price.py fails on the base and passes on the head.");
+        assert_eq!(trial.tests[0].command, "./pytest tests/test_price.py");
+    }
+
+    #[tokio::test]
+    async fn tests_as_they_were_are_run_on_the_head() {
+        let folder = repository();
+        let root = folder.path();
+        let test = |asks: &str| format!("test \"$price\" = {asks}\n");
+        for (name, asks) in [("a", "20"), ("b", "20"), ("gone", "21"), ("same", "20")] {
+            write(root, &format!("tests/test_{name}.py"), &test(asks));
+        }
+        sh(root, "git checkout -q main && git add -A && git -c user.email=a@b.c -c user.name=n commit -qm tests");
+        sh(root, "git checkout -q fix/price && git merge -q main && rm tests/test_gone.py");
+        write(root, "price", "price=24\n");
+        write(root, "tests/test_a.py", &test("24"));
+        write(root, "tests/test_b.py", "true\n");
+        write(root, "tests/test_new.py", "false\n");
+        sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker");
+        let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+        let head = crate::runner::Checkout::around(root).unwrap().head;
+        let (_keep, interrupt) = Interrupter::new();
+        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
+        let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
+        let runs = base_tests(&trial, head, interrupt).await;
+        let ends: Vec<_> = runs.iter().map(|run| (run.file.as_str(), run.on_head)).collect();
+        let fails = |name| (name, ProofEnd::Failed);
+        assert_eq!(ends, [fails("tests/test_a.py"), fails("tests/test_b.py"), fails("tests/test_gone.py")]);
+        assert!(fs::read_to_string(root.join("tests/test_b.py")).unwrap() == "true\n", "the working tree is as it was");
+        let worktrees = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1, "the worktree is gone");
+    }
+
+    #[tokio::test]
+    async fn other_tests_prove_nothing() {
+        for (test, verdict, reason) in [
+            ("true", ProofVerdict::NotProved, "tests/test_price.py passes on the base too."),
+            ("false", ProofVerdict::NotProved, "tests/test_price.py fails on the head too."),
+            ("exit 2", ProofVerdict::Unknown, "tests/test_price.py could not be run to its end on both."),
+        ] {
+            let folder = repository();
+            write(folder.path(), "price", "price=24\n");
+            write(folder.path(), "tests/test_price.py", &format!("{test}\n"));
+            let trial = trial(folder.path()).await;
+            assert_eq!((trial.verdict, trial.reason.as_str()), (verdict, reason));
+        }
+        let folder = repository();
+        write(folder.path(), "price", "price=24\n");
+        assert_eq!(trial(folder.path()).await.verdict, ProofVerdict::NotProved);
+    }
+}
