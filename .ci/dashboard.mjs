@@ -109,7 +109,7 @@ for (const [view, options] of views) {
   await page.goto(address + "/");
   await page.locator(".loops a").first().click();
   if (!/\/pull\/\d+$/.test(page.url())) wrong.push(`without JavaScript: the list led to ${page.url()}`);
-  await page.locator("summary").filter({ hasText: "saved states" }).click();
+  await page.locator("summary").filter({ hasText: "newest first: each link" }).click();
   await page.locator("a[href*='?at=']").last().click();
   if (!(await page.getByText("As it was on").count())) wrong.push("without JavaScript: no page of then");
 }

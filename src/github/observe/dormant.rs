@@ -1,5 +1,5 @@
-//! Repositories whose configuration was not found. An absence is never kept against news: each look asks again, at most
-//! every [`ASK_EVERY`], and looks come by themselves where there was a configuration before.
+//! Base branches without configuration. An absence is never kept against news: each look asks again, in a repository
+//! that never had one at most every [`ASK_EVERY`], and looks come by themselves where there was a configuration before.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,25 +10,28 @@ use chrono::TimeDelta;
 
 use loopgate_core::{PrNumber, RepoName, Timestamp};
 
-/// The configuration of one repository is asked for at most so often.
+/// The configuration of a repository that never had one is asked for at most so often.
 const ASK_EVERY: TimeDelta = TimeDelta::seconds(10);
 /// When it is asked for without news, after it was first not found; then every [`ASK_LATER_EVERY`].
 const ASKED_AFTER: [TimeDelta; 4] =
     [TimeDelta::seconds(30), TimeDelta::minutes(1), TimeDelta::minutes(5), TimeDelta::minutes(15)];
 const ASK_LATER_EVERY: TimeDelta = TimeDelta::hours(1);
-/// Repositories remembered at most; beyond that all are asked anew.
+/// Branches remembered at most; beyond that all are asked anew.
 const MOST: usize = 10_000;
 
 /// What is known of repositories without configuration.
 #[derive(Debug, Default)]
 pub(in crate::github) struct Dormant(Mutex<Known>);
 
+/// One branch of a repository.
+type Branch = (RepoName, String);
+
 #[derive(Debug, Default)]
 struct Known {
-    absent: BTreeMap<RepoName, Absence>,
-    /// Repositories that have, or had, a configuration.
-    configured: BTreeSet<RepoName>,
-    /// Those whose configuration was found again, until somebody takes note of it.
+    absent: BTreeMap<Branch, Absence>,
+    /// Branches that have, or had, a configuration.
+    configured: BTreeSet<Branch>,
+    /// Repositories where a configuration was found again, until somebody takes note of it.
     awakened: BTreeSet<RepoName>,
 }
 
@@ -55,9 +58,31 @@ pub struct DormantRepository {
     pub next_at: Option<Timestamp>,
 }
 
+impl Known {
+    /// The branches of a repository that are without configuration.
+    fn absent_in(&mut self, repository: &RepoName) -> impl Iterator<Item = (&Branch, &mut Absence)> {
+        let from = (repository.clone(), String::new());
+        self.absent.range_mut(from..).take_while(move |((of, _), _)| of == repository)
+    }
+
+    fn is_configured(&self, repository: &RepoName) -> bool {
+        let from = (repository.clone(), String::new());
+        self.configured.range(from..).next().is_some_and(|(of, _)| of == repository)
+    }
+
+    fn note_configured(&mut self, branch: Branch) {
+        if self.configured.len() >= MOST {
+            self.configured.clear();
+        }
+        self.configured.insert(branch);
+    }
+}
+
 impl Dormant {
+    /// Whether a repository is without configuration on each branch that was looked at, and never had one.
     pub fn is_dormant(&self, repository: &RepoName) -> bool {
-        self.known().absent.contains_key(repository)
+        let mut known = self.known();
+        !known.is_configured(repository) && known.absent_in(repository).next().is_some()
     }
 
     /// Asks to ask for the configuration.
@@ -67,39 +92,42 @@ impl Dormant {
     /// that came too early.
     pub fn ask(&self, repository: &RepoName, now: Timestamp) -> Result<(), Option<Timestamp>> {
         let mut known = self.known();
-        let had_one = known.configured.contains(repository);
-        let Some(absence) = known.absent.get_mut(repository) else { return Ok(()) };
+        if known.is_configured(repository) {
+            return Ok(());
+        }
+        let Some((_, absence)) = known.absent_in(repository).max_by_key(|(_, it)| it.asked_at) else { return Ok(()) };
         let may_ask_at = absence.asked_at + ASK_EVERY;
         // A clock that was set back leaves times that are still to come.
         if now < absence.asked_at || now >= may_ask_at {
             return Ok(());
         }
         if std::mem::replace(&mut absence.one_comes_back, true) {
-            return Err(planned(absence.since, had_one, now));
+            return Err(planned(absence.since, false, now));
         }
         Err(Some(may_ask_at))
     }
 
-    /// Whether a configuration that is not found is to be doubted: it was there before.
-    pub fn had_configuration(&self, repository: &RepoName) -> bool {
-        self.known().configured.contains(repository)
+    /// Whether a configuration that is not found is to be doubted: it was looked for before.
+    pub fn is_doubted(&self, repository: &RepoName, branch: &str) -> bool {
+        let (known, branch) = (self.known(), (repository.clone(), branch.to_owned()));
+        known.absent.contains_key(&branch) || known.configured.contains(&branch)
     }
 
-    /// The repository has, or had, a configuration: a state of ours was found, for example.
-    pub fn note_configured(&self, repository: &RepoName) {
+    /// A pull request has a state of ours: its base had a configuration.
+    pub fn note_state(&self, repository: &RepoName, number: PrNumber) {
         let mut known = self.known();
-        if known.configured.len() >= MOST {
-            known.configured.clear();
+        let of_it = known.absent_in(repository).find(|(_, it)| it.open.contains(&number));
+        if let Some(branch) = of_it.map(|(branch, _)| branch.clone()) {
+            known.note_configured(branch);
         }
-        known.configured.insert(repository.clone());
     }
 
-    pub fn found(&self, repository: &RepoName) {
-        self.note_configured(repository);
-        let mut known = self.known();
-        if known.absent.remove(repository).is_some() {
+    pub fn found(&self, repository: &RepoName, branch: &str) {
+        let (mut known, branch) = (self.known(), (repository.clone(), branch.to_owned()));
+        if known.absent.remove(&branch).is_some() {
             known.awakened.insert(repository.clone());
         }
+        known.note_configured(branch);
     }
 
     /// Whether the repository was without configuration when this was last asked, and is not now.
@@ -107,14 +135,14 @@ impl Dormant {
         self.known().awakened.remove(repository)
     }
 
-    pub fn not_found(&self, repository: &RepoName, (number, is_open): (PrNumber, bool), now: Timestamp) {
+    pub fn not_found(&self, repository: &RepoName, branch: &str, (number, is_open): (PrNumber, bool), now: Timestamp) {
         let mut known = self.known();
         if known.absent.len() >= MOST {
             known.absent.clear();
         }
         let new =
             || Absence { since: now, asked_at: now, one_comes_back: false, is_told: false, open: BTreeSet::new() };
-        let absence = known.absent.entry(repository.clone()).or_insert_with(new);
+        let absence = known.absent.entry((repository.clone(), branch.to_owned())).or_insert_with(new);
         (absence.asked_at, absence.one_comes_back) = (now, false);
         if is_open {
             absence.open.insert(number);
@@ -123,16 +151,19 @@ impl Dormant {
         }
     }
 
-    /// When an open pull request of a repository without configuration is looked at again without news. Where there was
-    /// none before, only a server that lags behind may have hidden it.
+    /// When an open pull request into a branch without configuration is looked at again without news. Where there was none
+    /// before, only a server that lags behind may have hidden it.
     pub fn next_look(&self, repository: &RepoName, number: PrNumber, now: Timestamp) -> Option<Timestamp> {
-        let mut known = self.known();
-        let had_one = known.configured.contains(repository);
-        let absence = known.absent.get_mut(repository)?;
-        let next = planned(absence.since, had_one, now).filter(|_| absence.open.contains(&number));
-        if had_one && !std::mem::replace(&mut absence.is_told, true) {
-            let next = next.map(tracing::field::display);
-            tracing::warn!(%repository, next, "the repository had a .github/loopgate.yml, and GitHub shows none now");
+        let mut guard = self.known();
+        let known = &mut *guard;
+        let (branch, absence) = known.absent_in(repository).find(|(_, it)| it.open.contains(&number))?;
+        let (branch, since, was_told) = (branch.clone(), absence.since, absence.is_told);
+        let had_one = known.configured.contains(&branch);
+        let next = planned(since, had_one, now);
+        if had_one && !was_told {
+            known.absent.entry(branch.clone()).and_modify(|it| it.is_told = true);
+            let (next, branch) = (next.map(tracing::field::display), branch.1);
+            tracing::warn!(%repository, branch, next, "the branch had a .github/loopgate.yml, and GitHub shows none now");
         }
         next
     }
@@ -144,14 +175,21 @@ impl Dormant {
         }
     }
 
+    /// One entry for each repository: the branch that lost its configuration, or the first that has none where no branch
+    /// has one.
     pub fn all(&self, now: Timestamp) -> Vec<DormantRepository> {
         let known = self.known();
-        let shown = |(repository, absence): (&RepoName, &Absence)| {
-            let had_one = known.configured.contains(repository);
+        let mut shown = BTreeMap::<&RepoName, DormantRepository>::new();
+        for (branch @ (repository, _), absence) in &known.absent {
+            let had_one = known.configured.contains(branch);
+            if !had_one && known.is_configured(repository) {
+                continue;
+            }
             let next_at = planned(absence.since, had_one, now).filter(|_| !absence.open.is_empty());
-            DormantRepository { repository: repository.clone(), since: absence.since, had_one, next_at }
-        };
-        known.absent.iter().map(shown).collect()
+            let new = DormantRepository { repository: repository.clone(), since: absence.since, had_one, next_at };
+            shown.entry(repository).or_insert(new);
+        }
+        shown.into_values().collect()
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -181,14 +219,14 @@ mod tests {
         let repository: RepoName = "acme/widgets".parse().unwrap();
         for (had_one, expected) in [(true, vec![30, 60, 300, 900, 3_600, 7_200, 10_800]), (false, vec![30])] {
             let dormant = Dormant::default();
-            if had_one {
-                dormant.note_configured(&repository);
-            }
             let mut now = at(0);
             let mut looks = Vec::new();
             while looks.len() < 7 {
                 assert_eq!(dormant.ask(&repository, now), Ok(()));
-                dormant.not_found(&repository, (PULL, true), now);
+                dormant.not_found(&repository, "main", (PULL, true), now);
+                if had_one {
+                    dormant.note_state(&repository, PULL);
+                }
                 let Some(next) = dormant.next_look(&repository, PULL, now) else { break };
                 looks.push((next - at(0)).num_seconds());
                 now = next;
@@ -200,17 +238,28 @@ mod tests {
     #[test]
     fn news_is_asked_about_within_ten_seconds_by_one_look() {
         let (dormant, repository) = (Dormant::default(), "acme/widgets".parse().unwrap());
-        dormant.note_configured(&repository);
-        dormant.not_found(&repository, (PULL, true), at(0));
+        dormant.not_found(&repository, "main", (PULL, true), at(0));
         assert_eq!(dormant.ask(&repository, at(9)), Err(Some(at(10))), "the first comes back");
         assert_eq!(dormant.ask(&repository, at(9)), Err(Some(at(30))), "the second need not");
         assert_eq!(dormant.ask(&repository, at(10)), Ok(()));
         dormant.doubt_all();
         assert_eq!(dormant.ask(&repository, at(9)), Ok(()), "access has changed");
-        dormant.not_found(&repository, (PULL, false), at(12));
+        dormant.not_found(&repository, "main", (PULL, false), at(12));
         assert_eq!(dormant.next_look(&repository, PULL, at(12)), None, "it was closed");
-        dormant.found(&repository);
+        dormant.found(&repository, "main");
         assert!(dormant.has_awakened(&repository) && !dormant.has_awakened(&repository));
         assert!(dormant.all(at(20)).is_empty());
+    }
+
+    #[test]
+    fn a_branch_without_configuration_quiets_no_other() {
+        let (dormant, repository) = (Dormant::default(), "acme/widgets".parse().unwrap());
+        dormant.found(&repository, "main");
+        dormant.not_found(&repository, "mallory/own", (PULL, true), at(0));
+        assert!(!dormant.is_dormant(&repository), "what happens to the checks of others is looked at");
+        assert_eq!(dormant.ask(&repository, at(1)), Ok(()));
+        assert!(dormant.all(at(1)).is_empty(), "the repository has one");
+        dormant.found(&repository, "main");
+        assert!(!dormant.has_awakened(&repository), "nothing is read anew for it");
     }
 }

@@ -186,6 +186,7 @@ impl Observer {
             let pull = read_pull.await?;
             let base = self.base_side(client, repository, &pull).await?;
             if base.policy.is_none() {
+                self.note_absence(client, repository, &pull);
                 return Ok(None);
             }
             let (head, talk) = futures::try_join!(head_side(client, repository, &pull, &base, us), talk())?;
@@ -201,11 +202,10 @@ impl Observer {
             (pull, base, head, talk)
         };
         let Some(policy) = base.policy else {
-            let is_open = pull.pull_request.lifecycle == Lifecycle::Open;
-            self.dormant.not_found(repository, (number, is_open), client.now());
+            self.note_absence(client, repository, &pull);
             return Ok(None);
         };
-        self.dormant.found(repository);
+        self.dormant.found(repository, &pull.pull_request.base.branch);
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
         pull.pull_request.base.scope = base.scope.scope;
@@ -242,6 +242,13 @@ impl Observer {
         }))
     }
 
+    fn note_absence(&self, client: &Client, repository: &RepoName, pull: &Pull) {
+        let Pull { pull_request, .. } = pull;
+        let is_open = pull_request.lifecycle == Lifecycle::Open;
+        let of = (pull_request.number, is_open);
+        self.dormant.not_found(repository, &pull_request.base.branch, of, client.now());
+    }
+
     /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
     async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
         let base = &pull.pull_request.base.branch;
@@ -260,7 +267,7 @@ impl Observer {
         });
         let default_branch = pull.default_branch.as_deref();
         let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
-        let is_doubted = self.dormant.is_dormant(repository) || self.dormant.had_configuration(repository);
+        let is_doubted = self.dormant.is_doubted(repository, base);
         let policy = config::policy(client, repository, tip, defaults.as_deref(), is_doubted);
         let (policy, scope) = futures::try_join!(policy, scope)?;
         let problem = defaults.and_then(|defaults| {

@@ -533,7 +533,7 @@ impl Reconcile {
         }
         let (facts, loaded) = futures::try_join!(facts, load)?;
         if loaded.tip.is_some() {
-            self.observer.dormant.note_configured(&job.repository);
+            self.observer.dormant.note_state(&job.repository, job.number);
         }
         Ok(facts.map(|facts| (facts, loaded)))
     }
