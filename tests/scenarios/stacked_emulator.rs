@@ -1,7 +1,8 @@
 //! Native stacks for the emulator, which has none: a proxy between it and the server that adds the field `stack` to pull
 //! requests, in answers and in webhooks, and answers the list of stacks
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
-//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
+//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked for
+//! raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>).
 //!
 //! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
 
@@ -16,6 +17,7 @@ use axum::{
     extract::{DefaultBodyLimit, State},
     response::Response,
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderValue, Request, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Full};
@@ -163,6 +165,8 @@ async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -
         let list = stacks.listed(&repo, layer.parse().expect("a number")).await;
         return tagged(list.to_string().into(), HeaderMap::new(), head.headers.get(header::IF_NONE_MATCH));
     }
+    let is_raw = matches!(parts[..], ["", "repos", _, _, "git", "blobs", _])
+        && head.headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().ends_with(b"raw+json"));
     let seen = if shows_pulls { head.headers.remove(header::IF_NONE_MATCH) } else { None };
     let address = format!("{}{}", stacks.emulator, head.uri.path_and_query().map_or("/", |path| path.as_str()));
     head.headers.remove(header::HOST);
@@ -177,6 +181,11 @@ async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -
     }
     for gone in [header::TRANSFER_ENCODING, header::CONNECTION] {
         head.headers.remove(gone);
+    }
+    if is_raw && head.status == StatusCode::OK {
+        let blob: Value = serde_json::from_slice(&body).expect("a blob");
+        let content = blob["content"].as_str().expect("its content").replace('\n', "");
+        return Response::new(Body::from(BASE64_STANDARD.decode(content).expect("base64")));
     }
     if !shows_pulls || head.status != StatusCode::OK {
         return Response::from_parts(head, Body::from(body));

@@ -95,7 +95,8 @@ pub async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom(world
     assert!(!look.has_label("needs:security-review") && look.has_label("needs:payments-review"), "{look:?}");
     assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
     assert!(world.person("alice").is_refused_to_merge(&top).await);
-    world.person("carol").says(&middle, "payments approved").await;
+    let words = format!("payments approved {}", world.head(&middle));
+    world.person("carol").says(&middle, &words).await;
     world.person("alice").merges(&middle).await;
     green(&world, &top).await;
     assert!(passes(&world.look(&top), None), "{:?}", world.look(&top));
