@@ -62,6 +62,8 @@ const CREATION_TAKES: TimeDelta = TimeDelta::seconds(2);
 const MOST_HOPS: u32 = 3;
 /// What is refused or absent still after so long is believed: servers that lag or are in trouble say it too.
 pub(crate) const REFUSAL_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
+/// When what was refused is asked for again.
+pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 /// Refusals remembered at most; beyond that all are in doubt again.
 const MOST_REFUSALS: usize = 10_000;
 /// How long a 404 is believed that was found again.
@@ -229,7 +231,7 @@ struct Shared {
     refused: Mutex<HashMap<String, Timestamp>>,
     created: Mutex<Vec<Created>>,
     /// Why GitHub takes no more requests for this installation: it was suspended, or the App was uninstalled.
-    silenced: Mutex<Option<String>>,
+    silenced: Mutex<Option<Silence>>,
     /// Posts of which GitHub said that they are gone: they win over lists, and over what we created.
     gone: Mutex<HashMap<PostId, Gone>>,
 }
@@ -254,6 +256,21 @@ pub(crate) enum ToldGone {
 struct Gone {
     since: Timestamp,
     is_sure: bool,
+}
+
+/// GitHub gave no token for the installation, or said that it is suspended.
+#[derive(Debug)]
+struct Silence {
+    message: String,
+    since: Timestamp,
+    is_sure: bool,
+}
+
+impl Silence {
+    /// When a first refusal is confirmed.
+    fn until(&self) -> Option<Timestamp> {
+        (!self.is_sure).then(|| self.since + LOOK_AGAIN_AFTER)
+    }
 }
 
 /// The rate limit met last.
@@ -815,7 +832,7 @@ impl Client {
                     RetryDecision::Failed(Error::Forbidden { message, .. })
                         if self.renews() && message.contains(SUSPENDED) =>
                     {
-                        return Err(self.silence(message));
+                        return Err(self.silence(message, true));
                     }
                     RetryDecision::Again(error) if repeat == Repeat::Safe => error,
                     RetryDecision::RenewToken(error) | RetryDecision::Again(error) | RetryDecision::Failed(error) => {
@@ -867,13 +884,31 @@ impl Client {
 
     fn respect_silence(&self) -> Result<(), Error> {
         let silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
-        silenced.clone().map_or(Ok(()), |message| Err(Error::NotInstalled { message }))
+        match silenced.as_ref().map(|it| (it, it.until())) {
+            Some((_, Some(until))) if self.now() >= until => Ok(()),
+            Some((Silence { message, .. }, until)) => Err(Error::NotInstalled { message: message.clone(), until }),
+            None => Ok(()),
+        }
     }
 
-    /// Nothing is asked any more, until [`ask_again`](Self::ask_again).
-    fn silence(&self, message: String) -> Error {
+    /// Nothing is asked any more, until [`ask_again`](Self::ask_again): at once where GitHub says that the installation is
+    /// suspended, else when a token is refused for the second time.
+    fn silence(&self, message: String, is_said: bool) -> Error {
         let mut silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
-        Error::NotInstalled { message: silenced.insert(message).clone() }
+        let now = self.now();
+        let since = silenced.as_ref().map_or(now, |it| it.since);
+        let is_sure = is_said || now - since >= REFUSAL_IS_CONFIRMED_AFTER;
+        let silence = silenced.insert(Silence { message: message.clone(), since, is_sure });
+        Error::NotInstalled { message, until: silence.until() }
+    }
+
+    /// Something happened there: GitHub sends no events of installations that are gone or suspended. One more refusal is
+    /// enough to be sure again.
+    pub fn ask_once_more(&self) {
+        let mut silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(silence) = silenced.as_mut() {
+            silence.is_sure = false;
+        }
     }
 
     /// An event, or a list of installations, says that the App may ask here.
@@ -940,6 +975,7 @@ impl Client {
                 Ok(answer) => match self.judge(&path, &answer) {
                     RetryDecision::Success => {
                         hub.health.signed(Ok(()));
+                        self.ask_again();
                         return parse::<TokenAnswer>(&path, &answer.body).map(Into::into);
                     }
                     RetryDecision::RenewToken(error) => {
@@ -950,7 +986,8 @@ impl Client {
                     RetryDecision::NotModified => return Err(unreadable(&path, "304")),
                     // Only an installation that is gone or suspended gets no token.
                     RetryDecision::Failed(error @ (Error::NotFound { .. } | Error::Forbidden { .. })) => {
-                        return Err(self.silence(error.to_string()));
+                        let is_said = error.to_string().contains(SUSPENDED);
+                        return Err(self.silence(error.to_string(), is_said));
                     }
                     RetryDecision::Failed(error) => return Err(error),
                 },

@@ -27,9 +27,10 @@ pub enum Error {
     /// The credentials are not accepted, also after a renewal.
     #[error("GitHub does not accept the credentials ({message})")]
     Unauthorized { message: String },
-    /// The App was uninstalled or suspended there. Nothing is asked until an event says otherwise.
+    /// The App was uninstalled or suspended there. Nothing is asked until an event says otherwise, or until a first refusal
+    /// is confirmed.
     #[error("the App may ask nothing there any more ({message})")]
-    NotInstalled { message: String },
+    NotInstalled { message: String, until: Option<Timestamp> },
     /// A 5xx or a broken connection, after the retries that were safe.
     #[error("GitHub did not answer {path} ({message})")]
     Unavailable { path: String, message: String, retry_at: Option<Timestamp> },
@@ -81,9 +82,13 @@ impl Error {
     /// When what failed may be tried again. A key that GitHub does not take any more concerns no single target, so nothing
     /// is given up for it.
     pub const fn retry(&self) -> Retry {
+        match self {
+            Self::NotInstalled { until: Some(until), .. } => return Retry::At(*until),
+            Self::NotInstalled { until: None, .. } => return Retry::OnEvent,
+            Self::Unauthorized { .. } => return Retry::WhenAnswered,
+            _ => {}
+        }
         match self.kind() {
-            _ if matches!(self, Self::NotInstalled { .. }) => Retry::OnEvent,
-            _ if matches!(self, Self::Unauthorized { .. }) => Retry::WhenAnswered,
             ErrorKind::Refusal | ErrorKind::Fault => Retry::Later,
             ErrorKind::Outage { retry_at: None } => Retry::WhenAnswered,
             ErrorKind::Outage { retry_at: Some(at) } | ErrorKind::Wait { until: at } => Retry::At(at),

@@ -11,7 +11,10 @@ use wiremock::{
 };
 
 use super::*;
-use crate::github::{AppCredentials, AppSlug, auth::tests::TEST_KEY};
+use crate::{
+    github::{AppCredentials, AppSlug, auth::tests::TEST_KEY},
+    refs::Retry,
+};
 use loopgate_core::{AppId, observed::Completeness};
 use loopgate_reports::joblog::Kept;
 
@@ -541,4 +544,22 @@ async fn what_github_answers_tells_of_our_key_and_clock() {
     assert!(bench.github.clock_is_right().unwrap_err().contains("300 s behind"));
     assert_eq!(bench.client().get::<u8>("/x").await.unwrap(), 1);
     assert_eq!((bench.github.key_is_taken(), bench.github.clock_is_right()), (Ok(()), Ok(())));
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_once_is_asked_for_again_and_twice_waits_for_an_event() {
+    let bench = Bench::with_app().await;
+    let tokens = || Mock::given(path("/app/installations/9/access_tokens"));
+    let refused = tokens().respond_with(status(404).set_body_json(json!({ "message": "Not Found" })));
+    refused.expect(3).mount(&bench.server).await;
+    let retry = async || bench.client().get::<u8>("/x").await.unwrap_err().retry();
+    let confirmed_at = bench.github.now() + TimeDelta::seconds(31);
+    assert_eq!(retry().await, Retry::At(confirmed_at));
+    assert_eq!(retry().await, Retry::At(confirmed_at), "nothing is asked meanwhile");
+    bench.pass(TimeDelta::seconds(31));
+    assert_eq!(retry().await, Retry::OnEvent);
+    bench.pass(TimeDelta::hours(9));
+    assert_eq!(retry().await, Retry::OnEvent, "nothing is asked");
+    bench.client().ask_once_more();
+    assert_eq!(retry().await, Retry::OnEvent);
 }

@@ -152,7 +152,7 @@ impl Dormant {
     }
 
     /// When an open pull request into a branch without configuration is looked at again without news. Where there was none
-    /// before, only a server that lags behind may have hidden it.
+    /// before, only a server that lags behind or refuses for a moment may have hidden it: two more looks are enough.
     pub fn next_look(&self, repository: &RepoName, number: PrNumber, now: Timestamp) -> Option<Timestamp> {
         let mut guard = self.known();
         let known = &mut *guard;
@@ -198,7 +198,7 @@ impl Dormant {
 }
 
 fn planned(since: Timestamp, had_one: bool, now: Timestamp) -> Option<Timestamp> {
-    let early = ASKED_AFTER.iter().take(if had_one { ASKED_AFTER.len() } else { 1 });
+    let early = ASKED_AFTER.iter().take(if had_one { ASKED_AFTER.len() } else { 2 });
     let next = early.map(|after| since + *after).find(|at| *at > now);
     let hours = (now - since).num_hours().max(0) + 1;
     next.or_else(|| had_one.then(|| since + ASK_LATER_EVERY * i32::try_from(hours).unwrap_or(i32::MAX)))
@@ -215,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_that_was_there_is_asked_for_again_without_news_and_another_only_once() {
+    fn a_configuration_that_was_there_is_asked_for_again_without_news_and_another_only_twice() {
         let repository: RepoName = "acme/widgets".parse().unwrap();
-        for (had_one, expected) in [(true, vec![30, 60, 300, 900, 3_600, 7_200, 10_800]), (false, vec![30])] {
+        for (had_one, expected) in [(true, vec![30, 60, 300, 900, 3_600, 7_200, 10_800]), (false, vec![30, 60])] {
             let dormant = Dormant::default();
             let mut now = at(0);
             let mut looks = Vec::new();

@@ -323,6 +323,9 @@ impl Reconcile {
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
         let doubts = TurnDoubts::begin(&client, self.lifetime, now);
+        if !job.hints.is_empty() {
+            client.ask_once_more();
+        }
         for hint in &job.hints {
             if let Hint::CommentDeleted { comment, .. } = hint {
                 client.gone(PostId::Comment(*comment), ToldGone::ByEvent);

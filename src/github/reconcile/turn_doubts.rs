@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use super::{Failed, Lifetime};
 use crate::{
-    github::{Client, PullRequestFacts},
+    github::{Client, PullRequestFacts, client::LOOK_AGAIN_AFTER},
     refs::Retry,
 };
 use loopgate_core::{
@@ -17,8 +17,6 @@ use loopgate_core::{
 
 /// How long what has ended may wait for what was refused just then.
 const DOUBTED_FOR: TimeDelta = TimeDelta::minutes(2);
-/// When something that was refused or found absent is asked for once more: when it is no longer in doubt.
-const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
 /// What came into doubt since a turn began.
 pub(super) struct TurnDoubts<'t> {
