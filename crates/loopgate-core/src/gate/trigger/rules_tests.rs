@@ -297,6 +297,12 @@ fn sources_hooks_and_actions_of_packages() {
             true,
         ),
         (Source, "Cargo.toml", "+own = { path = \"../own\" }", false),
+        (
+            Source,
+            "Cargo.toml",
+            "-own = { version = \"1\", path = \"own\" }\n+own = { version = \"2\", path = \"own\" }",
+            false,
+        ),
         (Source, ".npmrc", "+registry=https://evil.test", true),
         (
             Source,

@@ -91,10 +91,11 @@ pub(super) fn changed_sources<'a>(
     };
     let (added, removed) = (of_side(true), of_side(false));
     let removed_lines = || reading.lines.iter().filter(|line| !line.is_added);
+    let of_path = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.paths), line.text);
     let path = |line: &ChangedLine<'_>| {
-        let name = found(rows().flat_map(|row| &row.paths), line.text).filter(|_| line.is_added)?;
+        let name = of_path(line).filter(|_| line.is_added)?;
         let key = name.split(['=', ':', ',']).next().unwrap_or(&name).trim().to_owned();
-        removed_lines().any(|line| line.text.contains(&key)).then_some(name)
+        removed_lines().any(|line| line.text.contains(&key) && of_path(line).is_none()).then_some(name)
     };
     let changed = |line: &&ChangedLine<'a>| {
         let other = if line.is_added { &removed } else { &added };
