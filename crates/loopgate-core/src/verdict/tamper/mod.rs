@@ -382,16 +382,22 @@ fn joined<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> Option<TestOut
 }
 
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
-/// without its parameters.
+/// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`.
 pub fn is_declared(reported: &str, declared: &str) -> bool {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let is_apart = |(at, _): (usize, &str)| {
-        !reported[..at].ends_with(is_word) && !reported[at + declared.len()..].starts_with(is_word)
-    };
+    let words = |text: &'_ str| -> Vec<String> { words(text).map(str::to_owned).collect() };
+    let (reported_words, declared_words) = (words(reported), words(declared));
     // A title with values in it: `parses %s`, `parses ${text}`.
     let fixed = declared.split(['%', '$']).next().unwrap_or_default().trim();
     let is_titled = fixed.len() < declared.len() && fixed.len() > 3 && reported.contains(fixed);
-    !declared.is_empty() && (is_titled || reported.match_indices(declared).any(is_apart))
+    let is_part = match declared_words.len() {
+        0 => !declared.is_empty() && reported.contains(declared),
+        count => reported_words.windows(count).any(|part| part == declared_words),
+    };
+    is_titled || is_part
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 fn accepted(snapshot: &Snapshot, head: Sha) -> impl Iterator<Item = &Evidence> {

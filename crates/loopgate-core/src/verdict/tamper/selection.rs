@@ -34,6 +34,7 @@ struct Words {
     ignored_recipe: Pattern,
     asks: Pattern,
     ends_run: Pattern,
+    replaces: Pattern,
     suppressions: Pattern,
     thresholds: Pattern,
     commands: Pattern,
@@ -52,6 +53,11 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(FILE).expect(PRO
 /// Files of a change that are read whole: those that hold commands.
 pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
     files.known().iter().filter(|file| WORDS.commands.0.is_match(name_of(&file.path))).take(MOST_SHOWN)
+}
+
+/// The words by which a line of a test file puts a stand-in where something else stood.
+pub(super) fn replaced(line: &str) -> Option<&str> {
+    WORDS.replaces.0.find(line).map(|found| found.as_str().trim())
 }
 
 fn name_of(path: &str) -> &str {

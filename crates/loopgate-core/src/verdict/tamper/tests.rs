@@ -606,6 +606,40 @@ fn cheats_on_a_test_that_failed_are_held() {
     let mut wrong = Wrong::new();
     let py = ["tests/test_cart.py::test_adds"];
     let less = "asserts less";
+    let edited = "failed before, and";
+    cheat(
+        &mut wrong,
+        "cpp, easier input, as a report names it",
+        &[edit("cart_test.cc", CPP, "total({1, 2})", "total({2, 1})"), edit("cart.cc", "int a;\n", "a", "b")],
+        &["Cart.Adds"],
+        edited,
+    );
+    cheat(
+        &mut wrong,
+        "cpp, another word that asserts",
+        &[edit("cart_test.cc", CPP, "<gtest/gtest.h>\n", "<gtest/gtest.h>\n#define EXPECT_EQ(a, b) (void)(a)\n")],
+        &["Cart.Adds"],
+        edited,
+    );
+    cheat(
+        &mut wrong,
+        "script, its subject is a stand-in",
+        &[edit(
+            "src/a.test.ts",
+            SCRIPT,
+            "\ndescribe",
+            "\njest.mock('../src/parse', () => ({ parse: Number }));\n\ndescribe",
+        )],
+        &["parse rejects null"],
+        edited,
+    );
+    cheat(
+        &mut wrong,
+        "rust, its failure is a success",
+        &[edit("src/double.rs", RUST, "    #[test]\n", "    #[test]\n    #[should_panic]\n")],
+        &["tests::doubles"],
+        edited,
+    );
     cheat(
         &mut wrong,
         "python, an assertion goes",
@@ -939,6 +973,38 @@ fn a_renamed_test_file_that_no_runner_finds_loses_its_tests() {
 fn honest_changes_hold_nothing() {
     let mut wrong = Wrong::new();
     let split = PYTHON.replace("def test_adds():\n    cart = Cart()\n    cart.add(3)\n    assert cart.sum == 3\n    assert cart.count == 1\n", "def test_sum():\n    cart = Cart()\n    cart.add(3)\n    assert cart.sum == 3\n\ndef test_count():\n    cart = Cart()\n    cart.add(3)\n    assert cart.count == 1\n");
+    honest(
+        &mut wrong,
+        "python, a test that failed asserts more and has more rows",
+        &[file(
+            "tests/test_cart.py",
+            PYTHON,
+            &PYTHON
+                .replace("    (3, 6),\n", "    (3, 6),\n    (4, 8),\n")
+                .replace("count == 1\n", "count == 1\n    assert cart\n"),
+        )],
+        &["tests/test_cart.py::test_adds", "tests/test_cart.py::test_doubles"],
+    );
+    honest(
+        &mut wrong,
+        "csharp, facts become a theory",
+        &[file(
+            "FeeTests.cs",
+            "    [Fact]\n    public void Free()\n    {\n        Assert.Equal(0m, Fee.For(30));\n    }\n\n    [Fact]\n    public void Charges()\n    {\n        Assert.Equal(2.50m, Fee.For(31));\n    }\n",
+            "    [Theory]\n    [InlineData(30, 0.00)]\n    [InlineData(31, 2.50)]\n    public void Charges(int minutes, double fee)\n    {\n        Assert.Equal((decimal)fee, Fee.For(minutes));\n    }\n",
+        )],
+        &[],
+    );
+    honest(
+        &mut wrong,
+        "php, rows in a provider",
+        &[file(
+            "tests/VatTest.php",
+            "    public function testRounds(): void\n    {\n        self::assertSame(10, of(50));\n        self::assertSame(1, of(8));\n    }\n",
+            "    public static function amounts(): iterable\n    {\n        yield 'up' => [50, 10];\n        yield 'one' => [8, 1];\n    }\n\n    #[DataProvider('amounts')]\n    public function testAmount(int $net, int $tax): void\n    {\n        self::assertSame($tax, of($net));\n    }\n",
+        )],
+        &[],
+    );
     honest(&mut wrong, "python, split", &[file("tests/test_cart.py", PYTHON, &split)], &[]);
     honest(
         &mut wrong,
@@ -1285,6 +1351,24 @@ fn a_base_test_that_fails_on_the_head() {
     change.failed = BTreeSet::from(["tests/a.py::test_a"]);
     assert_eq!(findings(&change)[0].weight, Weight::Proof);
     change.wrong = BTreeSet::from(["tests/a.py::test_a"]);
+    assert_eq!(findings(&change), []);
+}
+
+/// A test that failed is edited, and passes on the head as it was too: the edit is not why it passes.
+#[test]
+fn a_base_test_that_passes_on_the_head_clears_an_edit() {
+    let edited = [edit("tests/test_cart.py", PYTHON, "cart.add(3)", "cart.add(1 + 2)")];
+    let (files, contents) = changed(&edited);
+    let mut change =
+        Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::from(["tests/test_cart.py::test_adds"]));
+    assert_eq!(findings(&change).len(), 1);
+    let run = BaseTestRun {
+        file: "tests/test_cart.py".into(),
+        command: "pytest".into(),
+        on_head: ProofEnd::Passed,
+        failing: Vec::new(),
+    };
+    change.base_tests = vec![&run];
     assert_eq!(findings(&change), []);
 }
 

@@ -9,9 +9,12 @@ use regex::Regex;
 
 use super::{
     Change, Deed, MOST_SHOWN, Tampering, Weight,
+    selection::replaced,
     source::{CodeLine, Part, code_lines, parts},
+    words,
 };
 use crate::{
+    evidence::ProofEnd,
     observed::{ChangedFile, ChangedFiles, FileStatus, LineChange},
     source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
 };
@@ -84,6 +87,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         }
     }
     found.extend(files.iter().flat_map(|file| marked_whole(change, file)));
+    found.extend(files.iter().filter_map(|file| stand_ins(change, file)));
     found.extend(helpers_of_failed(change, &pairs));
     found.extend(change.files.known().iter().filter_map(|file| snapshot(change, file)));
     found
@@ -253,12 +257,18 @@ struct Arrivals {
 impl Arrivals {
     fn of(pairs: &[Pair<'_>]) -> Self {
         let (mut of_tests, mut of_helpers) = (Pool::default(), Pool::default());
+        let tests = || pairs.iter().filter_map(|pair| pair.new.filter(|new| new.is_test && !is_skipped(pair, new)));
+        let used: BTreeSet<&str> = tests().flat_map(|test| &test.lines).flat_map(|line| words(&line.text)).collect();
         for pair in pairs {
             let Some(new) = pair.new else { continue };
             if is_skipped(pair, new) {
                 continue;
             }
-            let pool = if new.is_test { &mut of_tests } else { &mut of_helpers };
+            // The rows of a test may stand in a function that it names.
+            let gives_rows = pair.old.is_none()
+                && used.contains(new.name.as_str())
+                && new.lines.iter().any(|line| is_row(pair.file.syntax, line));
+            let pool = if new.is_test || gives_rows { &mut of_tests } else { &mut of_helpers };
             let mut had: BTreeMap<String, usize> = BTreeMap::new();
             for line in pair.old.iter().flat_map(|old| &old.lines) {
                 *had.entry(line.words()).or_default() += 1;
@@ -271,14 +281,13 @@ impl Arrivals {
                         let syntax = pair.file.syntax;
                         let counts = syntax.assertions(&line.text) > 0 || is_row(syntax, line);
                         for value in values(&line.text).filter(|_| counts) {
-                            *pool.values.entry(unquoted(value)).or_default() += 1;
+                            *pool.values.entry(plain(value)).or_default() += 1;
                         }
                     }
                 }
             }
         }
-        let tests = pairs.iter().filter_map(|pair| pair.new.filter(|new| new.is_test && !is_skipped(pair, new)));
-        let bodies = tests.map(body).collect();
+        let bodies = tests().map(body).collect();
         Self { tests: of_tests, helpers: of_helpers, bodies }
     }
 }
@@ -292,7 +301,7 @@ impl Pool {
         }
         let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
         for value in values(&line.text) {
-            *wanted.entry(unquoted(value)).or_default() += 1;
+            *wanted.entry(plain(value)).or_default() += 1;
         }
         let has_all = wanted.iter().all(|(value, count)| self.values.get(value).is_some_and(|left| left >= count));
         if wanted.is_empty() || !has_all {
@@ -305,8 +314,15 @@ impl Pool {
     }
 }
 
-fn unquoted(value: &str) -> String {
-    value.trim_matches(['"', '\'', '`']).to_owned()
+/// A value without its quotes; a number without its suffix and the zeros behind its point.
+fn plain(value: &str) -> String {
+    let text = value.trim_matches(['"', '\'', '`']);
+    let digits: String =
+        text.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-')).collect();
+    match digits.parse::<f64>() {
+        Ok(number) if text.len() == value.len() => number.to_string(),
+        _ => text.to_owned(),
+    }
 }
 
 /// The lines of a test below its declaration.
@@ -394,10 +410,20 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     if new.is_test && catches(new) > catches(old) {
         all.push(found(Deed::SwallowsErrors { test: test.clone() }, ground, at));
     }
-    if all.is_empty() && failed && !change.is_wrong(&test) {
+    // What stands above the declaration may turn a failure into a success.
+    let is_more = |line: &CodeLine| is_row(syntax, line) || line.number > new.line && syntax.assertions(&line.text) > 0;
+    let only_grows = taken.is_empty() && brought.iter().all(is_more);
+    let is_cleared = only_grows || passes_as_it_was(change, pair.file.file);
+    if all.is_empty() && failed && !is_cleared && !change.is_wrong(&test) {
         all.push(found(Deed::FailingTestEdited { test, helper: None }, Weight::Alone, at));
     }
     all
+}
+
+/// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
+fn passes_as_it_was(change: &Change<'_>, file: &ChangedFile) -> bool {
+    let path = file.previous_path.as_ref().unwrap_or(&file.path);
+    change.base_tests.iter().any(|run| run.on_head == ProofEnd::Passed && (run.file == *path || run.file == file.path))
 }
 
 /// Lines that catch what a test throws.
@@ -484,7 +510,7 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
             BTreeSet::from([new.name.as_str()])
         };
         for test in &failed {
-            let used = test.lines.iter().flat_map(|line| words(&line.text)).find(|word| names.contains(word));
+            let used = used_by(test, pairs).into_iter().find(|word| names.contains(word));
             found.extend(used.map(|helper| {
                 let deed = Deed::FailingTestEdited { test: test.name.clone(), helper: Some(helper.to_owned()) };
                 tampering(pair.file.file, deed, Weight::Alone, new.line, shown('-', &taken))
@@ -492,6 +518,27 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
         }
     }
     found
+}
+
+/// Words of a test, and of the helpers that it names.
+fn used_by<'a>(test: &'a Part, pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
+    let of_part = |part: &'a Part| part.lines.iter().flat_map(|line| words(&line.text));
+    let mut used: BTreeSet<&str> = of_part(test).collect();
+    let helpers = pairs.iter().filter_map(|pair| pair.new).filter(|new| !new.is_test && !new.name.is_empty());
+    let named: Vec<&Part> = helpers.filter(|helper| used.contains(helper.name.as_str())).collect();
+    used.extend(named.into_iter().flat_map(of_part));
+    used
+}
+
+/// What a file replaces, of which a test failed before: the subject by a stand-in, or the words that assert.
+fn stand_ins(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
+    let lines = |side: &Side| -> Vec<CodeLine> { side.parts.iter().flat_map(|part| part.lines.clone()).collect() };
+    let failed = file.new.parts.iter().find(|part| part.is_test && change.failed(&part.name))?;
+    let had: BTreeSet<String> = lines(&file.old).iter().map(CodeLine::words).collect();
+    let new = lines(&file.new).into_iter().filter(|line| !had.contains(&line.words()));
+    let (line, words) = new.into_iter().find_map(|line| Some((line.number, replaced(&line.text)?.to_owned())))?;
+    let deed = Deed::FailingTestEdited { test: failed.name.clone(), helper: Some(words.clone()) };
+    Some(tampering(file.file, deed, Weight::Alone, line, vec![format!("+{words}")]))
 }
 
 fn is_snapshot(path: &str) -> bool {
@@ -576,10 +623,6 @@ fn declared<'l>(syntax: &TestSyntax, line: &'l str) -> Option<&'l str> {
             .expect("a constant expression")
     });
     syntax.function(line).or_else(|| TYPE.captures(line)?.get(1).map(|name| name.as_str()))
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 fn shown(sign: char, lines: &[CodeLine]) -> Vec<String> {
