@@ -63,7 +63,7 @@ pub(super) fn title(view: &FailureView) -> String {
 
 /// What the tool says, and what is told of it.
 pub(super) fn message(view: &FailureView) -> String {
-    let said = clip_lines(&block(&view.failure.error_message), 20);
+    let said = clip_lines(&block(&view.failure.reported()), 20);
     let told: Vec<String> = told_lines(view, &mut Said::new()).collect();
     clip(format!("{said}\n\n{}", told.join("\n")).trim(), MESSAGE).into_owned()
 }

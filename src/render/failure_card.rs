@@ -64,17 +64,19 @@ fn told_apart(view: &FailureView, first: &FailureView) -> String {
 }
 
 /// The test, else the first line of what its tool says.
-pub(super) fn title(view: &FailureView) -> &str {
-    let first_line = view.failure.error_message.trim().lines().next().unwrap_or_default();
+pub(super) fn title(view: &FailureView) -> String {
+    let reported = view.failure.reported();
+    let first_line = reported.trim().lines().next().unwrap_or_default();
     let named = [view.failure.test_name.as_deref().unwrap_or_default(), first_line];
-    named.into_iter().find(|name| !name.trim().is_empty()).unwrap_or(view.check.as_str())
+    named.into_iter().find(|name| !name.trim().is_empty()).unwrap_or(view.check.as_str()).to_owned()
 }
 
 /// What the tool says, without what the title has said.
-pub(super) fn message(view: &FailureView) -> &str {
-    let (message, title) = (view.failure.error_message.trim(), title(view));
-    let said = (title.len() <= TITLE).then(|| message.strip_prefix(title)).flatten();
-    said.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n'])
+pub(super) fn message(view: &FailureView) -> String {
+    let (reported, title) = (view.failure.reported(), title(view));
+    let message = reported.trim();
+    let said = (title.len() <= TITLE).then(|| message.strip_prefix(&title)).flatten();
+    said.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n']).to_owned()
 }
 
 /// Reasons and commands that a text has told: those of one tool are mostly alike, and are read once.
@@ -205,16 +207,16 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
     let remembered = super::memory::line(view).map(|line| (REMEMBERED, line));
     let id = view.cause.to_string();
     FailureCard {
-        name: code(title(view)),
+        name: code(&title(view)),
         place: failure.location().map(|(file, line)| links.place(file, line)),
         id: code(&id),
-        title: summary_code(title(view)),
+        title: summary_code(&title(view)),
         at: failure.location().map(|(file, line)| summary_code(&place(file, line))),
         summary_id: summary_code(&id),
         check: view.check.to_string(),
         blame: words::blame(view.blame),
         others: cause.others(|name| code(name).into_string()).map(Markdown::ours),
-        message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(said, 15))),
+        message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(&said, 15))),
         sides: sides.map(|(expected, actual)| [code(expected), code(actual)]),
         told: told.chain(remembered).collect(),
         trace: trace(failure),

@@ -209,14 +209,14 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
 
 fn failure_lines<'a>(cause: &Cause<'a>, said: &mut Said<'a>, colour: Colour) -> Vec<String> {
     let view = cause.first;
-    let name = clip(&line(failure_card::title(view)), 160).into_owned();
+    let name = clip(&line(&failure_card::title(view)), 160).into_owned();
     let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
     let at = place.map(|place| format!(" at {place}")).unwrap_or_default();
     let blame = words::blame(view.blame).map(|blame| format!(" ({blame})")).unwrap_or_default();
     let id = colour.paint(Paint::Dim, &view.cause.to_string());
     let mut lines =
         vec![format!("{} {}{at}{blame}  {id}", colour.paint(Paint::Red, "✗"), colour.paint(Paint::Bold, &name))];
-    let message = clip_lines(&block(failure_card::message(view)), 8);
+    let message = clip_lines(&block(&failure_card::message(view)), 8);
     lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
     lines.extend(failure_card::told_lines(view, said).map(|line| format!("  {line}")));
     lines.extend(cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300))));

@@ -188,9 +188,10 @@ fn has_not_ended(subject: &Subject<'_>) -> bool {
 
 fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
     let failure = &cause.first.failure;
-    let what = code(title(cause.first));
+    let what = code(&title(cause.first));
     let at = failure.location().map(|(file, line)| format!(" at {}", links.place(file, line))).unwrap_or_default();
-    let message = failure.error_message.lines().next().filter(|line| *line != title(cause.first)).unwrap_or_default();
+    let reported = failure.reported();
+    let message = reported.lines().next().filter(|line| *line != title(cause.first)).unwrap_or_default();
     let message = short_text(message, 200);
     let said = match (&failure.expected, &failure.actual) {
         (Some(expected), Some(actual)) => {
@@ -374,7 +375,7 @@ fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
 fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
     let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
         let trace = view.failure.stack_trace.as_deref().filter(|trace| !trace.trim().is_empty())?;
-        Some(format!("{}\n\n{}", code(title(view)), fence("text", &clip_lines(trace, detail.lines))))
+        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(trace, detail.lines))))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
 }

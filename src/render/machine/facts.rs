@@ -171,7 +171,7 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -
         regression: view.regressed,
         also: cause.others.len(),
         place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
-        message: short(&failure.error_message, 500),
+        message: short(&failure.reported(), 500),
         expected: failure.expected.as_deref().map(|value| short(value, 500)),
         actual: failure.actual.as_deref().map(|value| short(value, 500)),
         cause: explained(view).map(|cause| short(cause, 500)),

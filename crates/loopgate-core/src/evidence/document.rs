@@ -4,7 +4,7 @@
 //! request's own code may have produced. So they are hostile until `github::artifacts` has checked their origin.
 //! Reports of tools are turned into [`CheckResults`], [`Failure`]s, [`Finding`]s and [`FileCoverage`] by `reports`.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use chrono::TimeDelta;
 use schemars::JsonSchema;
@@ -425,6 +425,20 @@ pub struct Failure {
 impl Failure {
     /// The class of a failure that is about the workflow and not about the code: an action could not do its work.
     pub const OF_WORKFLOW: &str = "workflow";
+
+    /// What the tool reports: its own word for the failure (`F841`, `TypeError`), where that says something that its
+    /// message does not, and the message.
+    pub fn reported(&self) -> Cow<'_, str> {
+        let says_more = |class: &&str| {
+            self.error_type != ErrorType::AssertionError
+                && !matches!(*class, "" | "panic" | "Error" | "report" | "rejected" | Self::OF_WORKFLOW)
+                && !self.error_message.contains(class)
+        };
+        match self.error_class.as_deref().filter(says_more) {
+            Some(class) => format!("{class}: {}", self.error_message.trim_start()).into(),
+            None => self.error_message.as_str().into(),
+        }
+    }
 
     /// The best place to look at: where the code failed, else where the test stands.
     pub fn location(&self) -> Option<(&str, Option<u32>)> {
