@@ -14,6 +14,9 @@ use super::plain;
 /// Lines of a green log that are remembered.
 const GREEN_LINES: usize = 50_000;
 
+/// Lines in a row with one mark that make a report.
+const MARKED_LINES: usize = 4;
+
 /// What a green log of the same job printed: a line that stands there explains no failure.
 #[derive(Clone, Debug, Default)]
 pub struct GreenLog(HashSet<u64>);
@@ -101,11 +104,12 @@ pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f3
     let mut counts: HashMap<u64, u32> = HashMap::new();
     kinds.iter().for_each(|kind| *counts.entry(*kind).or_default() += 1);
     let mut first_of: HashSet<u64> = HashSet::new();
+    let repeated = repeated_marks(lines);
     let score = |(at, (line, kind)): (usize, (&&str, &u64))| {
         if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
             return 0.0;
         }
-        let mut score = by_words(line);
+        let mut score = by_words(&line[repeated[at]..]);
         // The end of a step says how it ended.
         score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
         let again = counts.get(kind).copied().unwrap_or(1) as f32;
@@ -117,6 +121,32 @@ pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f3
         }
     };
     lines.iter().zip(kinds).enumerate().map(score).collect()
+}
+
+/// Of each line the length of the mark by which its tool labels every line of a report (`npm error`, `[ERROR]`): the first
+/// line of a report says by it that something is wrong, the others repeat it.
+fn repeated_marks(lines: &[&str]) -> Vec<usize> {
+    let marks: Vec<Option<usize>> = lines.iter().map(|line| mark(line)).collect();
+    let mark_of = |at: usize| marks[at].map(|end| &lines[at][..end]);
+    let mut repeated = vec![0; lines.len()];
+    let mut from = 0;
+    while from < lines.len() {
+        let run = (from..lines.len()).take_while(|at| mark_of(*at) == mark_of(from)).count();
+        if run >= MARKED_LINES && marks[from].is_some() {
+            for at in from + 1..from + run {
+                repeated[at] = marks[at].unwrap_or_default();
+            }
+        }
+        from += run;
+    }
+    repeated
+}
+
+/// The end of the first word, or of the first two, that says that something is wrong.
+fn mark(line: &str) -> Option<usize> {
+    let line = &line[..line.floor_char_boundary(60)];
+    let ends = line.match_indices(' ').map(|(at, _)| at).chain([line.len()]);
+    ends.take(2).find(|end| WRONG.is_match(&line[..*end]))
 }
 
 fn by_words(line: &str) -> f32 {
