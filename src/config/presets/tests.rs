@@ -139,7 +139,7 @@ fn paths_that_only_look_alike_open_nothing() {
         "e2e/acceptance/login.spec.ts",
         "tests/unit/oidc/test_core.py",
         "src/login.cy.ts",
-        "LoginCest.php",
+        "tests/LoginCest.php",
         "auth_SUITE.erl",
         "R/test-auth.R",
         "src/auth/authSpec.js",

@@ -99,7 +99,7 @@ pub fn kind(path: &str) -> FileKind {
     let (table, lower) = (Table::get(), path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
-    let named_test = is_named_test(path);
+    let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
     let by_name = table.kinds.iter().find(|row| row.names(&lower)).map(|row| row.kind);
     let by_folder = table.kinds.iter().find(|row| row.keeps(&lower)).map(|row| row.kind);
     let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
@@ -179,6 +179,14 @@ pub fn subject(path: &str) -> &str {
 }
 
 impl Language {
+    /// Whether the program does not load a file of such a name: its tools tell tests by that name, or by their folder.
+    fn leaves_out(&self, path: &str) -> bool {
+        let has_own_name = || self.test.ends.iter().any(|end| before_word(stem(path), end).is_some());
+        let has_own_extension = extension(path).is_some_and(|it| self.test.extensions.iter().any(|known| known == it));
+        has_own_extension
+            || (!self.test.own_names || has_own_name()) && (!self.test.in_folders || keeps_tests(path, Some(self), &[]))
+    }
+
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
         let (name, stem) = (file_name(path), stem(path));

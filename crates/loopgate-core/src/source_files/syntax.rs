@@ -2,7 +2,10 @@
 //!
 //! Nothing is excused: a line is a comment only if that is certain. What cannot be told counts as code.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use serde::Deserialize;
 
@@ -49,6 +52,23 @@ static UNKNOWN: Syntax = Syntax {
     space: true,
 };
 
+/// Marks of code within a text, which is run where the comment stands in a template or a string.
+const INTERPOLATES: [&str; 9] = ["${", "#{", "$(", "<%", "<?", "{{", "{%", "{@", "\\u"];
+
+/// Whether the text of a comment begins like what tools read: an annotation, a mark, a setting.
+fn addresses_a_tool(text: &str) -> bool {
+    let is_setting = text.split_once('=').is_some_and(|(name, value)| {
+        !value.starts_with(['=', '>'])
+            && !name.trim().is_empty()
+            && name.trim().chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))
+    });
+    let is_annotation = || {
+        let name = text.strip_prefix('@').unwrap_or_default();
+        name.starts_with(|first: char| first.is_uppercase()) || name.starts_with("jsx")
+    };
+    is_setting || is_annotation() || text.starts_with(['+', '>'])
+}
+
 /// JavaScript's, Unicode's and C#'s ends of a line, which a diff shows as parts of one.
 const LINE_ENDS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
 
@@ -58,9 +78,10 @@ impl Syntax {
         Table::get().language(path).map_or(&UNKNOWN, |row| row.syntax())
     }
 
-    /// Whether white space at the beginning of a line may mean something.
+    /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may be
+    /// one no more.
     pub fn minds_space(&self) -> bool {
-        self.space
+        self.space || self.at_start || !self.heredocs.is_empty()
     }
 
     /// Whether lines that begin with `*` may stand in a block comment.
@@ -78,12 +99,18 @@ impl Syntax {
             && !self.is_order(line)
     }
 
-    /// Whether what begins like a comment is code.
+    /// Whether what begins like a comment is code, or is read by a program: it is no prose.
     fn is_order(&self, line: &str) -> bool {
         let (lower, directives) = (line.to_lowercase(), &Table::get().directives);
         let slashes = self.line.iter().any(|mark| mark == "//");
+        let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
+        let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());
+        let text = text.or_else(|| line.trim_start().strip_prefix('*')).unwrap_or(line);
         slashes && line.starts_with("#[")
-            || !slashes && line.starts_with("#{")
+            || INTERPOLATES.iter().any(|mark| line.contains(mark))
+            || self.regex && line.contains('{') && line.contains('(')
+            || text.starts_with(|first: char| first.is_alphabetic()) && text.len() < line.len()
+            || addresses_a_tool(text.trim_start())
             || line.contains(LINE_ENDS)
             || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
             || directives.starts.iter().any(|start| lower.starts_with(start.as_str()))
@@ -149,9 +176,11 @@ impl Syntax {
                 lexer.line(line);
                 if self.begins_item(line) { false } else { ended || line.trim_end().ends_with(['}', ';']) }
             });
-            (lexer.open, lexer.strays, lexer.conditions, item_ends)
+            (lexer.is_tricky, (lexer.open, lexer.strays, lexer.conditions, item_ends))
         };
-        left_open(LineChange::Added) != left_open(LineChange::Removed)
+        let [(added_tricks, added), (removed_tricks, removed)] =
+            [LineChange::Added, LineChange::Removed].map(left_open);
+        added_tricks || removed_tricks || added != removed
     }
 
     /// The lines without their comments, and without texts of several lines. A comment that nothing ends is none.
@@ -205,12 +234,12 @@ impl Syntax {
 
     /// Whether a line of a comment of several lines may run all the same: a tool's order, or code in a string.
     fn may_run(&self, line: &str) -> bool {
-        let marks = ["${", "#{", "`", "\"\"\"", "'''", "/*!", "/*+", "{-#", "<!--["];
+        let marks = ["`", "\"\"\"", "'''", "/*!", "/*+", "{-#", "<!--"];
         marks.iter().any(|mark| line.contains(mark)) || self.is_order(line)
     }
 
     fn begins_item(&self, line: &str) -> bool {
-        self.items.iter().any(|mark| line.trim_start().starts_with(mark.as_str()))
+        self.items.iter().any(|mark| spaceless(line.trim_start()).starts_with(mark.as_str()))
     }
 
     /// Which lines of a whole text are code.
@@ -229,7 +258,16 @@ impl Syntax {
                 }
             }
         }
-        Lexed { code, is_certain: lexer.is_certain && lexer.strays.is_empty() }
+        Lexed { code, is_certain: lexer.is_certain && !lexer.is_tricky && lexer.strays.is_empty() }
+    }
+}
+
+/// A line that begins with `#` without the blanks behind that: `# if 0`, `#[ cfg(any())]`.
+fn spaceless(line: &str) -> Cow<'_, str> {
+    let marks: &str = if line.starts_with("#[") { "#[" } else { "#" };
+    match line.strip_prefix(marks) {
+        Some(rest) if rest.starts_with([' ', '\t']) => format!("{marks}{}", rest.trim_start()).into(),
+        _ => line.into(),
     }
 }
 
@@ -262,6 +300,8 @@ struct Lexer<'s> {
     /// Quotes that nothing ends in this line.
     unclosed: Vec<char>,
     is_certain: bool,
+    /// A mark stands within a comment or a text, where languages read it in different ways.
+    is_tricky: bool,
     /// The code of the line that is read.
     kept: String,
 }
@@ -269,7 +309,16 @@ struct Lexer<'s> {
 impl<'s> Lexer<'s> {
     fn new(syntax: &'s Syntax) -> Self {
         let (conditions, strays, unclosed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { syntax, open: None, conditions, strays, unclosed, is_certain: true, kept: String::new() }
+        Self {
+            syntax,
+            open: None,
+            conditions,
+            strays,
+            unclosed,
+            is_certain: true,
+            is_tricky: false,
+            kept: String::new(),
+        }
     }
 
     /// A digest of the conditions that a line of code stands under; `None` if it holds no code.
@@ -284,6 +333,7 @@ impl<'s> Lexer<'s> {
 
     /// Whether a line begins, changes or ends a condition of the build.
     fn is_condition(&mut self, line: &str) -> bool {
+        let line = &*spaceless(line);
         for (open, close) in &self.syntax.conditions {
             let alternative = line.strip_prefix(&open[..1]).is_some_and(|rest| rest.to_lowercase().starts_with("el"));
             if line.starts_with(open.as_str()) {
@@ -311,6 +361,12 @@ impl<'s> Lexer<'s> {
                 let is_word = end.starts_with(char::is_alphanumeric) || end.starts_with('_');
                 let stands_alone = || (rest.trim_end_matches([';', ')', ',']).trim() == end).then_some(rest.len());
                 let closes = if is_word { stands_alone() } else { rest.find(end.as_str()).map(|at| at + end.len()) };
+                let within = &rest[..closes.unwrap_or(rest.len())];
+                let is_block = |(open, close): &&(String, String)| close == end && open != close;
+                let opens_again =
+                    self.syntax.block.iter().find(is_block).is_some_and(|(open, _)| within.contains(open.as_str()));
+                // Some languages nest comments, and some texts may hold their end.
+                self.is_tricky |= opens_again || within.contains(&format!("\\{end}"));
                 let Some(at) = closes else { return has_code };
                 rest = &rest[at..];
                 (self.open, last) = (None, Some(' '));
@@ -360,7 +416,7 @@ impl<'s> Lexer<'s> {
             return Some((open.len(), close.clone()));
         }
         let mark = syntax.heredocs.iter().find(|mark| rest.starts_with(mark.as_str()))?;
-        let behind = rest[mark.len()..].trim_start_matches(['~', '-', '"', '\'']);
+        let behind = rest[mark.len()..].trim_start_matches(['~', '-', '"', '\'', ' ', '\\']);
         let word: String = behind.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         // `1<<2` shifts. A text begins below its line.
         word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some((rest.len(), word))

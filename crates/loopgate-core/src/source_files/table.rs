@@ -51,6 +51,8 @@ pub(super) struct TestNames {
     pub middles: Vec<String>,
     pub folders: Vec<String>,
     pub folder_ends: Vec<String>,
+    pub own_names: bool,
+    pub in_folders: bool,
 }
 
 /// What begins like a comment and is an order.

@@ -169,6 +169,47 @@ fn an_attribute_of_php_is_no_comment() {
     }
 }
 
+/// What begins like a comment and is no prose counts as code.
+#[test]
+fn a_comment_is_prose() {
+    for (path, line, is_comment) in [
+        ("a.ts", "// why this is so: see `run()`", true),
+        ("a.rb", "# @param token who signs in", true),
+        ("a.rs", "//! The guided tour.", true),
+        ("a.ts", "// ${eval(q)}", false),
+        ("a.rb", "# #{eval(q)}", false),
+        ("a.jsx", "// {eval(q)}", false),
+        ("a.go", "// +kubebuilder:rbac:groups=*", false),
+        ("a.java", "//DEPS evil:evil:1", false),
+        ("a.scala", "//> using dep evil", false),
+        ("a.py", "# dependencies = [\"evil\"]", false),
+        ("a.php", "// @IsGranted(\"ROLE_ADMIN\")", false),
+        ("a.java", "// \\uu000a run();", false),
+    ] {
+        assert_eq!(Syntax::of(path).is_comment(line), is_comment, "{path} {line}");
+    }
+}
+
+/// Marks that languages read in different ways prove nothing about the lines between them.
+#[test]
+fn nested_comments_and_escaped_ends_are_not_certain() {
+    for (path, text) in [
+        ("a.rs", "/* a /* b */\ncheck();\n// */\n"),
+        ("a.js", "const n = `a\\`;\ncheck();\n// `;\n"),
+        ("a.py", "\"\"\"see \\\"\"\"\ncheck()\n# \"\"\"\n"),
+    ] {
+        assert!(!Syntax::of(path).lex(text).is_certain, "{path}");
+    }
+    for (path, text) in [
+        ("a.c", "# if 0\ncheck();\n# endif\n"),
+        ("a.php", "?>\ncheck();\n<?php\n"),
+        ("a.lua", "--[==[\ncheck()\n--]==]\n"),
+    ] {
+        let plain = Syntax::of(path).lex("\ncheck();\n\n").code[1];
+        assert_ne!(Syntax::of(path).lex(text).code[1], plain, "{path}");
+    }
+}
+
 #[test]
 fn kinds_of_files() {
     for (expected, paths) in [
@@ -189,6 +230,12 @@ fn kinds_of_files() {
                 "CMakeLists.txt",
                 "api/v1/shop.proto",
                 "db/schema.prisma",
+                // A name alone keeps no program from loading these.
+                "public/test.php",
+                "src/main/java/shop/SpeedTest.java",
+                "pkg/test_init.go",
+                "scripts/test.sh",
+                "pages/shop.mdx",
             ][..],
         ),
         (
@@ -201,7 +248,7 @@ fn kinds_of_files() {
                 "tests/data.json",
                 "src/auth/authSpec.js",
                 "src/login.cy.ts",
-                "LoginCest.php",
+                "tests/LoginCest.php",
                 "auth_SUITE.erl",
                 "R/test-auth.R",
             ],

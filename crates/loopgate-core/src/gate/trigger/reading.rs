@@ -228,6 +228,8 @@ fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weigh
             lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
         };
         let is_space = !syntax.minds_space() && words(&new) == words(&old);
+        // A text of several lines that begins above, or in these lines, may hold what looks like a comment.
+        let in_text = in_new_string || in_old_string;
         for line in run {
             let (is_new, is_old) = (line.is_new(), line.is_old());
             let syntax = if is_new { syntax } else { old_syntax };
@@ -236,7 +238,7 @@ fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weigh
             let is_starred = is_new && syntax.stars_comments() && line.text.trim_start().starts_with('*');
             weights.push(match () {
                 () if in_block || is_space => Weight::Nothing,
-                () if syntax.is_comment(line.text) && !is_joined => Weight::Nothing,
+                () if syntax.is_comment(line.text) && !is_joined && !in_text => Weight::Nothing,
                 () if is_starred && !shows_mark => Weight::Doubtful,
                 () => Weight::Full,
             });

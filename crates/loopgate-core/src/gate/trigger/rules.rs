@@ -22,8 +22,18 @@ use crate::{
 const KEPT: usize = 3;
 
 /// Folders whose files a framework loads one and all, whatever they are called.
-const LOADED_WHOLE: [&str; 8] =
-    ["migrations", "migrate", "initializers", "plugins", "workflows", "hooks", "init.d", "autoload"];
+const LOADED_WHOLE: [&str; 10] = [
+    "migrations",
+    "migration",
+    "migrate",
+    "versions",
+    "initializers",
+    "plugins",
+    "workflows",
+    "hooks",
+    "init.d",
+    "autoload",
+];
 
 /// A place that a rule finds.
 pub(super) struct RuleHit {
@@ -201,7 +211,7 @@ fn kinds_that_count(reading: &FileReading<'_>, names: &HashSet<&str>) -> [FileKi
         path.rsplit('/').skip(1).any(|folder| LOADED_WHOLE.iter().any(|it| folder.eq_ignore_ascii_case(it)));
     let file_name = path.rsplit('/').next().unwrap_or(path);
     let name = file_name.rsplit_once('.').map_or(file_name, |(name, _)| name);
-    let is_loaded = in_loaded || is_named_test(path) && names.contains(name);
+    let is_loaded = in_loaded || is_named_test(path) && (names.contains(name) || names.contains(file_name));
     reading.kinds.map(|kind| if kind == FileKind::Tests && is_loaded { FileKind::Code } else { kind })
 }
 

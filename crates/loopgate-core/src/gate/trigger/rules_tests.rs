@@ -320,6 +320,14 @@ fn sources_hooks_and_actions_of_packages() {
         (Action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@v2 # why", true),
         (Action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: evil/b@v2", false),
         (Action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@main", false),
+        // An approval that stands behind the deployment now.
+        (
+            Action,
+            ".github/workflows/a.yml",
+            "-  - uses: a/approve@v1\n   - run: deploy\n+  - uses: a/approve@v1",
+            false,
+        ),
+        (Source, "lib/shop", "-Subproject commit 1111\n+Subproject commit 2222", true),
     ] {
         let patch = format!("@@ -9,9 +9,9 @@\n{line}");
         assert_eq!(finds(change, path, &patch, false), expected, "{path} {line}");

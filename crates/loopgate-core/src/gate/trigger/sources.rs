@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::reading::{ChangedLine, FileReading};
 use crate::{
-    observed::{AccountKind, PullRequest},
+    observed::{AccountKind, DiffHunk, DiffLine, LineChange, PullRequest},
     source_files::{FileKind, kind},
 };
 
@@ -84,6 +84,11 @@ pub(super) fn changed_sources<'a>(
     if is_lock_file(&reading.file.path) {
         return locked_sources(reading, texts);
     }
+    // What git shows of a submodule instead of lines.
+    let commit = reading.lines.iter().find(|line| line.is_added && line.text.starts_with("Subproject commit "));
+    if let Some(line) = commit {
+        return vec![(*line, line.text.to_owned())];
+    }
     let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
     let named = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.sources), line.text);
     let of_side = |is_added: bool| -> BTreeSet<String> {
@@ -142,7 +147,8 @@ pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>
 /// bot, or from one version to another. A commit that somebody else writes there may be one of a fork
 /// (docs.github.com, "Secure use reference", on pinning actions).
 pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequest) -> bool {
-    if kind(&reading.file.path) != FileKind::Ci || reading.is_unreadable {
+    let Some(patch) = reading.patch.as_ref().filter(|_| !reading.is_unreadable) else { return false };
+    if kind(&reading.file.path) != FileKind::Ci || reading.file.previous_path.is_some() {
         return false;
     }
     let login = pull.author.login.as_str().to_lowercase();
@@ -152,12 +158,17 @@ pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequ
         let version = reference.strip_prefix('v').unwrap_or(reference);
         (1..=20).contains(&version.len()) && version.chars().all(|c| c.is_ascii_digit() || c == '.')
     };
-    let action = |line: &ChangedLine<'_>| {
+    let action = |line: &DiffLine<'_>| {
         let uses = line.text.trim_start().trim_start_matches("- ").strip_prefix("uses:")?;
         // Update bots keep the version in a comment behind it.
         let (action, reference) = uses.split(" #").next()?.trim().trim_matches(['"', '\'']).rsplit_once('@')?;
         (by_bot || is_version(reference)).then(|| action.to_owned())
     };
-    let of_side = |is_added| reading.lines.iter().filter(move |line| line.is_added == is_added).map(action);
-    !reading.lines.is_empty() && of_side(true).all(|action| action.is_some()) && of_side(true).eq(of_side(false))
+    let changed = patch.hunks.iter().flat_map(DiffHunk::runs).filter(|run| run[0].is_changed());
+    let is_reference = |run: &[DiffLine<'_>]| {
+        let of_side = |side| run.iter().filter(move |line| line.change == side).map(action);
+        of_side(LineChange::Added).all(|action| action.is_some())
+            && of_side(LineChange::Added).eq(of_side(LineChange::Removed))
+    };
+    !reading.lines.is_empty() && changed.into_iter().all(is_reference)
 }
