@@ -260,7 +260,7 @@ impl Trial {
         }];
         if !self.gates_of_all.is_empty() {
             let names: Vec<String> = self.gates_of_all.iter().cloned().collect();
-            said.push(format!("Every pull request needs {} too; that is not told of each.", words::and(&names)));
+            said.push(format!("Every pull request needs {} too; the list leaves it out.", words::and(&names)));
         }
         if self.would_have_waited > 0 {
             said.push(format!(
