@@ -1,5 +1,7 @@
 //! One gate as the status comment, the check run and the job summary show it.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{
@@ -17,7 +19,7 @@ use loopgate_core::{
         Unusable,
     },
     observed::Lifecycle,
-    policy::{ApproveBy, Policy},
+    policy::{ApproveBy, Policy, RuleTier},
 };
 
 /// What `parts/gate.md` shows.
@@ -139,11 +141,20 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
     }
 }
 
-/// Why a gate applies, with the places to look at.
+/// Why a gate applies, with the places to look at: lines before whole files, and of a line that several rules name what
+/// the first says.
 pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
-    let mut shown = Shown::first(most, &report.matches, |found| reason(found, links));
+    let mut lines = BTreeSet::new();
+    let mut matches: Vec<&TriggerMatch> = report.matches.iter().collect();
+    matches.retain(|found| found.line.is_none() || lines.insert((&found.file, found.line)));
+    matches.sort_by_key(|found| (is_suspect(found), found.line.is_none()));
+    let mut shown = Shown::first(most, &matches, |found| reason(found, links));
     shown.omitted += report.matches_not_kept;
     shown
+}
+
+const fn is_suspect(found: &TriggerMatch) -> bool {
+    matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. })
 }
 
 pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
@@ -189,8 +200,8 @@ pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     })
 }
 
-/// What a rule says of a place, behind the place, and where the rule is explained: ": a check of rights is removed: `@login_required`
-/// (docs/rules.md#auth-check-removed)".
+/// What a rule says of a place, behind the place, and the rule's name: ": a check of rights is removed or changed:
+/// `@login_required` is removed (rule `auth-check-removed`)".
 fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
     let shown = match evidence {
         RuleEvidence::Path => String::new(),
@@ -199,7 +210,7 @@ fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
         }
         RuleEvidence::RemovedLine(text) => format!(": {} is removed", code(text)),
     };
-    format!(": {says}{shown} ({})", code(&format!("docs/rules.md#{id}")))
+    format!(": {says}{shown} (rule {})", code(id.as_str()))
 }
 
 /// Gates that do not apply, each with the suspect that alone does not open it.
