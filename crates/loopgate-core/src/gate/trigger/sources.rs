@@ -29,6 +29,9 @@ struct Row {
     files: Vec<String>,
     #[serde(default, with = "expressions")]
     sources: Vec<Regex>,
+    /// Names in group 1 of a source that are no package's.
+    #[serde(default)]
+    others: BTreeSet<String>,
     #[serde(default, with = "expressions")]
     hooks: Vec<Regex>,
     /// Group 1 is the name of a package that is a source only where the package was there before.
@@ -90,13 +93,17 @@ pub(super) fn changed_sources<'a>(
         return vec![(*line, line.text.to_owned())];
     }
     let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
-    let named = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.sources), line.text);
+    let named = |line: &ChangedLine<'_>| {
+        let of_package = |row: &Row| found(row.sources.iter(), line.text, &row.others);
+        let all: Vec<String> = rows().filter_map(of_package).collect();
+        (!all.is_empty()).then(|| all.join(" "))
+    };
     let of_side = |is_added: bool| -> BTreeSet<String> {
         reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(named).collect()
     };
     let (added, removed) = (of_side(true), of_side(false));
     let removed_lines = || reading.lines.iter().filter(|line| !line.is_added);
-    let of_path = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.paths), line.text);
+    let of_path = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.paths), line.text, &BTreeSet::new());
     let path = |line: &ChangedLine<'_>| {
         let name = of_path(line).filter(|_| line.is_added)?;
         let key = name.split(['=', ':', ',']).next().unwrap_or(&name).trim().to_owned();
@@ -109,10 +116,14 @@ pub(super) fn changed_sources<'a>(
     reading.lines.iter().filter_map(|line| Some((*line, changed(&line)?))).collect()
 }
 
-/// All that expressions name in a line: their groups, else what they match.
-fn found<'r>(expressions: impl Iterator<Item = &'r Regex>, text: &str) -> Option<String> {
+/// All that expressions name in a line: their groups, else what they match. What begins with one of the other names is
+/// left out.
+fn found<'r>(expressions: impl Iterator<Item = &'r Regex>, text: &str, others: &BTreeSet<String>) -> Option<String> {
     let mut named: Vec<&str> = Vec::new();
     for found in expressions.flat_map(|expression| expression.captures_iter(text)) {
+        if found.get(1).is_some_and(|first| others.contains(first.as_str())) {
+            continue;
+        }
         let groups: Vec<&str> = found.iter().skip(1).flatten().map(|group| group.as_str().trim()).collect();
         let whole = found.get(0).map(|whole| whole.as_str().trim());
         named.extend(if groups.is_empty() { whole.into_iter().collect() } else { groups });
@@ -139,7 +150,7 @@ fn locked_sources<'a>(reading: &FileReading<'a>, texts: Option<[&str; 2]>) -> Ve
 /// Added lines that name a command which runs when packages are installed.
 pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>, String)> {
     let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
-    let hook = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.hooks), line.text);
+    let hook = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.hooks), line.text, &BTreeSet::new());
     reading.lines.iter().filter(|line| line.is_added).filter_map(|line| Some((*line, hook(line)?))).collect()
 }
 
