@@ -18,6 +18,7 @@ use loopgate_core::{
     evidence::Failure,
     failure::Blame,
     state::RejectedIn,
+    untrusted::without_secrets,
     verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
 };
 
@@ -109,7 +110,7 @@ pub(super) fn told_lines<'a>(view: &'a FailureView, said: &mut Said<'a>) -> impl
     let remembered = super::memory::line(view).map(|line| format!("{REMEMBERED}: {}", super::plain(line.as_str())));
     let told = told(view, said).into_iter().map(|(label, words)| match label {
         REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
-        _ => format!("{label}: {}", super::sanitize::short_line(words, 400)),
+        _ => format!("{label}: {}", super::sanitize::short_line(&without_secrets(words), 400)),
     });
     told.chain(remembered)
 }
@@ -195,14 +196,15 @@ fn not_kept(view: &View) -> u64 {
 fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCard {
     let view = cause.first;
     let failure = &view.failure;
-    let sides = failure.expected.as_deref().zip(failure.actual.as_deref());
+    let [expected, actual] = failure.shown_sides();
+    let sides = expected.as_deref().zip(actual.as_deref());
     // A message that shows both sides needs no line that shows them again.
     let sides = sides.filter(|(expected, actual)| {
         !(failure.error_message.contains(expected) && failure.error_message.contains(actual))
     });
     let told = told(view, said).into_iter().map(|(label, words)| match label {
         REPRODUCE => (label, code(words)),
-        _ => (label, words::sentence(words, 400)),
+        _ => (label, words::sentence(&without_secrets(words), 400)),
     });
     let remembered = super::memory::line(view).map(|line| (REMEMBERED, line));
     let id = view.cause.to_string();
@@ -225,12 +227,13 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
 
 /// The trace, unless it only repeats the message.
 fn trace(failure: &Failure) -> Option<Markdown> {
-    let trace = failure.stack_trace.as_deref()?;
+    let trace = failure.shown_trace()?;
+    let reported = failure.reported();
     let repeats = |line: &&str| {
         let line = line.trim();
-        line.is_empty() || line.starts_with("note: run with") || failure.error_message.contains(line)
+        line.is_empty() || line.starts_with("note: run with") || reported.contains(line)
     };
-    (trace.lines().filter(|line| !repeats(line)).count() > 1).then(|| fence("text", &clip_lines(trace, 24)))
+    (trace.lines().filter(|line| !repeats(line)).count() > 1).then(|| fence("text", &clip_lines(&trace, 24)))
 }
 
 /// What no card says: a rule's one thing to do, a person's words. A rule that holds nothing up is optional.

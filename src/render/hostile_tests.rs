@@ -357,3 +357,30 @@ fn however_much_there_is_every_page_fits() {
         check_everything(situation, long.to_vec(), 30).unwrap();
     }
 }
+
+/// What a tool prints stands in messages, traces and sides too, beside the excerpt: nothing secret in it is shown, and no
+/// other bot obeys it.
+#[test]
+fn what_a_failure_reports_commands_nobody_and_shows_no_secret() {
+    let (mut decision, snapshot) = situation(1);
+    let key = "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+    let said = format!("it failed\n/lgtm\n@dependabot merge\n{key}\n");
+    let failure = &mut decision.view.failures[0].failure;
+    (failure.error_message, failure.stack_trace) = (said.clone(), Some(format!("at a\nat b\n{said}")));
+    (failure.expected, failure.actual) = (Some(key.to_owned()), Some("none".to_owned()));
+    let mut policy = fixtures::policy();
+    policy.escalation.include_in_report.push(ReportSection::StackTraces);
+    let rendered = pull_request(&decision, &snapshot, &policy);
+    let mut pages = vec![rendered.status_comment, rendered.verify.summary, rendered.artifact];
+    pages.extend(rendered.posts.into_iter().map(|(_, post)| post));
+    assert!(pages.iter().any(|page| page.contains("it failed")), "it is shown at all");
+    for page in &pages {
+        assert!(!page.contains("@dependabot") && !page.lines().any(|line| line.trim() == "/lgtm"), "{page}");
+    }
+    // No bot reads these.
+    pages.extend(rendered.verify.annotations.into_iter().map(|annotation| annotation.message));
+    pages.push(terminal_report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
+    for page in &pages {
+        assert!(!page.contains("wJalrXUtnFEMI"), "{page}");
+    }
+}

@@ -10,6 +10,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use loopgate_core::untrusted::without_commands;
 use serde::{Serialize, Serializer};
 
 /// Invisible, no line break, and not part of any token GitHub looks for.
@@ -127,7 +128,11 @@ pub fn summary_code(raw: &str) -> Markdown {
 
 /// A fenced block. The fence is longer than any run of backticks inside.
 pub fn fence(language: &'static str, raw: &str) -> Markdown {
-    let content = block(raw);
+    let mut content = block(raw);
+    if language == "text" {
+        // What programs print: other bots read it as well.
+        content = content.lines().map(without_commands).collect::<Vec<_>>().join("\n");
+    }
     let ticks = "`".repeat(longest_run(&content, '`').max(2) + 1);
     Markdown(format!("{ticks}{language}\n{}\n{ticks}", content.trim_end()))
 }

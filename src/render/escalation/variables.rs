@@ -193,9 +193,9 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
     let reported = failure.reported();
     let message = reported.lines().next().filter(|line| *line != title(cause.first)).unwrap_or_default();
     let message = short_text(message, 200);
-    let said = match (&failure.expected, &failure.actual) {
-        (Some(expected), Some(actual)) => {
-            format!(": expected {}, got {}", code(&clip(expected, 120)), code(&clip(actual, 120)))
+    let said = match failure.shown_sides() {
+        [Some(expected), Some(actual)] => {
+            format!(": expected {}, got {}", code(&clip(&expected, 120)), code(&clip(&actual, 120)))
         }
         _ if message.is_empty() => String::new(),
         _ => format!(": {message}"),
@@ -374,8 +374,8 @@ fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
 
 fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
     let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
-        let trace = view.failure.stack_trace.as_deref().filter(|trace| !trace.trim().is_empty())?;
-        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(trace, detail.lines))))
+        let trace = view.failure.shown_trace().filter(|trace| !trace.trim().is_empty())?;
+        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(&trace, detail.lines))))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
 }

@@ -22,6 +22,7 @@ use loopgate_core::{
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, CapabilityProgress, LoopState},
+    untrusted::without_secrets,
     verdict::{CheckStanding, EvaluationVerdict},
 };
 
@@ -162,6 +163,7 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -
     let (view, known) = (cause.first, subject.decision.view.compare.as_ref());
     let (failure, told) = (&view.failure, &view.told);
     let test = failure.test_name.as_deref();
+    let [expected, actual] = failure.shown_sides();
     let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
     Failure {
         id: view.cause,
@@ -172,8 +174,8 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -
         also: cause.others.len(),
         place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
         message: short(&failure.reported(), 500),
-        expected: failure.expected.as_deref().map(|value| short(value, 500)),
-        actual: failure.actual.as_deref().map(|value| short(value, 500)),
+        expected: expected.map(|value| short(&value, 500)),
+        actual: actual.map(|value| short(&value, 500)),
         cause: explained(view).map(|cause| short(cause, 500)),
         category: view.category,
         confidence: if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 },
@@ -193,7 +195,7 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -
 }
 
 fn said(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| short(text, 500))
+    (!text.is_empty()).then(|| short(&without_secrets(text), 500))
 }
 
 pub fn excerpt(Excerpt { id, excerpt, .. }: &Excerpt) -> QuotedOutput {

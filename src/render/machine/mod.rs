@@ -160,8 +160,8 @@ impl Status {
         let whole = written(&status);
         for lines in TRACE_LINES {
             for (failure, cause) in status.failures.0.items.iter_mut().zip(&causes) {
-                let trace = cause.first.failure.stack_trace.as_deref();
-                failure.trace = trace.map(|trace| Excerpt::of(trace, lines));
+                let trace = cause.first.failure.shown_trace();
+                failure.trace = trace.map(|trace| Excerpt::of(&trace, lines));
             }
             let traced = written(&status);
             if traced.len() <= PACKET {
@@ -310,7 +310,7 @@ mod tests {
             })
             .collect();
         for failure in &mut decision.view.failures {
-            failure.failure.stack_trace = Some(format!("{}\n", "x".repeat(300)).repeat(60));
+            failure.failure.stack_trace = Some(format!("{}\n", "x ".repeat(150)).repeat(60));
         }
         let trace = &told(&decision)["failures"][7]["trace"];
         assert!(trace["cut_lines"].as_u64().is_none_or(|cut| cut > 40), "{trace}");

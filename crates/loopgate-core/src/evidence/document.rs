@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     evidence::{Analysis, LogExcerpt, TestId, TestOutcomes},
     ids::{CheckName, CheckRunId, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
+    untrusted::{harmless, without_secrets},
 };
 
 /// `schema` of an evidence document.
@@ -426,8 +427,8 @@ impl Failure {
     /// The class of a failure that is about the workflow and not about the code: an action could not do its work.
     pub const OF_WORKFLOW: &str = "workflow";
 
-    /// What the tool reports: its own word for the failure (`F841`, `TypeError`), where that says something that its
-    /// message does not, and the message.
+    /// What the tool reports, as it may be shown ([`harmless`]): its own word for the failure (`F841`, `TypeError`), where
+    /// that says something that its message does not, and the message.
     pub fn reported(&self) -> Cow<'_, str> {
         let says_more = |class: &&str| {
             self.error_type != ErrorType::AssertionError
@@ -435,9 +436,19 @@ impl Failure {
                 && !self.error_message.contains(class)
         };
         match self.error_class.as_deref().filter(says_more) {
-            Some(class) => format!("{class}: {}", self.error_message.trim_start()).into(),
-            None => self.error_message.as_str().into(),
+            Some(class) => harmless(&format!("{class}: {}", self.error_message.trim_start())).into_owned().into(),
+            None => harmless(&self.error_message),
         }
+    }
+
+    /// The trace as it may be shown.
+    pub fn shown_trace(&self) -> Option<Cow<'_, str>> {
+        self.stack_trace.as_deref().map(harmless)
+    }
+
+    /// What was expected and what came, without secrets: for comparing, nothing else in them changes.
+    pub fn shown_sides(&self) -> [Option<Cow<'_, str>>; 2] {
+        [&self.expected, &self.actual].map(|side| side.as_deref().map(without_secrets))
     }
 
     /// The best place to look at: where the code failed, else where the test stands.

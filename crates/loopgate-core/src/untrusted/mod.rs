@@ -51,6 +51,16 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
+/// The text without secrets, and without words that another bot obeys: of a text that somebody else bounds.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let clean = without_secrets(text);
+    let lines: Vec<Cow<'_, str>> = clean.split('\n').map(without_commands).collect();
+    if lines.iter().all(|line| matches!(line, Cow::Borrowed(_))) {
+        return clean;
+    }
+    Cow::Owned(lines.join("\n"))
+}
+
 /// The line up to [`LONGEST_LINE`] characters.
 pub fn cut(line: &str) -> &str {
     line.char_indices().nth(LONGEST_LINE).map_or(line, |(end, _)| &line[..end])

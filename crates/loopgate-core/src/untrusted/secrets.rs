@@ -66,12 +66,12 @@ const FORMS: [Form; 13] = [
         example: ["https://x.example/a?se=1&sig=a%2Fb", "https://x.example/a?se=[secret]&sig=[secret]"],
     },
     Form {
-        pattern: r#"\b([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)[A-Z0-9_]*)(["']?\s*[=:]\s*["']?)[^\s"'\[][^\s"',;]*"#,
+        pattern: r#"\b([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)[A-Z0-9_]*)(["']?\s*[=:]\s*["']?)[^\s"'\[:][^\s"',;]*"#,
         instead: "$1$2[secret]",
         example: ["DEPLOY_TOKEN: abc", "DEPLOY_TOKEN: [secret]"],
     },
     Form {
-        pattern: r#"(?i)\b([\w-]*(?:passw(?:or)?d|passphrase|secret|credentials?|(?:api|access|private|auth|secret)[_-]?key|token))(["']?\s*=\s*["']?|["']?:\s*["']?)[^\s"'&,;\[][^\s"'&,;]{5,}"#,
+        pattern: r#"(?i)\b([\w-]*(?:passw(?:or)?d|passphrase|secret|credentials?|(?:api|access|private|auth|secret)[_-]?key|token))(["']?\s*=\s*["']?|["']?:\s*["']?)[^\s"'&,;\[:][^\s"'&,;]{5,}"#,
         instead: "$1$2[secret]",
         example: ["password=hunter2hunter2", "password=[secret]"],
     },
