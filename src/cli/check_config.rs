@@ -118,8 +118,7 @@ async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     let Online { github, installation } = online::connect(&repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let Governing { repository: there, organisation } =
-        observer.governing(&client, &repository).await.map_err(CliError::unavailable)?;
+    let Governing { repository: there, organisation } = observer.governing(&client, &repository).await?;
     let own = own.or_else(|| there.map(|text| Written { name: local::CONFIGURATION.to_owned(), text }));
     let organisation = organisation.map(|(name, text)| Written { name, text });
     let name = own.as_ref().map_or_else(|| format!("{repository}, without a file of its own,"), |own| own.name.clone());
@@ -128,7 +127,7 @@ async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(failed(&name, errors.as_slice())),
     };
-    let survey = observer.survey(&client, &repository, &loaded.policy).await.map_err(CliError::unavailable)?;
+    let survey = observer.survey(&client, &repository, &loaded.policy).await?;
     let mut found = config::online(sources.0, sources.1, &loaded.policy, &survey);
     found.warnings.splice(..0, loaded.warnings);
     Ok(Checked { name, repository: Some(repository), found })

@@ -61,7 +61,7 @@ fn time(text: &str) -> Result<TimeDelta, String> {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let reading = match &arguments.pull_request {
-        None => here(&std::env::current_dir().map_err(CliError::unavailable)?, &arguments.evidence)?,
+        None => here(&std::env::current_dir()?, &arguments.evidence)?,
         Some(of) => runtime()?.block_on(async {
             let reader = Reader::from_environment()?;
             if arguments.wait {

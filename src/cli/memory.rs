@@ -144,7 +144,7 @@ async fn carry_out<G: ListObjects>(
     command: &Command,
     format: Format,
 ) -> CommandResult {
-    let memory = store.load().await.map_err(CliError::unavailable)?;
+    let memory = store.load().await?;
     match command {
         Command::Query(query) => {
             show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format)?;
@@ -152,31 +152,24 @@ async fn carry_out<G: ListObjects>(
         Command::Patterns => {
             let patterns: Vec<(&Card, Pattern)> =
                 memory.cards.values().filter_map(|card| Some((card, card.pattern()?))).collect();
-            match format {
-                Format::Json => {
-                    let patterns: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
-                    output::json(&json!({ "schema": "loopgate.memory-patterns/v1", "patterns": patterns }))?;
-                }
-                Format::Human => output::line(render::memory_cards(patterns.iter().map(|(card, _)| (*card, None)))),
-            }
+            let document: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
+            let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
+            format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))))?;
         }
-        Command::Stats => match format {
-            Format::Json => output::json(&stats(&memory))?,
-            Format::Human => output::line(render::memory_stats(&memory)),
-        },
+        Command::Stats => format.show(&stats(&memory), || render::memory_stats(&memory))?,
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
             let cards = memory.of_files(&files);
             show_cards(&here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards)), &[], format)?;
         }
         Command::Forget { id } => {
-            let lines = store.forget(*id).await.map_err(CliError::unavailable)?;
+            let lines = store.forget(*id).await?;
             output::note_line(format!(
                 "forgotten in {lines} lines; GitHub may keep what nothing points at for a while"
             ));
         }
         Command::WontFix { id } => {
-            if !store.give_up(*id).await.map_err(CliError::unavailable)? {
+            if !store.give_up(*id).await? {
                 return Err(CliError::bad_data(format!("no failure {id} is remembered")));
             }
         }
@@ -193,7 +186,7 @@ async fn carry_out<G: ListObjects>(
             let lines = MemoryLine::read_all(&text);
             let (count, of) = (lines.len(), text.lines().filter(|line| !line.trim().is_empty()).count());
             let notes = MemoryNotes { lines, ..MemoryNotes::default() };
-            store.record(&notes).await.map_err(CliError::unavailable)?;
+            store.record(&notes).await?;
             let others =
                 if count < of { format!(" of {of}; the others are no lines of a memory") } else { String::new() };
             output::note_line(format!("{count} lines taken in{others}"));
@@ -238,7 +231,7 @@ pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result
         Place::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
         Place::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
     };
-    let memory = memory.map_err(CliError::unavailable)?;
+    let memory = memory?;
     Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
 }
 
@@ -259,19 +252,12 @@ fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
 }
 
 fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
-    match format {
-        Format::Json => {
-            let cards: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
-            output::json(&render::memory_found(&cards, seen))
-        }
-        Format::Human => {
-            output::line(render::memory_cards(cards.iter().copied()));
-            if !seen.is_empty() {
-                output::line(render::memory_recurring(seen.iter().copied()));
-            }
-            Ok(())
-        }
-    }
+    let found: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
+    format.show(&render::memory_found(&found, seen), || {
+        let mut words = vec![render::memory_cards(cards.iter().copied())];
+        words.extend((!seen.is_empty()).then(|| render::memory_recurring(seen.iter().copied())));
+        words.join("\n")
+    })
 }
 
 fn stats(memory: &Memory) -> serde_json::Value {
@@ -295,10 +281,10 @@ fn changed(base: Option<&str>) -> Result<Vec<String>, CliError> {
 }
 
 async fn exported<G: ListObjects>(store: &MemoryStore<'_, G>) -> Result<String, CliError> {
-    let lines = store.lines().await.map_err(CliError::unavailable)?;
+    let lines = store.lines().await?;
     let mut text = String::new();
     for line in lines {
-        text.push_str(&line.to_json().map_err(CliError::unavailable)?);
+        text.push_str(&line.to_json()?);
         text.push('\n');
     }
     Ok(text)
@@ -319,13 +305,13 @@ async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: O
         ));
         let mut answer = String::new();
         let _ = io::stderr().flush();
-        io::stdin().read_line(&mut answer).map_err(CliError::unavailable)?;
+        io::stdin().read_line(&mut answer)?;
         if answer.trim() != "yes" {
             return Err(CliError::usage("nothing was removed"));
         }
     }
     output::write(&archive, &text)?;
-    store.clear().await.map_err(CliError::unavailable)?;
+    store.clear().await?;
     output::note_line(format!(
         "cleared; {} has what was there, and `loopgate memory import` takes it in again",
         archive.display()

@@ -179,6 +179,13 @@ impl CliError {
     }
 }
 
+/// A fault of a room below ends a subcommand with [`exit::UNAVAILABLE`]; what is wrong with its input says so itself.
+impl<E: std::error::Error> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Self::unavailable(error)
+    }
+}
+
 /// What every subcommand returns: its exit code, or why it could not go on.
 type CommandResult = Result<u8, CliError>;
 

@@ -23,7 +23,22 @@ pub enum Format {
     Json,
 }
 
-/// The same, as it is asked for.
+impl Format {
+    /// Prints one result: the document for programs, or its words for people, which end their last line if need be.
+    pub fn show<W: Display>(self, document: &impl Serialize, words: impl FnOnce() -> W) -> Result<(), CliError> {
+        match self {
+            Self::Json => return json(document),
+            Self::Human => {
+                let words = words().to_string();
+                let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
+                text(format_args!("{words}{end}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A format as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatChoice {
     /// For people

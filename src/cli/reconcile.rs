@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     runtime()?.block_on(async {
         let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
         let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
-        let github = Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)?;
+        let github = Github::new(api, credentials, Setup::default())?;
         let report = Run { arguments, github, app }.go().await?;
         report.print(format)?;
         Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
@@ -209,11 +209,11 @@ impl Run<'_> {
     async fn pull_requests(&self, client: &Client, targets: &[Target]) -> Result<Vec<(RepoName, PrNumber)>, CliError> {
         let mut found = Vec::new();
         for target in targets {
-            found.extend(client.pull_requests_of(target).await.map_err(CliError::unavailable)?);
+            found.extend(client.pull_requests_of(target).await?);
             // The relay's run names the commit and not what happened, which may have been the end.
             if let Target::Head { repository, sha } = target {
                 let since = Utc::now() - ENDED_LATELY;
-                let ended = client.ended_with_head(repository, *sha, since).await.map_err(CliError::unavailable)?;
+                let ended = client.ended_with_head(repository, *sha, since).await?;
                 found.extend(ended.into_iter().map(|number| (repository.clone(), number)));
             }
         }

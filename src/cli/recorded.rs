@@ -46,7 +46,7 @@ impl Place {
             let Online { github, installation } = online::connect_as_anybody(repository).await?;
             return Ok(Self::OnGithub(GithubObjects::new(github.client(installation), repository.clone())));
         }
-        let here = std::env::current_dir().map_err(CliError::unavailable)?;
+        let here = std::env::current_dir()?;
         LocalRepository::open(&here).await.map(Self::Here).map_err(CliError::bad_data)
     }
 }

@@ -118,8 +118,7 @@ fn log_to_stderr(filter: &str) -> Result<(), CliError> {
 async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, ServerConfigError>) -> CommandResult {
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
-    let github =
-        Github::new(api, Credentials::App(credentials.clone()), Setup::default()).map_err(CliError::unavailable)?;
+    let github = Github::new(api, Credentials::App(credentials.clone()), Setup::default())?;
     let known = introduction(&github).await?;
     let own = known.clone().unwrap_or_else(|| {
         // Nobody's: until GitHub has told the number, echoes of our own check runs are looked at once more.
@@ -140,9 +139,9 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         Some(pages) => server.setup(pages),
         None => server,
     };
-    survive_file_size_limit().map_err(CliError::unavailable)?;
+    survive_file_size_limit()?;
     let running = tokio::select! {
-        started = server.start(reconciler) => started.map_err(CliError::unavailable)?,
+        started = server.start(reconciler) => started?,
         // The database may be away for as long as it takes.
         stop = stop_signal() => return stop.map(|()| exit::OK).map_err(CliError::unavailable),
     };
@@ -176,7 +175,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         }
     };
     tokio::select! {
-        stop = stop_signal() => stop.map_err(CliError::unavailable)?,
+        stop = stop_signal() => stop?,
         () = learned => {}
         () = rotated => {}
     }

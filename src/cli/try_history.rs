@@ -64,10 +64,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         fs::write(file, render::trial_page(&trial))
             .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", output::shown(file))))?;
     }
-    match format {
-        Format::Json => output::json(&trial)?,
-        Format::Human => output::text(render::trial(&trial)),
-    }
+    format.show(&trial, || render::trial(&trial))?;
     if let Some(error) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(

@@ -133,7 +133,7 @@ pub(super) fn verify(
     arguments: &Arguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
-    let here = std::env::current_dir().map_err(CliError::unavailable)?;
+    let here = std::env::current_dir()?;
     // People wait for both before the first check begins.
     let (checkout, changes) = thread::scope(|scope| {
         let changes = scope.spawn(|| local::changes(&here, arguments.base.as_deref()));

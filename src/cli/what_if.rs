@@ -48,10 +48,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         None => local::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
     };
     let (compared, stopped) = runtime()?.block_on(compare(&repository, arguments.since, &policy))?;
-    match format {
-        Format::Json => output::json(&compared)?,
-        Format::Human => output::text(render::what_if(&compared)),
-    }
+    format.show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),
         Some(error) => Err(CliError::unavailable(format!(

@@ -103,7 +103,7 @@ impl Session<'_> {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
                 let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, &feedback, follows, fix).map_err(CliError::unavailable)?)
+                Some(AttemptFile::after_fix(record, &feedback, follows, fix)?)
             }
             None => None,
         };
@@ -127,14 +127,14 @@ impl Session<'_> {
         let root = self.workspace.root().to_owned();
         let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
         let plan = plan.repeating(policy.retry.external_retry.commands);
-        let before = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
+        let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
             tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));
         if self.interrupt.is_interrupted() {
             return Ok(None);
         }
-        let after = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
-        let edited = self.workspace.worktree.differing(before, after).map_err(CliError::unavailable)?;
+        let after = self.workspace.worktree.tree(Extent::Tracked)?;
+        let edited = self.workspace.worktree.differing(before, after)?;
         let mut checks: Vec<CheckEvidence> = known.checks.into_iter().chain(ran.checks).collect();
         checks.sort_by_key(|check| policy.verify.checks.get_index_of(&check.name));
         let coverage = match (known.coverage, ran.coverage) {
@@ -156,7 +156,7 @@ impl Session<'_> {
     /// The head with this evidence, as a pull request that nobody has opened.
     fn observed(&self, checked: &CheckedAttempt) -> Result<Snapshot, CliError> {
         let head = self.state.head_sha;
-        let tree = self.workspace.worktree.tree_of(head).map_err(CliError::unavailable)?;
+        let tree = self.workspace.worktree.tree_of(head)?;
         let files = self.change(tree)?;
         let now = Utc::now();
         let evidence = Evidence {
@@ -187,7 +187,7 @@ impl Session<'_> {
 
     /// What the loop's branch has changed up to this tree.
     pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, CliError> {
-        let base = self.workspace.worktree.tree_of(self.state.base_sha).map_err(CliError::unavailable)?;
+        let base = self.workspace.worktree.tree_of(self.state.base_sha)?;
         self.workspace.worktree.changes(base, tree).map_err(CliError::unavailable)
     }
 
@@ -198,7 +198,7 @@ impl Session<'_> {
         if !fits {
             let tip = self.loaded.tip.ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
             let number = self.state.attempts.last().map_or(0, |last| last.number);
-            let checks = self.store.recorded_checks(tip, number).await.map_err(CliError::unavailable)?;
+            let checks = self.store.recorded_checks(tip, number).await?;
             let snapshot = self.observed(&CheckedAttempt { checks, ..CheckedAttempt::default() })?;
             let policy = only(&self.governed(), &self.state.prepared_checks);
             let decision = decide(&snapshot, &self.state, &policy, Utc::now());

@@ -33,11 +33,11 @@ pub(super) struct LocalWorkspace {
 impl LocalWorkspace {
     /// The repository around the current directory.
     pub async fn open() -> Result<Self, CliError> {
-        let here = std::env::current_dir().map_err(CliError::unavailable)?;
+        let here = std::env::current_dir()?;
         let checkout = Checkout::around(&here)
             .map_err(|error| CliError::bad_data(format!("a loop keeps its state in a git repository: {error}")))?;
-        let worktree = Worktree::at(&checkout.root).map_err(CliError::unavailable)?;
-        let repository = LocalRepository::open(&checkout.root).await.map_err(CliError::unavailable)?;
+        let worktree = Worktree::at(&checkout.root)?;
+        let repository = LocalRepository::open(&checkout.root).await?;
         Ok(Self { checkout, worktree, repository })
     }
 
@@ -55,7 +55,7 @@ impl LocalWorkspace {
         if let Some(alias) = named {
             return Ok(alias.clone());
         }
-        let current = self.repository.current_task().await.map_err(CliError::unavailable)?;
+        let current = self.repository.current_task().await?;
         if let Some(alias) = current.and_then(|alias| alias.parse().ok()) {
             return Ok(alias);
         }
@@ -85,7 +85,7 @@ impl LocalWorkspace {
     }
 
     pub async fn aliases(&self) -> Result<Vec<Alias>, CliError> {
-        let names = self.repository.tasks().await.map_err(CliError::unavailable)?;
+        let names = self.repository.tasks().await?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
@@ -100,7 +100,7 @@ impl LocalWorkspace {
 
     /// The same, and how it was rebuilt where it had to be.
     pub async fn load(&self, alias: &Alias) -> Result<(LoopState, Option<String>), CliError> {
-        let loaded = self.store(alias).load().await.map_err(CliError::unavailable)?;
+        let loaded = self.store(alias).load().await?;
         if loaded.tip.is_none() {
             return Err(no_such(alias));
         }
@@ -223,5 +223,5 @@ pub(super) fn only(policy: &Policy, checks: &[CheckName]) -> Policy {
 
 /// Whether a ref exists, for refs that are not runs.
 pub(super) async fn exists(workspace: &LocalWorkspace, alias: &Alias) -> Result<bool, CliError> {
-    Ok(workspace.repository.read_ref(&task_ref(alias)).await.map_err(CliError::unavailable)?.is_some())
+    Ok(workspace.repository.read_ref(&task_ref(alias)).await?.is_some())
 }

@@ -191,7 +191,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let mut session = Session::open(&workspace, &alias, Some(state), &console, interrupt).await?;
     let turn = Turn::begun(session.state.clone(), now);
     session.save(turn, None).await?;
-    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
+    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
     report::began(&session.state, format)?;
     Ok(exit::OK)
 }
@@ -239,7 +239,7 @@ fn begun(
     now: Timestamp,
 ) -> Result<loopgate_core::state::LoopState, CliError> {
     let Proposal { task, mut settings, .. } = proposal;
-    let head = workspace.worktree.head().map_err(CliError::unavailable)?;
+    let head = workspace.worktree.head()?;
     // On the base branch itself, what the loop changes is measured from where it begins.
     let (named, changes) = local::changes(workspace.root(), settings.base.as_deref())?;
     let base = changes.map_or(head.commit, |changes| changes.merge_base);

@@ -70,14 +70,10 @@ pub(super) fn document(state: &LoopState) -> Value {
 
 /// After `new`.
 pub(super) fn began(state: &LoopState, format: Format) -> Result<(), CliError> {
-    match format {
-        Format::Json => output::json(&document(state)),
-        Format::Human => {
-            output::line(format_args!("{} is set up: at most {} iterations.", state.task_alias, state.max_iterations));
-            output::line("Run it: loopgate loop run");
-            Ok(())
-        }
-    }
+    let LoopState { task_alias, max_iterations, .. } = state;
+    format.show(&document(state), || {
+        format!("{task_alias} is set up: at most {max_iterations} iterations.\nRun it: loopgate loop run")
+    })
 }
 
 /// The whole report, and below it the document that a loop is about.
