@@ -9,7 +9,7 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, PullRequest},
     output::Format,
-    recorded::Place,
+    run_source::RunSource,
     runtime,
 };
 use crate::{
@@ -71,9 +71,9 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         RecordedRun::Here(names) => (None, &names[..]),
     };
     let (state, attempts) = runtime()?.block_on(async {
-        match Place::open(repository).await? {
-            Place::OnGithub(objects) => recorded(&objects, names).await,
-            Place::Here(objects) => recorded(&objects, names).await,
+        match RunSource::open(repository).await? {
+            RunSource::OnGithub(objects) => recorded(&objects, names).await,
+            RunSource::Here(objects) => recorded(&objects, names).await,
         }
     })?;
     let document = match arguments.schema {

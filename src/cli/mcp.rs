@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    CliError, CommandResult, dispute, exit, explain, feedback, local, memory, online::Reader, runtime, verify,
+    CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Reader, runtime, verify, working_tree,
 };
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
@@ -120,7 +120,7 @@ impl Session {
             Some(of) => feedback::look(self.reader().await?, &of, None).await?,
             None => {
                 let here = std::env::current_dir()?;
-                feedback::here(&here, Path::new(local::EVIDENCE))?
+                feedback::here(&here, Path::new(working_tree::EVIDENCE))?
             }
         }))
     }

@@ -11,10 +11,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    CliError, CommandResult, exit, local, online,
+    CliError, CommandResult, exit, online,
     output::{self, Format},
-    recorded::Place,
-    runtime,
+    run_source::RunSource,
+    runtime, working_tree,
 };
 use crate::{
     refs::{ListObjects, MemoryNotes, MemoryStore},
@@ -118,18 +118,18 @@ struct QueryArguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
-    let configured = here.as_ref().and_then(|checkout| local::policy(&checkout.root, None).ok());
+    let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
     let retention = Retention { days };
     runtime()?.block_on(async {
         if arguments.repository.is_none() && here.is_none() {
             return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
         }
-        match Place::open(arguments.repository.as_ref()).await? {
-            Place::OnGithub(objects) => {
+        match RunSource::open(arguments.repository.as_ref()).await? {
+            RunSource::OnGithub(objects) => {
                 carry_out(&MemoryStore::new(&objects, retention, Utc::now()), None, &arguments.command, format).await
             }
-            Place::Here(objects) => {
+            RunSource::Here(objects) => {
                 let root = here.as_ref().map(|checkout| checkout.root.as_path());
                 carry_out(&MemoryStore::new(&objects, retention, Utc::now()), root, &arguments.command, format).await
             }
@@ -227,9 +227,9 @@ impl QueryArguments {
 /// What a repository remembers of these words.
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
     let retention = Retention { days: MemoryPolicy::default().retention_days };
-    let memory = match Place::open(repository).await? {
-        Place::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
-        Place::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+    let memory = match RunSource::open(repository).await? {
+        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
     };
     let memory = memory?;
     Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
@@ -243,7 +243,7 @@ fn unplaced(cards: Vec<&Card>) -> Vec<(&Card, Option<u32>)> {
 /// Cards whose places are in the working tree, each with its line.
 fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
     let found = |card: &&'m Card| {
-        let read = |path| Some((path, local::cited(root, path)?));
+        let read = |path| Some((path, working_tree::cited(root, path)?));
         let files: BTreeMap<&str, String> = card.cited().filter_map(read).collect();
         let line = card.find(|path| files.get(path).map(|text| CitedFile { blob: None, text }))?;
         Some((*card, Some(line)))
@@ -274,7 +274,7 @@ fn stats(memory: &Memory) -> serde_json::Value {
 
 /// The paths that the working tree changes.
 fn changed(base: Option<&str>) -> Result<Vec<String>, CliError> {
-    let (_, changes) = local::changes(Path::new("."), base)?;
+    let (_, changes) = working_tree::changes(Path::new("."), base)?;
     let changes =
         changes.ok_or_else(|| CliError::bad_data("there is no base to compare with: name one with --diff"))?;
     Ok(changes.files.known().iter().map(|file| file.path.clone()).collect())

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
-    recorded::{Place, Since},
+    run_source::{RunSource, Since},
     runtime,
 };
 use crate::{
@@ -47,9 +47,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let window = Window::back(SystemClock.now(), arguments.since.0);
     let lines = runtime()?.block_on(async {
-        match Place::open(arguments.repository.as_ref()).await? {
-            Place::OnGithub(objects) => lines(&objects, window).await,
-            Place::Here(objects) => {
+        match RunSource::open(arguments.repository.as_ref()).await? {
+            RunSource::OnGithub(objects) => lines(&objects, window).await,
+            RunSource::Here(objects) => {
                 let mut all = lines(&objects, window).await?;
                 let whole = Window { from: window.before().from, to: window.to };
                 all.extend(RunLines::of_local_loops(&objects).read(whole).await?);

@@ -12,6 +12,7 @@ use std::{
 
 use clap::ValueEnum;
 use serde::Serialize;
+use tracing_subscriber::EnvFilter;
 
 use super::CliError;
 use crate::render::Colour;
@@ -195,6 +196,12 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
     }
     let opened = std::fs::File::open(path);
     Ok(Box::new(opened.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?))
+}
+
+/// Which lines of the log are written, as `LOOPGATE_LOG` says.
+pub fn log_filter(given: Option<String>, default: &str) -> Result<EnvFilter, CliError> {
+    let filter = EnvFilter::try_new(given.as_deref().unwrap_or(default));
+    filter.map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))
 }
 
 /// Writes a file that was asked for.

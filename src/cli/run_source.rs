@@ -34,12 +34,12 @@ impl FromStr for Since {
 }
 
 /// Where recorded runs are.
-pub(super) enum Place {
+pub(super) enum RunSource {
     OnGithub(GithubObjects),
     Here(LocalRepository),
 }
 
-impl Place {
+impl RunSource {
     /// The repository on GitHub, or else the one around the current directory.
     pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
         if let Some(repository) = repository {

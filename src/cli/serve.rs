@@ -4,10 +4,9 @@ use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::time::timeout;
-use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::{CliError, CommandResult, exit, runtime, setup};
+use super::{CliError, CommandResult, exit, output, runtime, setup};
 use crate::{
     channels::Channels,
     github::{
@@ -80,7 +79,14 @@ pub fn run(arguments: Arguments) -> CommandResult {
     let folder = PathBuf::from(given("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned()));
     let stored =
         || StoredApp::read(&folder).map_err(|error| CliError::bad_data(format!("{}: {error}", folder.display())));
-    log_to_stderr(given("LOOPGATE_LOG").as_deref().unwrap_or("info"))?;
+    let filter = output::log_filter(given("LOOPGATE_LOG"), "info")?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Lines for people on a terminal, JSON documents otherwise.
+    if std::io::stderr().is_terminal() {
+        log.init();
+    } else {
+        log.json().flatten_event(true).init();
+    }
     let runtime = runtime()?;
     let is_known = APP.iter().any(|name| given(name).is_some() || given(&format!("{name}_FILE")).is_some());
     if !is_known
@@ -101,18 +107,6 @@ pub fn run(arguments: Arguments) -> CommandResult {
         CliError::bad_data(format!("{error}{advice}"))
     })?;
     runtime.block_on(serve(config, read))
-}
-
-/// Lines for people on a terminal, JSON documents otherwise.
-fn log_to_stderr(filter: &str) -> Result<(), CliError> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if std::io::stderr().is_terminal() {
-        log.init();
-    } else {
-        log.json().flatten_event(true).init();
-    }
-    Ok(())
 }
 
 async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, ServerConfigError>) -> CommandResult {

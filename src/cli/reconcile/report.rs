@@ -8,8 +8,8 @@ use crate::refs::Retry;
 use crate::{
     cli::{
         CliError,
+        action_outputs::{Outputs, tell_state_folder},
         output::{self, Format},
-        outputs::{Outputs, tell_state_folder},
     },
     github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
     render,

@@ -9,9 +9,9 @@ use super::{
     local_workspace::only,
 };
 use crate::{
-    cli::{CliError, local::Shown, progress},
+    cli::{CliError, progress, working_tree::Shown},
     refs::{AttemptFile, Follows},
-    render::{feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
+    render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
@@ -108,7 +108,7 @@ impl Session<'_> {
             None => None,
         };
         if settings(&self.state).document.is_none() {
-            self.artifact = crate::render::loop_report(&turn.state, crate::render::Colour::Off);
+            self.artifact = render::loop_report(&turn.state, render::Colour::Off);
         }
         self.to_remember.lines.extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
@@ -189,6 +189,15 @@ impl Session<'_> {
     pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, CliError> {
         let base = self.workspace.worktree.tree_of(self.state.base_sha)?;
         self.workspace.worktree.changes(base, tree).map_err(CliError::unavailable)
+    }
+
+    /// What a fixer is given: the feedback document, with the critique and the task beside it.
+    pub(super) async fn feedback(&mut self, policy: &Policy) -> Result<String, CliError> {
+        let (task, critique) = (self.state.task.clone(), self.state.critique.clone().unwrap_or_default());
+        let report = format!("git show refs/loopgate/task/{}:attempts/{:03}.json", self.alias, self.state.iteration);
+        let judged = self.judged().await?;
+        let task = render::FixTask { task: &task, critique: &critique, report };
+        Ok(render::fixer_feedback(&judged.decision, &judged.snapshot, policy, &task))
     }
 
     /// The last evaluation: as this process made it, else made again from what the attempt recorded.

@@ -7,7 +7,7 @@ use chrono::Utc;
 use crate::{
     cli::{
         CliError,
-        local::{self, Shown},
+        working_tree::{self, Shown},
     },
     config,
     refs::{GitObjects, LoadedRun, LocalRepository, RefName, StateStore},
@@ -47,7 +47,7 @@ impl LocalWorkspace {
 
     /// The configuration in force here, with the checks a project like this usually has where none are configured.
     pub fn policy(&self, own: Option<&str>) -> Result<Policy, CliError> {
-        local::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
+        working_tree::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
     }
 
     /// The alias that is meant: the one named, else the active loop's.
@@ -176,9 +176,10 @@ impl LocalWorkspace {
         evidence: Option<Evidence>,
     ) -> Snapshot {
         let created_at = evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at);
-        let pull_request = local::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
+        let pull_request = working_tree::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
         let merge_base = shown.base;
-        let mut snapshot = local::snapshot(local::repository_name(&self.checkout), pull_request, files, evidence);
+        let mut snapshot =
+            working_tree::snapshot(working_tree::repository_name(&self.checkout), pull_request, files, evidence);
         let wanted = tamper::files_to_read(&snapshot.files, Some(merge_base), snapshot.pull_request.head.sha);
         snapshot.merge_base = Some(merge_base);
         // Of what git does not give the hunks are read.

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     cli::{
         CliError, CommandResult, exit,
-        local::CONFIGURATION,
         output::{self, Format},
+        working_tree::CONFIGURATION,
     },
     refs::GitObjects,
     render,

@@ -2,11 +2,9 @@
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs
-//! leave behind, `guard` keeps them from moving git, `workspace` knows repository and locks, `console` and `report`
-//! print.
+//! `refine` let programs edit the working tree, `leftovers` keeps what programs leave behind, `guard` keeps them from
+//! moving git, `local_workspace` knows repository and locks, `console_output` and `report` print.
 
-mod brief;
 mod confirm;
 mod console_output;
 mod dispute;

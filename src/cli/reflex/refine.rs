@@ -10,7 +10,7 @@ use chrono::{TimeDelta, Utc};
 
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
-    cli::{CliError, actions, local::CONFIGURATION},
+    cli::{CliError, actions, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::{console_output::ConsoleOutput, drive::Progress};
 use crate::{
     cli::{
-        CliError, exit,
+        CliError,
+        action_outputs::Outputs,
+        exit,
         output::{self, Format},
-        outputs::Outputs,
     },
     render::{self, Colour},
 };
