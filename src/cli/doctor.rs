@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{CliError, CommandResult, exit, online, output::Format, runtime};
 use crate::{
-    github::doctor::{Arrives, Examination, Expected, Line, Outcome, examine},
+    github::doctor::{Arrives, Expected, Line, Outcome, examine},
     render::{Diagnosis, defused},
 };
 use loopgate_core::RepoName;
@@ -30,12 +30,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let examination = runtime()?.block_on(async {
+    let lines = runtime()?.block_on(async {
         let github = online::as_app()?;
         Ok::<_, CliError>(examine(&github, &expected(), arguments.repository.as_ref()).await)
     })?;
-    format.show(&Diagnosis::new(Some(chrono::Utc::now()), &examination.lines), || words(&examination))?;
-    Ok(if examination.found_a_fault() { exit::BAD_DATA } else { exit::OK })
+    let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
+    format.show(&diagnosis, || words(&lines))?;
+    Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })
 }
 
 /// How webhooks are meant to come, as the environment or the stored App says.
@@ -46,9 +47,9 @@ fn expected() -> Expected {
     Expected::new(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), arrives)
 }
 
-fn words(examination: &Examination) -> String {
+fn words(lines: &[Line]) -> String {
     let mut words = Vec::new();
-    for Line { check, outcome, message, remedy, link } in &examination.lines {
+    for Line { check, outcome, message, remedy, link } in lines {
         let mark = match outcome {
             Outcome::Healthy => "✓",
             Outcome::Unknown => "?",

@@ -15,20 +15,6 @@ use facts::Facts;
 pub use facts::{Arrives, Expected};
 use loopgate_core::RepoName;
 
-/// What came of an examination.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examination {
-    /// In the order of the checks; those that cannot be made after others failed are left out.
-    pub lines: Vec<Line>,
-}
-
-impl Examination {
-    /// Whether something keeps Loopgate from working.
-    pub fn found_a_fault(&self) -> bool {
-        self.lines.iter().any(|line| line.outcome == Outcome::Fault)
-    }
-}
-
 /// What a check found.
 struct Finding {
     outcome: Outcome,
@@ -108,7 +94,9 @@ const OF_REPOSITORY: [Check; 4] = [
 ];
 
 /// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook again.
-pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Examination {
+///
+/// Returns lines in the order of the checks; those that cannot be made after others failed are left out.
+pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {
     let mut facts = Facts::of_app(github, expected).await;
     let mut lines = told(&FIRST, &facts);
     if facts.app.is_ok() {
@@ -118,7 +106,7 @@ pub async fn examine(github: &Github, expected: &Expected, repository: Option<&R
             lines.extend(told(&OF_REPOSITORY, &facts));
         }
     }
-    Examination { lines }
+    lines
 }
 
 fn told(checks: &[Check], facts: &Facts) -> Vec<Line> {
