@@ -28,7 +28,7 @@ use self::{
 use super::{
     Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
     StateArtifact, Target,
-    client::{PostId, ToldGone},
+    client::{GoneBy, PostId},
     evidence_memory::EvidenceMemory,
     looked_heads::LookedHeads,
     memory::{DebugMemory, Writers},
@@ -328,7 +328,7 @@ impl Reconcile {
         }
         for hint in &job.hints {
             if let Hint::CommentDeleted { comment, .. } = hint {
-                client.gone(PostId::Comment(*comment), ToldGone::ByEvent);
+                client.gone(PostId::Comment(*comment), GoneBy::Event);
             }
         }
         if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
