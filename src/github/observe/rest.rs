@@ -171,7 +171,6 @@ impl Reading<'_> {
     async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool), Error> {
         let Self { client, facts, policy, .. } = self;
         let repository = self.target.repository;
-        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
         let (commit, is_private) = (facts.pull.compared_base, facts.pull.is_private);
         let (base, on_base) = base::evidence(client, repository, commit, &facts.us, checks, policy, is_private).await?;
         // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
@@ -179,6 +178,7 @@ impl Reading<'_> {
         let has_verdict = last.is_some_and(|last| last.head_sha == facts.pull.pull_request.head.sha);
         let green = if has_verdict { on_base.as_slice() } else { &[] };
         let awaits_logs = checks.read_logs(client, repository, &policy.verify, is_private, green).await?;
+        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
         Ok((base, awaits_logs))
     }
 
