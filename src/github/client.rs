@@ -30,6 +30,7 @@ use tokio::sync::Semaphore;
 
 pub(super) use self::{
     cached::blob_id,
+    job_log::LONGEST_LOG,
     stale::{GoneBy, LOOK_AGAIN_AFTER, PostId, REFUSAL_IS_CONFIRMED_AFTER},
 };
 use self::{
