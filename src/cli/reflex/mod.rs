@@ -2,11 +2,9 @@
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs
-//! leave behind, `guard` keeps them from moving git, `workspace` knows repository and locks, `console` and `report`
-//! print.
+//! `refine` let programs edit the working tree, `leftovers` keeps what programs leave behind, `guard` keeps them from
+//! moving git, `local_workspace` knows repository and locks, `console_output` and `report` print.
 
-mod brief;
 mod confirm;
 mod console_output;
 mod dispute;
@@ -204,15 +202,12 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
         let turn = Turn::resumed(&session.state, local_workspace::person(), accepted, chrono::Utc::now());
         session.save(turn, None).await?;
     }
-    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
+    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
     finish(&mut session, Until::ItStops, format).await
 }
 
 fn over(state: &loopgate_core::state::LoopState, format: Format) -> CommandResult {
-    match format {
-        Format::Json => output::json(&report::document(state))?,
-        Format::Human => output::line(report::is_over(state)),
-    }
+    format.show(&report::document(state), || report::is_over(state))?;
     Ok(report::code(state))
 }
 
@@ -263,7 +258,7 @@ async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
-            let loaded = workspace.store(&alias).load().await.map_err(CliError::unavailable)?;
+            let loaded = workspace.store(&alias).load().await?;
             let artifact = drive::artifact(&workspace, loaded.tip).await?;
             output::text(report::whole(&state, &artifact, ConsoleOutput::new(format).colour));
         }

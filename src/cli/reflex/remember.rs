@@ -6,7 +6,7 @@ use chrono::Utc;
 
 use super::drive::Session;
 use crate::{
-    cli::local,
+    cli::working_tree,
     refs::{MemoryNotes, MemoryStore},
 };
 use loopgate_core::{
@@ -28,7 +28,7 @@ impl Session<'_> {
         let found = match questions.look_up && asks {
             true => {
                 let root = self.workspace.worktree.root();
-                local::look_up(&self.workspace.repository, root, decision, snapshot, policy).await
+                working_tree::look_up(&self.workspace.repository, root, decision, snapshot, policy).await
             }
             false => MemoryAnswers::default(),
         };

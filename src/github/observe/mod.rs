@@ -58,7 +58,7 @@ pub use self::{
     dormant::DormantRepository,
     past::{ListedPast, PastState},
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
-    survey::Governing,
+    survey::CheckedConfiguration,
 };
 use super::{Client, Error, Github, path};
 pub(super) use config::FILE as CONFIGURATION;

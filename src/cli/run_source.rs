@@ -34,19 +34,19 @@ impl FromStr for Since {
 }
 
 /// Where recorded runs are.
-pub(super) enum Place {
+pub(super) enum RunSource {
     OnGithub(GithubObjects),
     Here(LocalRepository),
 }
 
-impl Place {
+impl RunSource {
     /// The repository on GitHub, or else the one around the current directory.
     pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
         if let Some(repository) = repository {
             let Online { github, installation } = online::connect_as_anybody(repository).await?;
             return Ok(Self::OnGithub(GithubObjects::new(github.client(installation), repository.clone())));
         }
-        let here = std::env::current_dir().map_err(CliError::unavailable)?;
+        let here = std::env::current_dir()?;
         LocalRepository::open(&here).await.map(Self::Here).map_err(CliError::bad_data)
     }
 }

@@ -34,7 +34,7 @@ pub(super) const EVIDENCE: &str = "loopgate-evidence";
 
 /// The working tree, as git names what it holds now; none where git cannot say. New files count, but where evidence goes
 /// to a folder of one's own: that would be one.
-pub(super) fn working_tree(root: &Path, evidence: &Path) -> Option<Sha> {
+pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
     let extent = if evidence == Path::new(EVIDENCE) { Extent::Everything } else { Extent::Tracked };
     Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
 }
