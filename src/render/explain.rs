@@ -11,8 +11,7 @@ use super::{
     links::Links,
     machine,
     plain::plain,
-    rules,
-    sanitize::{Markdown, code, short_text},
+    sanitize::{Markdown, code},
     steps, templates,
     verdict::{self, Subject},
     warning, words,
@@ -22,7 +21,6 @@ use loopgate_core::{
     gate::{GateReport, GateStanding, Holding, Word, WordOutcome},
     stage::Stage,
     state::GateStatus,
-    verdict::RuleOutcome,
 };
 
 /// `schema` of the document.
@@ -149,9 +147,9 @@ impl Page {
             stage_line: Markdown::ours(verdict::stage_line(view.stage)),
             next: steps::next_steps(subject),
             stage: view.stage.as_str(),
-            held: Markdown::ours(answers::hold(view.held_by.as_ref(), subject)),
+            held: answers::hold(view.held_by.as_ref(), subject),
             evidence_stage: view.evidence_stage.as_str(),
-            evidence_held: Markdown::ours(answers::hold(view.evidence_held_by.as_ref(), subject)),
+            evidence_held: answers::hold(view.evidence_held_by.as_ref(), subject),
             phase: format!("{:?}", view.evaluation.phase),
             score: view.evaluation.score.to_string(),
             threshold: view.evaluation.threshold.to_string(),
@@ -159,19 +157,7 @@ impl Page {
                 let row = super::check_table::row(check, &links);
                 Markdown::ours(format!("{} ({}): {}", code(check.name.as_str()), check.kind.as_str(), row.outcome))
             }),
-            rules: Shown::first(200, &view.evaluation.rules, |rule| {
-                let (icon, outcome) = match &rule.outcome {
-                    RuleOutcome::Passed => ("✅", String::new()),
-                    RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&rules::fix(why), 300))),
-                    RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
-                };
-                let severity = super::artifact::severity(rule.severity);
-                Markdown::ours(format!(
-                    "{icon} {} ({severity}, weight {}){outcome}",
-                    code(rule.id.as_str()),
-                    rule.weight
-                ))
-            }),
+            rules: Shown::first(200, &view.evaluation.rules, |rule| answers::rule_line(rule, 300)),
             gates: with_members(explained(subject, &links), subject),
             quiet: gate_card::quiet(&quiet, &links),
             attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {

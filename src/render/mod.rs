@@ -38,27 +38,24 @@ mod handoff;
 mod hostile_tests;
 mod iteration;
 mod job_summary;
-mod labels;
 mod links;
 mod machine;
 mod memory;
 mod merge_group;
+mod messages;
 mod metrics;
 mod metrics_chart;
 mod plain;
 #[cfg(test)]
 mod post_tests;
 mod posts;
-mod questions;
 mod reflex;
 mod refusal;
 mod reply;
-mod rules;
 mod sanitize;
 mod status;
 mod steps;
 mod summary;
-mod tampering;
 mod templates;
 mod terminal;
 #[cfg(test)]
@@ -98,7 +95,6 @@ pub use fix_request::Dispatch;
 pub use gate_rules::GateRules;
 pub use iteration::{IterationAnswer, iteration_answer};
 pub use job_summary::job_summary;
-pub use labels::label_description;
 pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
@@ -120,7 +116,7 @@ pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};
 pub use warning::not_repeated;
 pub use what_if::what_if;
-pub use words::moment;
+pub use words::{label_description, moment};
 pub use workflow::{annotation_commands, configuration_commands, defused, error_command, silenced};
 
 /// Every text of one pull request.

@@ -1,9 +1,9 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
 use super::{
-    rules,
     sanitize::{self, Markdown, code},
     verdict::Subject,
+    words,
 };
 use loopgate_core::{
     PrNumber, RuleId, Score,
@@ -143,7 +143,7 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
             RuleOutcome::Failed(why) => {
                 let named = first(&rule.id).map(|failure| failure.told.action.clone());
                 let named = named.filter(|action| !action.is_empty());
-                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| rules::fix(why))))
+                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| words::fix(why))))
             }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,
         })

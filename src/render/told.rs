@@ -3,13 +3,11 @@
 use super::{
     excerpts::{HEADING, quoted},
     machine::{Currency, Page, ReadFrom, Reading, ToldFailure, ToldGate},
+    messages::word,
     sanitize::{block, clip, short_line},
     words,
 };
-use loopgate_core::{
-    Timestamp, deciding::DecisionWord, evidence::MOST_EXCERPTS, failure::FeedbackLine, state::GateStatus,
-    untrusted::quote,
-};
+use loopgate_core::{Timestamp, evidence::MOST_EXCERPTS, failure::FeedbackLine, state::GateStatus, untrusted::quote};
 
 /// Characters of one text at most: the document's own bound, for documents that are not ours.
 const MOST: usize = 500;
@@ -20,7 +18,7 @@ pub fn told(reading: &Reading) -> String {
     if let Some(ended) = page.ended {
         return format!("{}: {}, there is nothing to do.", subject(page), ended.as_str());
     }
-    let mut lines = vec![verdict(page), from(reading.from)];
+    let mut lines = vec![verdict(page), word("read_from", reading.from.as_str()).to_owned()];
     lines.extend(outdated(reading));
     lines.extend(next(page));
     if !page.failures.is_empty() {
@@ -90,28 +88,12 @@ fn subject(page: &Page) -> String {
 }
 
 fn verdict(page: &Page) -> String {
-    let words = match page.decision {
-        DecisionWord::Proceed => "PROCEED, nothing stands in the way",
-        DecisionWord::Retry => "RETRY, something failed that a push can fix",
-        DecisionWord::Escalate => "ESCALATE, a human decides",
-        DecisionWord::Wait => "WAIT",
-    };
+    let words = word("decision", page.decision.as_str());
     let attempt = page.attempt.map(|attempt| match page.max_attempts {
         Some(most) if attempt <= most => format!(" (attempt {attempt} of {most})"),
         _ => format!(" (attempt {attempt})"),
     });
     format!("{}: {words}{}", subject(page), attempt.unwrap_or_default())
-}
-
-fn from(from: ReadFrom) -> String {
-    match from {
-        ReadFrom::CheckRun => "Read from the check run of Loopgate.",
-        ReadFrom::StatusComment => "Read from the status comment of Loopgate.",
-        ReadFrom::StateRef => "Read from the state of Loopgate, which holds less than its comment.",
-        ReadFrom::Verification => "Read from the last `loopgate verify` here.",
-        ReadFrom::Nowhere => "Loopgate has not looked at this head yet.",
-    }
-    .to_owned()
 }
 
 /// Why it is not the last word.
@@ -206,7 +188,10 @@ fn gate(gate: &ToldGate) -> Option<String> {
 mod tests {
     use super::*;
     use crate::render::{self, Told, fixtures, status::STATUS_MARKER};
-    use loopgate_core::{Sha, deciding::Decision};
+    use loopgate_core::{
+        Sha,
+        deciding::{Decision, DecisionWord},
+    };
 
     fn written(decision: &Decision) -> Told {
         render::feedback_document(decision, &fixtures::snapshot(), &fixtures::policy())

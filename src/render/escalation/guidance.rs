@@ -11,32 +11,6 @@ use loopgate_core::{
     policy::{GateRole, Recipient, Trigger},
 };
 
-/// What only a person can do about it.
-pub const fn human_action(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::SecurityIssueFound => "Judge the finding: is it real, and is this the fix you want?",
-        Trigger::Tampering => "Look at what was done to the tests: is it intended?",
-        Trigger::Disputed => "Say who is right: the test, the code, or neither.",
-        Trigger::RegressionDetected => {
-            "Decide which behaviour is right: the one the older tests ask for, or the new one."
-        }
-        Trigger::CircularFailure => "Break the circle: decide which of the failing expectations gives way.",
-        Trigger::SameError => "Look at the cause: what was tried does not touch it.",
-        Trigger::TotalFailures | Trigger::MaxAttemptsReached => {
-            "Decide what comes next: another approach, a smaller change, or help."
-        }
-        Trigger::Stagnation => "Decide whether what is left is worth fixing, or the criteria should change.",
-        Trigger::TimeoutExceeded => "Find out whether it hangs or is only slow, and fix it or raise its limit.",
-        Trigger::ExternalDependencyDown => "Bring the service back, or run the checks without it.",
-        Trigger::AmbiguousRequirement => "Say what is meant.",
-        Trigger::BudgetExhausted => "Decide whether to spend more, or finish it by hand.",
-        Trigger::GateTimeout => "Approve or reject the gate, or name other approvers.",
-        Trigger::CoverageThresholdUnmet => "Ask for more tests, or accept the coverage as it is.",
-        Trigger::NoChange => "Find out why the last attempt changed nothing.",
-        Trigger::UnknownErrorType => "Read the failure: Loopgate cannot place it.",
-    }
-}
-
 /// How the loop goes on after a person was called.
 pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
     let branch = code(&subject.snapshot.pull_request.head.branch);

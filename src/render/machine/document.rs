@@ -110,7 +110,7 @@ pub struct Evaluation {
 pub struct Check {
     pub name: CheckName,
     pub kind: CheckKind,
-    pub outcome: &'static str,
+    pub outcome: String,
     pub blame: Option<Blame>,
     pub tests: Option<Tests>,
     pub duration_ms: Option<u64>,

@@ -10,6 +10,7 @@ use crate::render::{
     failure_card::{Cause, explained},
     gate_card::approve_by,
     memory,
+    messages::variant_name,
     sanitize::{address, clip},
     verdict::Subject,
     words,
@@ -53,17 +54,8 @@ pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation
 
 pub fn check(view: &CheckView) -> Check {
     let (outcome, evidence) = match &view.standing {
-        CheckStanding::Missing => ("missing", None),
-        CheckStanding::Running { .. } => ("running", None),
-        CheckStanding::AwaitsApproval { .. } => ("awaits_approval", None),
-        CheckStanding::Done(evidence) => (evidence.outcome.as_str(), Some(evidence)),
-        CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
-        CheckStanding::AwaitsRelease { .. } => ("awaits_release", None),
-        CheckStanding::NotApplicable { .. } => ("not_applicable", None),
-        CheckStanding::Skipped { .. } => ("skipped", None),
-        CheckStanding::Refused { .. } => ("refused", None),
-        CheckStanding::NotStarted { .. } => ("not_started", None),
-        CheckStanding::Lost { .. } => ("lost", None),
+        CheckStanding::Done(evidence) => (evidence.outcome.as_str().to_owned(), Some(evidence)),
+        standing => (variant_name(standing), None),
     };
     Check {
         name: view.name.clone(),

@@ -21,6 +21,7 @@ pub use self::{
     report::loop_report,
 };
 use super::{
+    messages::word,
     sanitize::line,
     summary::{self, Iteration, IterationOutcome},
     words,
@@ -131,11 +132,9 @@ fn cause(state: &LoopState) -> &'static str {
 }
 
 /// What a trigger means at a terminal; mostly what it means on a pull request.
-const fn trigger(cause: Trigger) -> &'static str {
-    match cause {
-        Trigger::Tampering => "tests or configuration were tampered with",
-        Trigger::AmbiguousRequirement => "the fixer changed nothing",
-        Trigger::TimeoutExceeded => "something does not come to its end",
-        other => words::trigger(other),
+fn trigger(cause: Trigger) -> &'static str {
+    match word("trigger_of_local_loop", cause.as_str()) {
+        "" => words::trigger(cause),
+        words => words,
     }
 }
