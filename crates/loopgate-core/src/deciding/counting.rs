@@ -160,7 +160,7 @@ fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, fail
                         attempt: last.number,
                         stage,
                         capability: next.capabilities.current.clone(),
-                        error: view.failure.error_message.chars().take(300).collect(),
+                        error: view.failure.reported().chars().take(300).collect(),
                         category: view.category,
                         retry_class: last.retry_class.unwrap_or(RetryClass::Code),
                         blame: view.blame,
