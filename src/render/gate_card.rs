@@ -6,7 +6,8 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{
-    fit::Shown,
+    answers,
+    fit::{Shorten, Shortened, Shown},
     links::Links,
     messages::{self, word},
     refusal,
@@ -21,7 +22,11 @@ use loopgate_core::{
     policy::{ApproveBy, Policy, RuleTier},
 };
 
-/// What `parts/gate.md` shows.
+/// Places and words shown of one gate where it is explained.
+const MOST_PLACES: usize = 20;
+const MOST_WORDS: usize = 30;
+
+/// What `parts/gate.md` and `parts/gate_explained.md` show.
 #[derive(Clone, Debug, Serialize)]
 pub struct GateCard {
     pub icon: &'static str,
@@ -35,6 +40,34 @@ pub struct GateCard {
     /// Words that do not count.
     pub refused: Shown<Markdown>,
     pub notes: Shown<Markdown>,
+    /// Every word that was considered, the newest first; only where the gate is explained.
+    pub words: Shown<Markdown>,
+    /// The members of the teams, where only somebody with the right to know asked.
+    pub members: Vec<String>,
+}
+
+/// Gates, those in the way first where they are explained.
+#[derive(Serialize)]
+pub struct GateList {
+    pub verdict: &'static str,
+    pub gates: Shown<GateCard>,
+    pub unmatched: Shown<Markdown>,
+    pub quiet: Markdown,
+}
+
+impl Shorten for GateList {
+    /// Old words first, then places, then whole gates.
+    fn shorten(&mut self) -> Shortened {
+        let mut shortened = Shortened::NothingLeft;
+        for gate in &mut self.gates.items {
+            if gate.words.items.len() > 3 && gate.words.halve() == Shortened::Yes
+                || gate.why.items.len() > 4 && gate.why.halve() == Shortened::Yes
+            {
+                shortened = Shortened::Yes;
+            }
+        }
+        if shortened == Shortened::Yes { shortened } else { self.gates.halve() }
+    }
 }
 
 /// How approvals of a gate are given, by the policy in force.
@@ -62,6 +95,19 @@ impl GateCard {
             why: if undecided { why(report, links, 4) } else { Shown::default() },
             refused: if merged { Shown::default() } else { refusal::lines(&report.considered, &gate) },
             notes: if undecided { notes(report, links) } else { Shown::default() },
+            words: Shown::default(),
+            members: Vec::new(),
+        }
+    }
+
+    /// With all that is known of it.
+    pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        let words = report.considered.iter().rev();
+        Self {
+            why: why(report, links, MOST_PLACES),
+            notes: notes(report, links),
+            words: Shown::first(MOST_WORDS, words, |word| answers::considered(word, report, subject)),
+            ..Self::new(report, subject, links)
         }
     }
 
@@ -103,7 +149,7 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
         GateStanding::NotApplicable | GateStanding::Approved { .. } => None,
         GateStanding::Rejected { by, .. } => Some(Markdown::ours(format!(
             "{who} comments {} or {}; or a maintainer comments {}.",
-            refusal::phrase(name),
+            code(&format!("{name} approved")),
             code(&format!("{name} approval revoked")),
             code(&format!("/dismiss {name} @{by} reason")),
             who = words::person(by)
@@ -118,7 +164,7 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
                 )));
             }
             let approvers = text(&words::approvers(report));
-            let approves = refusal::approves(name, by);
+            let approves = messages::markdown("approves", &by, context! { name => name.as_str() });
             let have: Vec<String> =
                 report.approvals.iter().map(|approval| words::person(&approval.by).into_string()).collect();
             let still = match (report.needed, have.as_slice()) {

@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use loopgate_core::Timestamp;
 use minijinja::{
     AutoEscape, Environment, Error, State, UndefinedBehavior, context,
+    syntax::SyntaxConfig,
     value::{Serde, Value, ValueKind},
 };
 use serde::Serialize;
@@ -34,6 +35,11 @@ static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    environment.set_syntax(syntax.unwrap_or_default());
+    for &(name, source) in templates::EMBEDDED.iter().filter(|(name, _)| name.ends_with(".txt")) {
+        environment.add_template(name, source).expect("embedded templates parse: a test renders each of them");
+    }
     with_entries(environment, str::to_owned)
 });
 
@@ -62,6 +68,12 @@ pub(super) fn plain(section: &str, what: &impl Serialize, beside: Value) -> Stri
 /// The sentence about a variant as Markdown.
 pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> Markdown {
     Markdown::ours(written(&MARKDOWN, section, Value::from(Serde(what)), beside))
+}
+
+/// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
+pub(super) fn text(template: &str, model: Value) -> String {
+    let written = PLAIN.get_template(template).and_then(|template| template.render(model));
+    written.unwrap_or_else(|error| format!("Loopgate could not write this text ({template}): {error}\n"))
 }
 
 /// The name of a variant, as serde writes it.
@@ -116,6 +128,11 @@ fn with_entries(mut environment: Environment<'static>, show: fn(&str) -> String)
         attempts => format!("After {}", words::count(attempts, "attempt")),
     });
     environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, words::moment));
+    environment.add_filter("line", |text: String| sanitize::line(&text));
+    environment.add_filter("block", |text: String| sanitize::block(&text));
+    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
+    environment.add_filter("times", words::times);
+    environment.add_filter("duration", words::duration);
     environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
     // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
     environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));

@@ -33,20 +33,6 @@ impl Gate<'_> {
     }
 }
 
-/// The phrase that approves a gate.
-pub fn phrase(gate: &GateName) -> Markdown {
-    code(&format!("{gate} approved"))
-}
-
-/// How a gate is approved: "comments `security approved`" after a name, as the sentence of an approver.
-pub fn approves(gate: &GateName, by: ApproveBy) -> Markdown {
-    Markdown::ours(match by {
-        ApproveBy::Comment => format!("comments {}", phrase(gate)),
-        ApproveBy::Review => "approves in a review".to_owned(),
-        ApproveBy::CommentOrReview => format!("comments {} or approves in a review", phrase(gate)),
-    })
-}
-
 /// The line under a gate about one word that does not count.
 pub fn line(word: &Considered, refusal: &Refusal, gate: &Gate<'_>) -> Markdown {
     let what = match word.source {

@@ -57,14 +57,6 @@ impl Iteration {
             EvaluationVerdict::Passed(_) => IterationOutcome::Pass,
             EvaluationVerdict::Failed => IterationOutcome::Fail,
         };
-        let names = |severity: Severity| {
-            let failed = view
-                .evaluation
-                .rules
-                .iter()
-                .filter(move |rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
-            failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
-        };
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
         let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
         Some(Self {
@@ -77,8 +69,8 @@ impl Iteration {
             plan,
             hash: next.code_artifact.content_hash.clone(),
             changed: changed(subject),
-            failed: names(Severity::Fail),
-            warnings: names(Severity::Warn),
+            failed: failed_rules(&view.evaluation, Severity::Fail),
+            warnings: failed_rules(&view.evaluation, Severity::Warn),
             artifact: if subject.is_single() {
                 "none is kept".to_owned()
             } else {
@@ -129,6 +121,13 @@ impl Iteration {
         let issue = |(rule, fix): &(String, String)| format!("{rule}: {}", sanitize::clip(&sanitize::line(fix), 300));
         self.issues.iter().take(30).map(issue)
     }
+}
+
+/// The rules of a severity that do not hold.
+pub(super) fn failed_rules(evaluation: &Evaluation, severity: Severity) -> Vec<String> {
+    let rules = evaluation.rules.iter();
+    let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
+    failed.map(|rule| rule.id.to_string()).collect()
 }
 
 /// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check

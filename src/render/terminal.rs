@@ -103,15 +103,16 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
 
 /// How it ended; of a verification that passed also what passed.
 fn outcome(subject: &Subject<'_>) -> String {
-    let words = line(&verdict::verdict(subject).words);
-    let Some(warnings) = words.strip_prefix("Passed").filter(|_| subject.is_single()) else { return words };
+    if !subject.is_single() || !verdict::has_passed(&subject.decision.action) {
+        return line(&verdict::verdict(subject).words);
+    }
     let ended = subject.decision.view.checks.iter().filter_map(|check| match &check.standing {
         CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed => Some(evidence),
         _ => None,
     });
     let tests: u64 = ended.clone().filter_map(|evidence| evidence.results.as_ref()).map(|results| results.passed).sum();
     let tests = if tests > 0 { format!(", {}", words::count(tests, "test")) } else { String::new() };
-    format!("Passed: {}{tests}{warnings}", words::count(ended.count(), "check"))
+    format!("Passed: {}{tests}{}", words::count(ended.count(), "check"), verdict::with_warnings(&subject.decision.view))
 }
 
 /// The iteration summary with its head coloured.
