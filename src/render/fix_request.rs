@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    machine::Status,
     marker,
+    model::Document,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
     words,
@@ -80,7 +80,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatc
         "head_sha": pull.head.sha,
         "attempt": fix.attempt,
         "max_attempts": most,
-        "feedback": Status::of(subject),
+        "feedback": Document::of(subject),
     });
     Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
 }

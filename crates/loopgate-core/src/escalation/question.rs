@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// One specific decision to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Gates have waited too long: who decides them?
     WhoDecides,
@@ -22,7 +23,8 @@ pub enum Question {
 }
 
 /// Since when a test and the code disagree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Disagreement {
     /// The test passed before.
     Regression,

@@ -436,7 +436,7 @@ pub enum AnnotationLevel {
 }
 
 /// A check run that uses our name and is not ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForgedCheck {
     pub name: String,
     pub app: Option<String>,
@@ -582,7 +582,7 @@ pub enum TeamStanding {
 }
 
 /// Something that could not be observed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ObservationProblem {
     /// What was asked for: "team acme/security", "permission of bob".
     pub what: String,

@@ -169,7 +169,8 @@ pub enum Codeowners {
 }
 
 /// What counts as an approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ApproveBy {
     Comment,
     Review,

@@ -5,7 +5,8 @@ use chrono::TimeDelta;
 use crate::{policy::FixerBudget, state::Spent};
 
 /// Which part of the budget is used up.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exhausted {
     /// So many calls, which is all that `fixer.budget.attempts` allows.
     Calls { calls: u32 },

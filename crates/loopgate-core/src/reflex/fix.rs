@@ -25,7 +25,8 @@ pub enum EditVerdict {
 }
 
 /// Why edits are refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EditRefusal {
     Weakens(Tampering),
     /// Workflows, owners, configuration, hooks and submodules are for people to change.

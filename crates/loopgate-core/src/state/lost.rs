@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What is known of a record that was there before this run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LostRecord {
     /// Attempts made on other heads than the present one, as far as anything tells.
     pub attempts: u32,

@@ -63,7 +63,8 @@ pub enum LabelWish {
 }
 
 /// What a label that Loopgate sets says of the pull request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LabelMeaning {
     /// Checks fail here as they do on the base.
     BaseFailsToo,

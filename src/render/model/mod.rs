@@ -1,28 +1,29 @@
-//! The same facts for a program (`loopgate.feedback/v1`): the JSON inside the status comment's last section, and what a
-//! fixer is given, here or elsewhere.
+//! The one view model: what a decision, its snapshot and policy come to, as `loopgate.feedback/v1`. It is the JSON inside
+//! the status comment's last section, what a fixer is given, here or elsewhere, and what readers find again.
 
 mod document;
 mod facts;
-mod told;
+mod reading;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use self::document::List;
-use self::document::{Actor, Links};
-pub use self::document::{Failure, Status};
-pub use self::told::{Currency, Ended, ReadFrom, Reading, Told};
-pub(super) use self::told::{Page, ToldFailure, ToldGate};
 use serde::Serialize;
+
+use self::document::{Actor, Links};
+pub use self::{
+    document::{Document, Failure, Gate},
+    reading::{Currency, Ended, Feedback, ReadFrom, Reading},
+};
 
 use super::{
     excerpts,
     failure_card::causes,
-    fit::{Shortened, Shown, shorten_first},
+    fit::Shortened,
     sanitize::{Markdown, address},
     summary,
     verdict::Subject,
 };
-use loopgate_core::{Sha, evidence::MOST_EXCERPTS, failure::Excerpt, state::Task};
+use loopgate_core::{evidence::MOST_EXCERPTS, failure::Excerpt, state::Task};
 
 /// `schema` of the document.
 const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
@@ -50,25 +51,6 @@ const RULES_OF_A_FIXER: [&str; 2] = [
 ];
 const NO_EDITS: &str = "do not edit tests to make them pass";
 
-/// How many attempts were made on other heads before this one, by what a status comment of ours says. Only asked where
-/// nothing better is left: who may write can edit the comment.
-pub(super) fn attempts_before(status_comment: &str, head: Sha) -> u32 {
-    #[derive(serde::Deserialize)]
-    struct Attempts {
-        head_sha: Sha,
-        attempt: u32,
-        attempts: Vec<Counted>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Counted {
-        attempt: u32,
-    }
-    let document = folded(status_comment);
-    let Some(told) = document.and_then(|document| serde_json::from_str::<Attempts>(&document).ok()) else { return 0 };
-    let was_counted = told.attempts.last().is_some_and(|last| last.attempt == told.attempt);
-    if was_counted && told.head_sha != head { told.attempt } else { told.attempt.saturating_sub(1) }
-}
-
 /// The JSON of the last fenced block of a text of ours. Whoever edits a comment on a page gives it other line ends.
 fn folded(markdown: &str) -> Option<Cow<'_, str>> {
     if markdown.contains('\r') {
@@ -82,7 +64,7 @@ fn folded(markdown: &str) -> Option<Cow<'_, str>> {
 #[derive(Serialize)]
 struct Brief<'a> {
     #[serde(flatten)]
-    status: &'a Status,
+    document: &'a Document,
     task: &'a str,
     ideal_result: Option<&'a str>,
     critique: &'a [String],
@@ -97,7 +79,7 @@ pub struct FixTask<'a> {
     pub report: String,
 }
 
-impl Status {
+impl Document {
     pub fn of(subject: &Subject<'_>) -> Self {
         let (decision, view) = (subject.decision, &subject.decision.view);
         let feedback = subject.feedback();
@@ -105,65 +87,65 @@ impl Status {
         let causes = causes(&view.failures);
         let excerpts = excerpts::excerpts(decision);
         let pull = &subject.snapshot.pull_request;
-        let mut status = Self {
-            schema: FEEDBACK_SCHEMA,
-            repository: subject.snapshot.repository.clone(),
+        let mut omitted = BTreeMap::new();
+        let mut document = Self {
+            schema: FEEDBACK_SCHEMA.to_owned(),
+            repository: Some(subject.snapshot.repository.clone()),
             pull_request: decision.next.pull_request,
             head_sha: pull.head.sha,
             r#final: !decision.action.awaits_evidence(),
             decision: decision.action.word(),
-            action: facts::action(&decision.action),
+            action: serde_json::to_value(facts::action(&decision.action)).unwrap_or_default(),
             who_acts: facts::who_acts(subject),
-            status: decision.next.status,
-            stage: view.stage,
-            attempt: view.attempt,
-            max_attempts: view.max_attempts,
-            score: view.evaluation.score,
-            evaluation: facts::evaluation(&view.evaluation),
-            checks: List(Shown::first(100, &view.checks, facts::check)),
-            gates: List(Shown::first(40, &view.gates, |report| facts::gate(report, subject))),
-            capabilities: facts::capabilities(&view.capabilities),
-            failures: List(Shown::first(10, &causes, |cause| facts::failure(cause, subject, &excerpts))),
+            status: Some(decision.next.status),
+            stage: Some(view.stage),
+            attempt: Some(view.attempt),
+            max_attempts: Some(view.max_attempts),
+            score: Some(view.evaluation.score),
+            evaluation: Some(facts::evaluation(&view.evaluation)),
+            checks: first(100, "checks", &mut omitted, &view.checks, facts::check),
+            gates: first(40, "gates", &mut omitted, &view.gates, |report| facts::gate(report, subject)),
+            capabilities: Some(facts::capabilities(&view.capabilities)),
+            failures: first(10, "failures", &mut omitted, &causes, |cause| facts::failure(cause, subject, &excerpts)),
             more_failures: 0,
-            excerpts: List(Shown::first(MOST_EXCERPTS, &excerpts, facts::excerpt)),
-            feedback: List(Shown::first(10, others, facts::feedback)),
-            rules: RULES,
+            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, facts::excerpt),
+            feedback: first(10, "feedback", &mut omitted, others, facts::feedback),
+            rules: RULES.map(str::to_owned).to_vec(),
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
             distance_to_success: view.distance.clone(),
             links: Links { status: address(&pull.url), report: view.checks.iter().rev().find_map(facts::page) },
             state_ref: summary::state_place(subject).into_ref(),
-            omitted: BTreeMap::new(),
+            omitted,
+            working_tree: None,
+            ended: None,
         };
-        status.count_omitted();
-        while status.fenced().as_str().len() > PACKET - FOR_READERS && status.shorten() == Shortened::Yes {}
-        status
-    }
-
-    /// The document as whoever reads it gets it.
-    pub fn told(&self) -> Told {
-        Told::of_status(self)
+        document.count_failures();
+        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() == Shortened::Yes {}
+        document
     }
 
     /// The document as a fixer gets it: the failures with their traces, as long as they fit, beside the task.
     pub fn for_fixer(subject: &Subject<'_>, task: &FixTask<'_>) -> String {
-        let mut status = Self::of(subject);
-        status.links.report = Some(task.report.clone());
-        status.rules = RULES_OF_A_FIXER;
-        status.who_acts = Some(Actor { kind: "fixer", login: None, action: "fix it in the working tree", since: None });
+        let mut document = Self::of(subject);
+        document.links.report = Some(task.report.clone());
+        document.rules = RULES_OF_A_FIXER.map(str::to_owned).to_vec();
+        let (kind, action) = ("fixer".to_owned(), "fix it in the working tree".to_owned());
+        document.who_acts = Some(Actor { kind, login: None, action, since: None });
         let causes = causes(&subject.decision.view.failures);
-        let written = |status: &Self| {
+        let written = |document: &Self| {
             let Task { prompt, ideal_result } = task.task;
-            let brief = Brief { status, task: prompt, ideal_result: ideal_result.as_deref(), critique: task.critique };
+            let brief =
+                Brief { document, task: prompt, ideal_result: ideal_result.as_deref(), critique: task.critique };
             serde_json::to_string_pretty(&brief).unwrap_or_else(|error| format!("\"{error}\""))
         };
-        let whole = written(&status);
+        let whole = written(&document);
         for lines in TRACE_LINES {
-            for (failure, cause) in status.failures.0.items.iter_mut().zip(&causes) {
+            for (failure, cause) in document.failures.iter_mut().zip(&causes) {
                 let trace = cause.first.failure.shown_trace();
                 failure.trace = trace.map(|trace| Excerpt::of(&trace, lines));
             }
-            let traced = written(&status);
+            let traced = written(&document);
             if traced.len() <= PACKET {
                 return traced;
             }
@@ -173,32 +155,19 @@ impl Status {
 
     /// Leaves out half of the least important list that is left.
     pub fn shorten(&mut self) -> Shortened {
-        let shortened = shorten_first(
-            self,
-            &[
-                |status| status.failures.0.halve(),
-                |status| status.feedback.0.halve(),
-                |status| status.attempts.0.halve(),
-                |status| status.checks.0.halve(),
-                |status| status.gates.0.halve(),
-                |status| status.excerpts.0.halve(),
-            ],
-        );
-        self.count_omitted();
-        shortened
+        let omitted = &mut self.omitted;
+        let is_shorter = halve("failures", omitted, &mut self.failures)
+            || halve("feedback", omitted, &mut self.feedback)
+            || halve("attempts", omitted, &mut self.attempts)
+            || halve("checks", omitted, &mut self.checks)
+            || halve("gates", omitted, &mut self.gates)
+            || halve("excerpts", omitted, &mut self.excerpts);
+        self.count_failures();
+        if is_shorter { Shortened::Yes } else { Shortened::NothingLeft }
     }
 
-    fn count_omitted(&mut self) {
-        let lists = [
-            ("failures", self.failures.0.omitted),
-            ("excerpts", self.excerpts.0.omitted),
-            ("feedback", self.feedback.0.omitted),
-            ("attempts", self.attempts.0.omitted),
-            ("checks", self.checks.0.omitted),
-            ("gates", self.gates.0.omitted),
-        ];
-        self.more_failures = self.failures.0.omitted as u64;
-        self.omitted = lists.into_iter().filter(|(_, omitted)| *omitted > 0).collect();
+    fn count_failures(&mut self) {
+        self.more_failures = self.omitted.get("failures").map_or(0, |omitted| *omitted as u64);
     }
 
     /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
@@ -207,6 +176,33 @@ impl Status {
         let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
         Markdown::ours(format!("```json\n{}\n```", escape(&json)))
     }
+}
+
+/// The first `most` of a list; how many are left out is noted under the list's name.
+fn first<R, T>(
+    most: usize,
+    name: &str,
+    omitted: &mut BTreeMap<String, usize>,
+    raw: impl IntoIterator<Item = R>,
+    show: impl FnMut(R) -> T,
+) -> Vec<T> {
+    let mut raw = raw.into_iter();
+    let items = raw.by_ref().take(most).map(show).collect();
+    let rest = raw.count();
+    if rest > 0 {
+        omitted.insert(name.to_owned(), rest);
+    }
+    items
+}
+
+/// Leaves out the second half of a list, and notes how many; whether there was anything left.
+fn halve<T>(name: &str, omitted: &mut BTreeMap<String, usize>, items: &mut Vec<T>) -> bool {
+    let kept = items.len() / 2;
+    let rest = items.split_off(kept).len();
+    if rest > 0 {
+        *omitted.entry(name.to_owned()).or_default() += rest;
+    }
+    rest > 0
 }
 
 /// Only strings can hold these characters, so a JSON escape is right wherever they stand.
@@ -219,7 +215,7 @@ pub fn json_text(document: &serde_json::Value) -> String {
     escape_invisible(&document.to_string())
 }
 
-/// The same where no Markdown is read.
+/// JSON in which nothing is hidden, for readers of no Markdown.
 fn escape_invisible(json: &str) -> String {
     escape_where(json, is_hidden)
 }
@@ -245,29 +241,9 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn status(decision: &loopgate_core::deciding::Decision) -> Status {
+    fn status(decision: &loopgate_core::deciding::Decision) -> Document {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
-        Status::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
-    }
-
-    #[test]
-    fn attempts_are_read_back_from_the_comment() {
-        let mut decision = fixtures::first_failure();
-        let told = |decision: &loopgate_core::deciding::Decision, head| {
-            let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
-            let page = crate::render::pull_request(decision, &snapshot, &policy);
-            attempts_before(&page.status_comment, head)
-        };
-        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
-        assert_eq!((told(&decision, same), told(&decision, other)), (0, 1));
-        decision.view.attempt = 7;
-        decision.next.attempts[0].number = 7;
-        assert_eq!((told(&decision, same), told(&decision, other)), (6, 7));
-        decision.next.attempts.clear();
-        assert_eq!((told(&decision, same), told(&decision, other)), (6, 6), "the seventh has not ended");
-        for hostile in ["", "```json\n{}\n```", "```json\n{\"head_sha\": 3}\n```", "```json\n["] {
-            assert_eq!(attempts_before(hostile, same), 0, "{hostile}");
-        }
+        Document::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
     }
 
     #[test]
@@ -290,7 +266,8 @@ mod tests {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
             let subject = Subject { decision, snapshot: &snapshot, policy: &policy };
             let task = Task { prompt: "round".into(), ideal_result: None };
-            let text = Status::for_fixer(&subject, &FixTask { task: &task, critique: &[], report: "git show".into() });
+            let text =
+                Document::for_fixer(&subject, &FixTask { task: &task, critique: &[], report: "git show".into() });
             assert!(text.len() <= PACKET, "{}", text.len());
             serde_json::from_str::<serde_json::Value>(&text).unwrap()
         };
@@ -326,6 +303,6 @@ mod tests {
         }
         let status = status(&decision);
         assert!(status.fenced().as_str().len() <= PACKET);
-        assert_eq!(status.failures.0.items.len() + status.omitted["failures"], 200);
+        assert_eq!(status.failures.len() + status.omitted["failures"], 200);
     }
 }

@@ -1,15 +1,14 @@
-//! What the view knows, as the document says it; every text bounded.
+//! The parts of the document, made of the decision; every text bounded.
 
 use std::collections::BTreeSet;
 
-use super::document::{
-    Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, QuotedOutput, Tests, Tried, TriedOutcome,
-};
+use super::document::{Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, QuotedOutput, Tests, Tried};
 use crate::render::{
     excerpts::{self, Excerpt},
     failure_card::{Cause, explained},
     gate_card::approve_by,
     memory,
+    messages::variant_name,
     sanitize::{address, clip},
     verdict::Subject,
     words,
@@ -53,23 +52,14 @@ pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation
 
 pub fn check(view: &CheckView) -> Check {
     let (outcome, evidence) = match &view.standing {
-        CheckStanding::Missing => ("missing", None),
-        CheckStanding::Running { .. } => ("running", None),
-        CheckStanding::AwaitsApproval { .. } => ("awaits_approval", None),
-        CheckStanding::Done(evidence) => (evidence.outcome.as_str(), Some(evidence)),
-        CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
-        CheckStanding::AwaitsRelease { .. } => ("awaits_release", None),
-        CheckStanding::NotApplicable { .. } => ("not_applicable", None),
-        CheckStanding::Skipped { .. } => ("skipped", None),
-        CheckStanding::Refused { .. } => ("refused", None),
-        CheckStanding::NotStarted { .. } => ("not_started", None),
-        CheckStanding::Lost { .. } => ("lost", None),
+        CheckStanding::Done(evidence) => (evidence.outcome.as_str().to_owned(), Some(evidence)),
+        standing => (variant_name(standing), None),
     };
     Check {
-        name: view.name.clone(),
-        kind: view.kind,
+        name: view.name.to_string(),
+        kind: view.kind.as_str().to_owned(),
         outcome,
-        blame: view.blame,
+        blame: view.blame.map(|blame| blame.as_str().to_owned()),
         tests: evidence.and_then(|evidence| evidence.results).map(|results| Tests {
             total: results.total,
             passed: results.passed,
@@ -79,7 +69,7 @@ pub fn check(view: &CheckView) -> Check {
             flaky: results.flaky,
         }),
         duration_ms: evidence.map(|evidence| evidence.duration_ms),
-        url: evidence.and_then(|evidence| evidence.url.as_deref()).and_then(address),
+        url: page(view),
     }
 }
 
@@ -92,22 +82,20 @@ pub fn page(view: &CheckView) -> Option<String> {
 }
 
 pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
+    let (approve_by, writes): (&[&str], bool) = match approve_by(subject.policy, &report.name) {
+        ApproveBy::Comment => (&["comment"], true),
+        ApproveBy::Review => (&["review"], false),
+        ApproveBy::CommentOrReview => (&["comment", "review"], true),
+    };
     Gate {
-        name: report.name.clone(),
+        name: report.name.to_string(),
         status: report.status(),
-        holds: report.holds,
+        holds: Some(report.holds),
         advisory: report.holding == Holding::Advisory,
-        approve_by: match approve_by(subject.policy, &report.name) {
-            ApproveBy::Comment => vec!["comment"],
-            ApproveBy::Review => vec!["review"],
-            ApproveBy::CommentOrReview => vec!["comment", "review"],
-        },
+        approve_by: approve_by.iter().map(|&how| how.to_owned()).collect(),
         who: who(&report.eligible),
         needed: report.needed,
-        write: match approve_by(subject.policy, &report.name) {
-            ApproveBy::Review => None,
-            ApproveBy::Comment | ApproveBy::CommentOrReview => Some(format!("{} approved", report.name)),
-        },
+        write: writes.then(|| format!("{} approved", report.name)),
         approved_by: match &report.standing {
             GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
             _ => Vec::new(),
@@ -147,7 +135,8 @@ pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
         Part::RunApprover | Part::Merger | Part::Beneath => ("maintainer", None),
         Part::Reviewer => ("reviewer", None),
     };
-    Some(Actor { kind, login, action: words::deed(who.part, &subject.decision.action), since: who.since })
+    let action = words::deed(who.part, &subject.decision.action).to_owned();
+    Some(Actor { kind: kind.to_owned(), login, action, since: who.since })
 }
 
 /// What an account is, by its login first: agents act as people, too.
@@ -166,20 +155,20 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -
     let [expected, actual] = failure.shown_sides();
     let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
     Failure {
-        id: view.cause,
-        check: view.check.clone(),
+        id: view.cause.to_string(),
+        check: Some(view.check.to_string()),
         test: test.map(|name| short(name, 300)),
         new: view.blame == Blame::PrCode && !is_known,
         regression: view.regressed,
         also: cause.others.len(),
         place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
-        message: short(&failure.reported(), 500),
+        message: Some(short(&failure.reported(), 500)),
         expected: expected.map(|value| short(&value, 500)),
         actual: actual.map(|value| short(&value, 500)),
         cause: explained(view).map(|cause| short(cause, 500)),
-        category: view.category,
-        confidence: if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 },
-        blame: view.blame,
+        category: Some(view.category.as_str().to_owned()),
+        confidence: Some(if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 }),
+        blame: Some(view.blame.as_str().to_owned()),
         r#do: said(&told.action),
         why: said(&told.reason),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
@@ -221,9 +210,9 @@ fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
     let pairs = state.attempts.windows(2).filter_map(|pair| match pair {
         [before, after] if has(before) => Some(Tried {
             attempt: after.number,
-            head_sha: after.head_sha,
+            head_sha: Some(after.head_sha),
             change: said(after),
-            outcome: if has(after) { TriedOutcome::Same } else { TriedOutcome::CameBack },
+            outcome: if has(after) { "same" } else { "came_back" }.to_owned(),
         }),
         _ => None,
     });

@@ -2,25 +2,24 @@
 
 use super::{
     excerpts::{HEADING, quoted},
-    machine::{Currency, Page, ReadFrom, Reading, ToldFailure, ToldGate},
+    links,
+    messages::word,
+    model::{Currency, Document, Failure, Gate, ReadFrom, Reading},
     sanitize::{block, clip, short_line},
     words,
 };
-use loopgate_core::{
-    Timestamp, deciding::DecisionWord, evidence::MOST_EXCERPTS, failure::FeedbackLine, state::GateStatus,
-    untrusted::quote,
-};
+use loopgate_core::{Timestamp, evidence::MOST_EXCERPTS, failure::FeedbackLine, state::GateStatus, untrusted::quote};
 
 /// Characters of one text at most: the document's own bound, for documents that are not ours.
 const MOST: usize = 500;
 
 /// What stands between a head and ready, in the order in which somebody needs it.
-pub fn told(reading: &Reading) -> String {
-    let page = &reading.told.page;
+pub fn feedback_text(reading: &Reading) -> String {
+    let page = &reading.feedback.document;
     if let Some(ended) = page.ended {
         return format!("{}: {}, there is nothing to do.", subject(page), ended.as_str());
     }
-    let mut lines = vec![verdict(page), from(reading.from)];
+    let mut lines = vec![verdict(page), word("read_from", reading.from.as_str()).to_owned()];
     lines.extend(outdated(reading));
     lines.extend(next(page));
     if !page.failures.is_empty() {
@@ -48,18 +47,18 @@ pub fn told(reading: &Reading) -> String {
 }
 
 /// That the verdict on the head is waited for.
-pub fn told_waiting(reading: &Reading) -> String {
+pub fn waiting_text(reading: &Reading) -> String {
     let what = match reading.currency {
         Currency::BeforePush => "for the push to arrive",
         Currency::OlderHead(_) => "for Loopgate to look at the newest head",
         Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => "for Loopgate's first word",
         Currency::Current | Currency::TreeChanged => "for the verdict",
     };
-    format!("waiting {what} on {}", subject(&reading.told.page))
+    format!("waiting {what} on {}", subject(&reading.feedback.document))
 }
 
-/// Why GitHub has not told yet.
-pub fn told_held_up(error: &impl std::fmt::Display, until: Option<Timestamp>) -> String {
+/// Why GitHub does not answer yet.
+pub fn held_up_text(error: &impl std::fmt::Display, until: Option<Timestamp>) -> String {
     format!("{error}; {}", if until.is_some() { "waiting for that" } else { "asking again" })
 }
 
@@ -83,19 +82,14 @@ fn exact(text: &str, between: &str) -> String {
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.
-fn subject(page: &Page) -> String {
-    let repository = page.repository.as_deref().map(plain).unwrap_or_default();
+fn subject(page: &Document) -> String {
+    let repository = page.repository.as_ref().map(ToString::to_string).unwrap_or_default();
     let number = page.pull_request.map(|number| format!("#{number}")).unwrap_or_default();
     format!("{repository}{number} at {}", page.head_sha.short())
 }
 
-fn verdict(page: &Page) -> String {
-    let words = match page.decision {
-        DecisionWord::Proceed => "PROCEED, nothing stands in the way",
-        DecisionWord::Retry => "RETRY, something failed that a push can fix",
-        DecisionWord::Escalate => "ESCALATE, a human decides",
-        DecisionWord::Wait => "WAIT",
-    };
+fn verdict(page: &Document) -> String {
+    let words = word("decision", page.decision.as_str());
     let attempt = page.attempt.map(|attempt| match page.max_attempts {
         Some(most) if attempt <= most => format!(" (attempt {attempt} of {most})"),
         _ => format!(" (attempt {attempt})"),
@@ -103,20 +97,9 @@ fn verdict(page: &Page) -> String {
     format!("{}: {words}{}", subject(page), attempt.unwrap_or_default())
 }
 
-fn from(from: ReadFrom) -> String {
-    match from {
-        ReadFrom::CheckRun => "Read from the check run of Loopgate.",
-        ReadFrom::StatusComment => "Read from the status comment of Loopgate.",
-        ReadFrom::StateRef => "Read from the state of Loopgate, which holds less than its comment.",
-        ReadFrom::Verification => "Read from the last `loopgate verify` here.",
-        ReadFrom::Nowhere => "Loopgate has not looked at this head yet.",
-    }
-    .to_owned()
-}
-
 /// Why it is not the last word.
 fn outdated(reading: &Reading) -> Option<String> {
-    let page = &reading.told.page;
+    let page = &reading.feedback.document;
     Some(match reading.currency {
         Currency::OlderHead(now) => {
             format!("Not final: this is of an older head than the pull request's, which is {}.", now.short())
@@ -130,14 +113,14 @@ fn outdated(reading: &Reading) -> Option<String> {
     })
 }
 
-fn next(page: &Page) -> Option<String> {
+fn next(page: &Document) -> Option<String> {
     let actor = page.who_acts.as_ref()?;
     let kind = plain(&actor.kind);
-    let who = actor.login.as_deref().map_or_else(|| kind.clone(), |login| format!("@{} ({kind})", plain(login)));
+    let who = actor.login.as_ref().map_or_else(|| kind.clone(), |login| format!("@{login} ({kind})"));
     Some(format!("Next: {who}: {}", plain(&actor.action)))
 }
 
-fn failure_lines(number: usize, failure: &ToldFailure) -> Vec<String> {
+fn failure_lines(number: usize, failure: &Failure) -> Vec<String> {
     let named = [failure.check.as_deref(), failure.test.as_deref()];
     let named: Vec<String> = named.into_iter().flatten().map(plain).filter(|name| !name.is_empty()).collect();
     let also = (failure.also > 0).then(|| format!("{} more with this cause", failure.also));
@@ -145,11 +128,8 @@ fn failure_lines(number: usize, failure: &ToldFailure) -> Vec<String> {
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
     let mut lines = vec![format!("{number}. [{}] {}{notes}", plain(&failure.id), named.join(": "))];
-    let place = failure.place.as_ref().map(|place| match place.line {
-        Some(line) => format!("{}:{line}", place.file),
-        None => place.file.clone(),
-    });
-    let told = [
+    let place = failure.place.as_ref().map(|place| links::place(&place.file, place.line));
+    let shown_lines = [
         ("At", place.as_deref()),
         ("Message", failure.message.as_deref()),
         ("Expected", failure.expected.as_deref()),
@@ -165,8 +145,8 @@ fn failure_lines(number: usize, failure: &ToldFailure) -> Vec<String> {
         "Message" | "Cause" => exact(text, " "),
         _ => plain(text),
     };
-    let told = told.into_iter().filter_map(|(name, text)| Some((name, shown(name, text?))));
-    lines.extend(told.filter(|(_, text)| !text.is_empty()).map(|(name, text)| format!("   {name}: {text}")));
+    let shown_lines = shown_lines.into_iter().filter_map(|(name, text)| Some((name, shown(name, text?))));
+    lines.extend(shown_lines.filter(|(_, text)| !text.is_empty()).map(|(name, text)| format!("   {name}: {text}")));
     lines.extend(failure.tried.iter().map(|tried| {
         let outcome = match tried.outcome.as_str() {
             "same" => "it failed in the same way",
@@ -186,7 +166,7 @@ fn other(line: &FeedbackLine) -> String {
 }
 
 /// The gates that somebody has to open.
-fn gate(gate: &ToldGate) -> Option<String> {
+fn gate(gate: &Gate) -> Option<String> {
     let status = match gate.status {
         GateStatus::Pending => "not asked for yet",
         GateStatus::Requested => "waits for approval",
@@ -205,14 +185,17 @@ fn gate(gate: &ToldGate) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{self, Told, fixtures, status::STATUS_MARKER};
-    use loopgate_core::{Sha, deciding::Decision};
+    use crate::render::{self, Feedback, fixtures, status::STATUS_MARKER};
+    use loopgate_core::{
+        Sha,
+        deciding::{Decision, DecisionWord},
+    };
 
-    fn written(decision: &Decision) -> Told {
+    fn written(decision: &Decision) -> Feedback {
         render::feedback_document(decision, &fixtures::snapshot(), &fixtures::policy())
     }
 
-    fn reading(told: Told, head: Sha) -> Reading {
+    fn reading(told: Feedback, head: Sha) -> Reading {
         Reading::of_head(told, ReadFrom::StatusComment, head, None)
     }
 
@@ -220,13 +203,16 @@ mod tests {
     fn whoever_mends_it_reads_what_to_do() {
         let told = written(&fixtures::first_failure());
         let head = told.head();
-        insta::assert_snapshot!("told_first_failure", render::told(&reading(told, head)));
+        insta::assert_snapshot!("told_first_failure", render::feedback_text(&reading(told, head)));
     }
 
     #[test]
     fn gates_are_told_with_the_words_that_open_them() {
         let told = written(&fixtures::open_security_gate_with_an_outsider());
-        insta::assert_snapshot!("told_open_gate_of_an_older_head", render::told(&reading(told, fixtures::sha(0xcc))));
+        insta::assert_snapshot!(
+            "told_open_gate_of_an_older_head",
+            render::feedback_text(&reading(told, fixtures::sha(0xcc)))
+        );
     }
 
     #[test]
@@ -234,20 +220,24 @@ mod tests {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         let pages = render::pull_request(&decision, &snapshot, &policy);
         let told = written(&decision);
-        assert_eq!(Told::within(&pages.status_comment), Some(told.clone()));
-        assert_eq!(Told::within(&pages.status_comment.replace('\n', "\r\n")), Some(told.clone()), "edited on a page");
-        assert_eq!(Told::within(&pages.verify.summary), Some(told.clone()));
+        assert_eq!(Feedback::within(&pages.status_comment), Some(told.clone()));
+        assert_eq!(
+            Feedback::within(&pages.status_comment.replace('\n', "\r\n")),
+            Some(told.clone()),
+            "edited on a page"
+        );
+        assert_eq!(Feedback::within(&pages.verify.summary), Some(told.clone()));
         let json = told.written();
-        assert_eq!(Told::parse(&json), Some(told.clone()));
+        assert_eq!(Feedback::parse(&json), Some(told.clone()));
         let newer = json.replacen('{', "{ \"of_a_newer_version\": [1],", 1);
-        assert_eq!(reading(Told::parse(&newer).unwrap(), told.head()).document()["of_a_newer_version"][0], 1);
+        assert_eq!(reading(Feedback::parse(&newer).unwrap(), told.head()).document()["of_a_newer_version"][0], 1);
         for other in
             [STATUS_MARKER, "", "{}", "[]", &json.replace("feedback/v1", "verify/v1"), &json.replace("retry", "x")]
         {
-            assert_eq!(Told::parse(other), None, "{other}");
+            assert_eq!(Feedback::parse(other), None, "{other}");
         }
         let padded = json.replacen('{', &format!("{{ \"padding\": \"{}\",", "x".repeat(64 << 10)), 1);
-        assert_eq!(Told::parse(&padded), None, "too large to be ours");
+        assert_eq!(Feedback::parse(&padded), None, "too large to be ours");
     }
 
     #[test]
@@ -259,11 +249,11 @@ mod tests {
         document["failures"][0]["expected"] = nasty.into();
         document["failures"][0]["actual"] = "a  b\t ".into();
         document["rules"] = serde_json::json!([nasty]);
-        let told = Told::parse(&serde_json::to_string(&document).unwrap()).unwrap();
+        let told = Feedback::parse(&serde_json::to_string(&document).unwrap()).unwrap();
         let reading = reading(told, fixtures::sha(0xa1));
         let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}');
-        assert!(is_plain(&render::told(&reading)) && is_plain(&reading.json()), "{}", reading.json());
-        let shown = render::told(&reading);
+        assert!(is_plain(&render::feedback_text(&reading)) && is_plain(&reading.json()), "{}", reading.json());
+        let shown = render::feedback_text(&reading);
         assert!(shown.contains("Message: red next"), "{shown}");
         assert!(shown.contains("Actual: a  b\\t \n"), "blanks of a value are kept: {shown}");
         let again: serde_json::Value = serde_json::from_str(&reading.json()).unwrap();
@@ -297,7 +287,7 @@ mod tests {
         state.attempts = vec![failed];
         let line = FeedbackLine { problem: "x".repeat(900), ..fixtures::told() };
         let record = serde_json::json!({ "decision": "retry", "feedback": vec![line; 40] });
-        let reading = |state: &_| self::reading(Told::of_state(state, Some(&record)), fixtures::sha(0xa1));
+        let reading = |state: &_| self::reading(Feedback::of_state(state, Some(&record)), fixtures::sha(0xa1));
         let told = reading(&state);
         assert_eq!((told.is_final(), told.decision()), (true, DecisionWord::Retry));
         assert!(told.json().len() <= 16 << 10, "{}", told.json().len());
@@ -308,5 +298,25 @@ mod tests {
         state.attempts[0].head_sha = fixtures::sha(0xa1);
         state.status = loopgate_core::state::RunStatus::Escalated;
         assert_eq!(reading(&state).decision(), DecisionWord::Escalate);
+    }
+
+    #[test]
+    fn attempts_are_read_back_from_the_comment() {
+        let mut decision = fixtures::first_failure();
+        let told = |decision: &Decision, head| {
+            let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+            let page = render::pull_request(decision, &snapshot, &policy);
+            Feedback::within(&page.status_comment).unwrap().attempts_before(head)
+        };
+        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
+        assert_eq!((told(&decision, same), told(&decision, other)), (0, 1));
+        decision.view.attempt = 7;
+        decision.next.attempts[0].number = 7;
+        assert_eq!((told(&decision, same), told(&decision, other)), (6, 7));
+        decision.next.attempts.clear();
+        assert_eq!((told(&decision, same), told(&decision, other)), (6, 6), "the seventh has not ended");
+        for hostile in ["", "```json\n{}\n```", "```json\n{\"head_sha\": 3}\n```", "```json\n["] {
+            assert_eq!(Feedback::within(hostile), None, "{hostile}");
+        }
     }
 }

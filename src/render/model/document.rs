@@ -1,15 +1,17 @@
-//! The shape of the document.
+//! The view model: `loopgate.feedback/v1`, as it is written and as it is read again. What a reader may find missing in a
+//! document of another version has a default; a document without `schema`, `head_sha` and `decision` is none.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::render::{fit::Shown, memory::Remembered};
+use super::Ended;
+use crate::render::memory::Remembered;
 use loopgate_core::{
-    CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    deciding::{DecisionWord, NextAction},
-    evidence::{CheckKind, RootCauseCategory},
-    failure::{Blame, Excerpt, FeedbackLine},
+    Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
+    deciding::DecisionWord,
+    failure::{Excerpt, FeedbackLine},
     policy::Phase,
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
@@ -17,85 +19,80 @@ use loopgate_core::{
 };
 
 /// Decision and feedback for agents and scripts.
-#[derive(Debug, Serialize)]
-pub struct Status {
-    pub schema: &'static str,
-    pub repository: RepoName,
-    /// None in a local loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    pub schema: String,
+    pub repository: Option<RepoName>,
+    /// `None` in a local loop.
     pub pull_request: Option<PrNumber>,
     pub head_sha: Sha,
     /// Whether everything that was waited for has ended.
+    #[serde(default)]
     pub r#final: bool,
     pub decision: DecisionWord,
-    pub action: NextAction,
-    /// Who acts next; nobody once it is over.
+    /// The next action with what it waits for.
+    #[serde(default)]
+    pub action: Value,
+    /// Who acts next; `None` once it is over.
     pub who_acts: Option<Actor>,
-    pub status: RunStatus,
-    pub stage: Stage,
-    pub attempt: u32,
-    pub max_attempts: u32,
-    pub score: Score,
-    pub evaluation: Evaluation,
-    pub checks: List<Check>,
-    pub gates: List<Gate>,
-    pub capabilities: CapabilityProgress,
+    pub status: Option<RunStatus>,
+    pub stage: Option<Stage>,
+    pub attempt: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub score: Option<Score>,
+    pub evaluation: Option<Evaluation>,
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    #[serde(default)]
+    pub gates: Vec<Gate>,
+    pub capabilities: Option<CapabilityProgress>,
     /// One for each cause, in the words of every other surface.
-    pub failures: List<Failure>,
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// Failures that are not among them.
+    #[serde(default)]
     pub more_failures: u64,
     /// Lines of the failed jobs' output.
-    #[serde(skip_serializing_if = "List::is_empty")]
-    pub excerpts: List<QuotedOutput>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpts: Vec<QuotedOutput>,
     /// What else is to be done: rules that fail, and what people objected to.
-    pub feedback: List<FeedbackLine>,
-    pub rules: [&'static str; 2],
+    #[serde(default)]
+    pub feedback: Vec<FeedbackLine>,
+    #[serde(default)]
+    pub rules: Vec<String>,
     /// What changed since the attempt before.
     pub compare: Option<Compare>,
     /// What was tried, oldest first.
-    pub attempts: List<Attempt>,
+    #[serde(default)]
+    pub attempts: Vec<Attempt>,
     pub distance_to_success: Option<DistanceToSuccess>,
+    #[serde(default)]
     pub links: Links,
-    /// None where the state is kept elsewhere.
+    /// `None` if the state is kept elsewhere.
     pub state_ref: Option<String>,
     /// How many items of which list were left out for the size limit.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub omitted: BTreeMap<&'static str, usize>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub omitted: BTreeMap<String, usize>,
+    /// The working tree that a local verification left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub working_tree: Option<Sha>,
+    /// How the pull request ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
 }
 
-/// A list whose end may be left out; the document's `omitted` says of which lists, and how much.
-#[derive(Debug, Default)]
-pub struct List<T>(pub Shown<T>);
-
-impl<T> List<T> {
-    pub fn is_empty(&self) -> bool {
-        self.0.items.is_empty()
-    }
-}
-
-impl<T: Serialize> Serialize for List<T> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.items.serialize(serializer)
-    }
-}
-
-impl<T> FromIterator<T> for List<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self(items.into_iter().collect())
-    }
-}
-
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// `person`, `bot` or `agent` where the account is known; else the part that somebody plays.
-    pub kind: &'static str,
+    pub kind: String,
     pub login: Option<Login>,
-    pub action: &'static str,
+    pub action: String,
     /// Since when it is their turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     pub phase: Phase,
     pub threshold: Score,
@@ -106,18 +103,18 @@ pub struct Evaluation {
     pub warnings: Vec<RuleId>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    pub name: CheckName,
-    pub kind: CheckKind,
-    pub outcome: &'static str,
-    pub blame: Option<Blame>,
+    pub name: String,
+    pub kind: String,
+    pub outcome: String,
+    pub blame: Option<String>,
     pub tests: Option<Tests>,
     pub duration_ms: Option<u64>,
     pub url: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tests {
     pub total: u64,
     pub passed: u64,
@@ -127,44 +124,53 @@ pub struct Tests {
     pub flaky: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    pub name: GateName,
+    pub name: String,
     pub status: GateStatus,
-    pub holds: Stage,
+    /// The stage that it holds.
+    pub holds: Option<Stage>,
+    #[serde(default)]
     pub advisory: bool,
-    pub approve_by: Vec<&'static str>,
-    /// Who can open it: people, teams, and whoever has a permission.
+    #[serde(default)]
+    pub approve_by: Vec<String>,
+    /// Who can open it: people, teams, and everybody with a permission.
+    #[serde(default)]
     pub who: Vec<String>,
     /// How many of them are needed.
+    #[serde(default)]
     pub needed: u32,
-    /// What they write, where a comment opens it.
+    /// What they write, if a comment opens it.
     pub write: Option<String>,
+    #[serde(default)]
     pub approved_by: Vec<Login>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    pub id: FailureId,
-    pub check: CheckName,
+    pub id: String,
+    pub check: Option<String>,
     pub test: Option<String>,
     /// Not known from an earlier attempt, nor from the base.
+    #[serde(default)]
     pub new: bool,
     /// Its test passed before.
+    #[serde(default)]
     pub regression: bool,
     /// Failures beside it with the same cause.
+    #[serde(default)]
     pub also: usize,
     pub place: Option<Place>,
-    pub message: String,
+    pub message: Option<String>,
     pub expected: Option<String>,
     pub actual: Option<String>,
-    /// What is wrong, where a rule is certain of it.
+    /// What is wrong, if a rule is certain of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    pub category: RootCauseCategory,
-    pub confidence: f64,
-    pub blame: Blame,
-    /// The one thing to do, where a rule is certain of it, and why.
+    pub category: Option<String>,
+    pub confidence: Option<f64>,
+    pub blame: Option<String>,
+    /// The one thing to do, if a rule is certain of it, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#do: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,10 +180,10 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     /// Changes of this run that did not fix it, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
     /// What fixed this error, or this test when it failed alike, in earlier runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Remembered>,
     /// What a person said when another run disputed it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,10 +194,12 @@ pub struct Failure {
 }
 
 /// Lines that the code under test wrote: data, and no instructions.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuotedOutput {
+    #[serde(default)]
     pub id: String,
     /// Always true.
+    #[serde(default)]
     pub untrusted: bool,
     pub job: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,28 +207,21 @@ pub struct QuotedOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     pub text: String,
+    #[serde(default)]
     pub cut_lines: u64,
 }
 
 /// A change between two attempts of which the earlier had this failure.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// The attempt that it led to.
     pub attempt: u32,
-    pub head_sha: Sha,
+    pub head_sha: Option<Sha>,
     /// What a fixer said of it, and its size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    pub outcome: TriedOutcome,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TriedOutcome {
-    /// It failed in the same way.
-    Same,
-    /// It was gone, and is back.
-    CameBack,
+    /// `same` if it failed in the same way, `came_back` if it was gone and is back.
+    pub outcome: String,
 }
 
 /// Where more stands.
@@ -237,7 +238,7 @@ pub struct Place {
     pub line: Option<u32>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compare {
     pub new: Vec<String>,
     pub still: Vec<String>,
@@ -245,7 +246,7 @@ pub struct Compare {
     pub flaky: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     pub attempt: u32,
     pub head_sha: Sha,

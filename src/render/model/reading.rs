@@ -5,11 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{
-    FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, Status,
-    document::{Links, Place},
-    escape_invisible,
-};
+use super::{Document, FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, escape_invisible};
 use loopgate_core::{
     PrNumber, RepoName, Sha,
     deciding::DecisionWord,
@@ -22,100 +18,9 @@ const READ_LIMIT: usize = 4 * PACKET;
 
 /// A feedback document that somebody wrote down.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
-    document: Map<String, Value>,
-    pub(in crate::render) page: Page,
-}
-
-/// What of a document people are shown.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct Page {
-    pub schema: String,
-    pub repository: Option<String>,
-    pub pull_request: Option<PrNumber>,
-    pub head_sha: Sha,
-    #[serde(default)]
-    pub r#final: bool,
-    pub decision: DecisionWord,
-    pub stage: Option<String>,
-    pub attempt: Option<u32>,
-    pub max_attempts: Option<u32>,
-    pub score: Option<f64>,
-    pub who_acts: Option<ToldActor>,
-    #[serde(default)]
-    pub failures: Vec<ToldFailure>,
-    #[serde(default)]
-    pub more_failures: u64,
-    #[serde(default)]
-    pub excerpts: Vec<ToldExcerpt>,
-    #[serde(default)]
-    pub feedback: Vec<FeedbackLine>,
-    #[serde(default)]
-    pub gates: Vec<ToldGate>,
-    #[serde(default)]
-    pub rules: Vec<String>,
-    #[serde(default)]
-    pub links: Links,
-    /// The working tree that a local verification left.
-    pub working_tree: Option<Sha>,
-    /// How the pull request ended.
-    pub ended: Option<Ended>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldActor {
-    pub kind: String,
-    pub login: Option<String>,
-    pub action: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldFailure {
-    pub id: String,
-    pub check: Option<String>,
-    pub test: Option<String>,
-    #[serde(default)]
-    pub new: bool,
-    #[serde(default)]
-    pub regression: bool,
-    #[serde(default)]
-    pub also: u64,
-    pub place: Option<Place>,
-    pub message: Option<String>,
-    pub expected: Option<String>,
-    pub actual: Option<String>,
-    pub cause: Option<String>,
-    pub r#do: Option<String>,
-    pub why: Option<String>,
-    pub reproduce: Option<String>,
-    pub settled: Option<String>,
-    #[serde(default)]
-    pub tried: Vec<ToldTried>,
-}
-
-/// Lines of a job's output.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldExcerpt {
-    pub job: String,
-    pub step: Option<String>,
-    pub log: Option<String>,
-    pub text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldTried {
-    pub attempt: u32,
-    pub change: Option<String>,
-    pub outcome: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldGate {
-    pub name: String,
-    pub status: GateStatus,
-    #[serde(default)]
-    pub who: Vec<String>,
-    pub write: Option<String>,
+pub struct Feedback {
+    written: Map<String, Value>,
+    pub(in crate::render) document: Document,
 }
 
 loopgate_core::words! {
@@ -156,12 +61,12 @@ pub enum Currency {
 /// A document, where it was read, and whether it still holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    pub told: Told,
+    pub feedback: Feedback,
     pub from: ReadFrom,
     pub currency: Currency,
 }
 
-impl Told {
+impl Feedback {
     /// The document that a text is.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > READ_LIMIT {
@@ -175,10 +80,10 @@ impl Told {
         Self::parse(&super::folded(markdown)?)
     }
 
-    fn of(document: Value) -> Option<Self> {
-        let page: Page = Page::deserialize(&document).ok()?;
-        let Value::Object(document) = document else { return None };
-        (page.schema == FEEDBACK_SCHEMA).then_some(Self { document, page })
+    fn of(written: Value) -> Option<Self> {
+        let document = Document::deserialize(&written).ok()?;
+        let Value::Object(written) = written else { return None };
+        (document.schema == FEEDBACK_SCHEMA).then_some(Self { written, document })
     }
 
     /// That Loopgate has said nothing of this head yet.
@@ -206,13 +111,13 @@ impl Told {
             }
         };
         let lines = recorded("feedback").and_then(|lines| Vec::<FeedbackLine>::deserialize(lines).ok());
-        let (told, mut others): (Vec<_>, Vec<_>) =
+        let (of_failures, mut others): (Vec<_>, Vec<_>) =
             lines.into_iter().flatten().partition(|line: &FeedbackLine| line.id.is_some());
         others.truncate(5);
-        let mut failures: Vec<Value> = told.iter().map(failure).collect();
+        let mut failures: Vec<Value> = of_failures.iter().map(failure).collect();
         let left = failures.len();
         loop {
-            let told = Self::ours(json!({
+            let feedback = Self::ours(json!({
                 "schema": FEEDBACK_SCHEMA, "repository": state.repository, "pull_request": state.pull_request,
                 "head_sha": state.head_sha, "final": verified.is_some() || state.blocked.is_some(),
                 "decision": decision, "status": state.status, "stage": state.state,
@@ -224,60 +129,69 @@ impl Told {
                 })).collect::<Vec<_>>(),
                 "rules": RULES,
             }));
-            if failures.is_empty() || told.written().len() <= PACKET - FOR_READERS {
-                return told;
+            if failures.is_empty() || feedback.written().len() <= PACKET - FOR_READERS {
+                return feedback;
             }
             failures.truncate(failures.len() / 2);
         }
     }
 
-    pub(super) fn of_status(status: &Status) -> Self {
-        Self::ours(serde_json::to_value(status).unwrap_or_default())
+    /// The document as the one who reads it gets it.
+    pub(in crate::render) fn of_document(document: &Document) -> Self {
+        Self::ours(serde_json::to_value(document).unwrap_or_default())
     }
 
-    fn ours(document: Value) -> Self {
-        Self::of(document).expect("what we write has the fields that we read")
+    fn ours(written: Value) -> Self {
+        Self::of(written).expect("what we write has the fields that we read")
+    }
+
+    /// How many attempts were made on other heads before this one. Only asked if nothing better is left: people with
+    /// write can edit the comment that holds the document.
+    pub(in crate::render) fn attempts_before(&self, head: Sha) -> u32 {
+        let attempt = self.document.attempt.unwrap_or(0);
+        let has_ended = self.document.attempts.last().is_some_and(|last| last.attempt == attempt);
+        if has_ended && self.document.head_sha != head { attempt } else { attempt.saturating_sub(1) }
     }
 
     /// With the working tree it is of.
     #[must_use]
     pub fn of_tree(mut self, tree: Sha) -> Self {
-        self.document.insert("working_tree".to_owned(), json!(tree));
-        self.page.working_tree = Some(tree);
+        self.written.insert("working_tree".to_owned(), json!(tree));
+        self.document.working_tree = Some(tree);
         self
     }
 
     /// With how the pull request ended: nobody acts on it any more.
     #[must_use]
     pub fn ended(mut self, ended: Ended) -> Self {
-        self.document.insert("ended".to_owned(), json!(ended));
-        self.document.insert("final".to_owned(), json!(true));
-        self.document.remove("who_acts");
-        self.page = Page { ended: Some(ended), r#final: true, who_acts: None, ..self.page };
         // Nothing is pushed to what is closed, whatever was decided before.
-        self.page.decision = match ended {
+        let decision = match ended {
             Ended::Merged => DecisionWord::Proceed,
             Ended::Closed => DecisionWord::Wait,
         };
-        self.document.insert("decision".to_owned(), json!(self.page.decision));
+        for (name, value) in [("ended", json!(ended)), ("final", json!(true)), ("decision", json!(decision))] {
+            self.written.insert(name.to_owned(), value);
+        }
+        self.written.remove("who_acts");
+        self.document = Document { ended: Some(ended), r#final: true, who_acts: None, decision, ..self.document };
         self
     }
 
     pub const fn pull_request(&self) -> Option<PrNumber> {
-        self.page.pull_request
+        self.document.pull_request
     }
 
     pub const fn head(&self) -> Sha {
-        self.page.head_sha
+        self.document.head_sha
     }
 
     pub const fn working_tree(&self) -> Option<Sha> {
-        self.page.working_tree
+        self.document.working_tree
     }
 
     /// The document as it is written to a file.
     pub fn written(&self) -> String {
-        escape_invisible(&serde_json::to_string_pretty(&self.document).unwrap_or_default())
+        escape_invisible(&serde_json::to_string_pretty(&self.written).unwrap_or_default())
     }
 }
 
@@ -290,31 +204,31 @@ fn failure(line: &FeedbackLine) -> Value {
 
 impl Reading {
     /// Of a pull request that has this head now. A verdict on `since`, if that is given, does not count.
-    pub fn of_head(told: Told, from: ReadFrom, head: Sha, since: Option<Sha>) -> Self {
+    pub fn of_head(feedback: Feedback, from: ReadFrom, head: Sha, since: Option<Sha>) -> Self {
         let currency = if since == Some(head) {
             Currency::BeforePush
-        } else if told.head() == head {
+        } else if feedback.head() == head {
             Currency::Current
         } else {
             Currency::OlderHead(head)
         };
-        Self { told, from, currency }
+        Self { feedback, from, currency }
     }
 
     /// Whether it is the verdict on what is there now, and nothing more is waited for.
     pub fn is_final(&self) -> bool {
-        let page = &self.told.page;
-        page.ended.is_some() || page.r#final && self.currency == Currency::Current
+        let document = &self.feedback.document;
+        document.ended.is_some() || document.r#final && self.currency == Currency::Current
     }
 
     /// What was decided; while it is not final, to wait.
     pub fn decision(&self) -> DecisionWord {
-        if self.is_final() { self.told.page.decision } else { DecisionWord::Wait }
+        if self.is_final() { self.feedback.document.decision } else { DecisionWord::Wait }
     }
 
     /// The document, with where it was read and why it is not final any more.
     pub fn document(&self) -> Map<String, Value> {
-        let mut document = self.told.document.clone();
+        let mut document = self.feedback.written.clone();
         document.insert("final".to_owned(), json!(self.is_final()));
         document.insert("read_from".to_owned(), json!(self.from.as_str()));
         let outdated = match self.currency {
