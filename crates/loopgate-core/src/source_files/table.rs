@@ -17,6 +17,49 @@ struct Written {
     language: Vec<Language>,
     kind: Vec<KindRow>,
     assets: Assets,
+    foreign: Foreign,
+    frame: Vec<FrameForm>,
+}
+
+/// Marks of places that are not the repository's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Foreign {
+    /// Parts of paths of dependencies.
+    pub dependencies: Vec<String>,
+    /// Parts of paths of languages and runtimes.
+    pub toolchains: Vec<String>,
+    /// Directories that hold no checkout.
+    pub system: Vec<String>,
+    /// Beginnings of packages of the JVM's languages, and of libraries and test runners.
+    pub jvm_packages: Vec<String>,
+    pub jvm_libraries: Vec<String>,
+}
+
+/// A form of line in which a tool names a place: the groups `file`, `line`, `col`, `fun` and `class` are what it captures.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FrameForm {
+    pub pattern: String,
+    #[serde(default)]
+    pub says: FrameLine,
+    #[serde(default)]
+    pub innermost_last: bool,
+}
+
+/// What a line that names a place says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FrameLine {
+    /// A place; `fun`, if the row captures it, contains it.
+    #[default]
+    Frame,
+    /// A place whose function, if captured, was called *from* it (PHP): it contains the frame before.
+    Callee,
+    /// The function of the place that the very next line names.
+    Function,
+    /// The function or file of a place further down.
+    Heading,
 }
 
 /// A language of programs, or a format.
@@ -99,6 +142,8 @@ pub(super) struct Table {
     pub languages: Vec<Language>,
     pub kinds: Vec<KindRow>,
     pub assets: Vec<String>,
+    foreign: Foreign,
+    frames: Vec<FrameForm>,
     by_extension: HashMap<String, usize>,
     by_name: HashMap<String, usize>,
 }
@@ -122,6 +167,8 @@ impl Table {
                 languages: written.language,
                 kinds: written.kind,
                 assets: written.assets.extensions,
+                foreign: written.foreign,
+                frames: written.frame,
                 by_extension,
                 by_name,
             }
@@ -139,6 +186,19 @@ impl Table {
         };
         let row = super::extension(path).and_then(|extension| self.by_extension.get(extension));
         row.or_else(by_name).or_else(by_start).map(|&index| &self.languages[index])
+    }
+}
+
+impl Foreign {
+    pub(crate) fn get() -> &'static Self {
+        &Table::get().foreign
+    }
+}
+
+impl FrameForm {
+    /// All of them; earlier ones win.
+    pub(crate) fn all() -> &'static [Self] {
+        &Table::get().frames
     }
 }
 
