@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::LazyLock};
 use serde::Deserialize;
 
 use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
+use crate::evidence::TestFramework;
 
 /// The whole file.
 #[derive(Deserialize)]
@@ -19,6 +20,7 @@ struct Written {
     assets: Assets,
     foreign: Foreign,
     frame: Vec<FrameForm>,
+    runner: Vec<Runner>,
 }
 
 /// Marks of places that are not the repository's.
@@ -60,6 +62,75 @@ pub(crate) enum FrameLine {
     Function,
     /// The function or file of a place further down.
     Heading,
+}
+
+/// How the tests of a tool are run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Runner {
+    pub tool: Tool,
+    #[serde(default)]
+    pub words: Vec<String>,
+    #[serde(default)]
+    pub all_words: Vec<String>,
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Empty if it is found only where the command shows it.
+    #[serde(default)]
+    pub start: String,
+    pub framework: Option<TestFramework>,
+    #[serde(default)]
+    pub languages: Vec<SourceLanguage>,
+    #[serde(default)]
+    pub usual_for: Vec<SourceLanguage>,
+    #[serde(default)]
+    pub traces: Vec<String>,
+    #[serde(default)]
+    pub options: Vec<String>,
+    #[serde(default)]
+    pub valued: Vec<String>,
+    #[serde(default)]
+    pub test: Vec<String>,
+    #[serde(default)]
+    pub file: Vec<String>,
+    #[serde(default)]
+    pub anew: String,
+}
+
+/// Tools that run tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Tool {
+    Cargo,
+    Pytest,
+    /// `manage.py test`
+    Django,
+    Unittest,
+    Vitest,
+    Jest,
+    Mocha,
+    Go,
+    Maven,
+    Gradle,
+    Dotnet,
+    Rspec,
+    Phpunit,
+    Swift,
+    /// `node --test`
+    NodeTest,
+    Playwright,
+    Ctest,
+    /// A program that GoogleTest is linked into.
+    Gtest,
+    /// JUnit's console launcher, a jar.
+    JunitConsole,
+}
+
+impl Runner {
+    /// All of them; earlier ones win.
+    pub(crate) fn all() -> &'static [Self] {
+        &Table::get().runners
+    }
 }
 
 /// A language of programs, or a format.
@@ -144,6 +215,7 @@ pub(super) struct Table {
     pub assets: Vec<String>,
     foreign: Foreign,
     frames: Vec<FrameForm>,
+    runners: Vec<Runner>,
     by_extension: HashMap<String, usize>,
     by_name: HashMap<String, usize>,
 }
@@ -169,6 +241,7 @@ impl Table {
                 assets: written.assets.extensions,
                 foreign: written.foreign,
                 frames: written.frame,
+                runners: written.runner,
                 by_extension,
                 by_name,
             }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     json::{Few, Number, Text, read_each},
     mark::Mark,
     notes::Flaw,
@@ -77,14 +77,8 @@ fn count(test: Test, path: &str, out: &mut Collector<'_>) {
     };
     let titles = test.ancestor_titles.0.iter().chain([&test.title]).filter_map(|title| title.0.as_deref());
     let name = titles.collect::<Vec<_>>().join(" > ");
-    let case = Case {
-        file: path,
-        class: "",
-        name: &name,
-        state,
-        seconds: test.duration.0.unwrap_or_default().max(0.0) / 1000.0,
-        title: Title::NameOnly,
-    };
+    let seconds = test.duration.0.unwrap_or_default().max(0.0) / 1000.0;
+    let case = Case { seconds, ..Case::in_file(path, &name, state) };
     let messages = test.failure_messages.0;
     out.case(case, || {
         let whole = messages.iter().filter_map(|message| message.0.as_deref()).collect::<Vec<_>>().join("\n\n");

@@ -1,12 +1,12 @@
 //! The JSON of golangci-lint (an object with `Issues`), ruff (an array) and mypy (an object a line): all of them list
 //! findings with a file, a line, a rule and a message, each under keys of its own.
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{Finding, FindingSeverity};
 use serde::Deserialize;
 
 use crate::{
     Unreadable,
-    collect::{Collector, IsError},
+    collect::Collector,
     json::{Number, Text, read_each},
     mark::Mark,
     notes::Flaw,
@@ -77,13 +77,12 @@ impl Item {
         }
         // They end with an error for whatever they list without a severity.
         let severity = self.severity.0.as_deref().and_then(severity::of_word).unwrap_or(FindingSeverity::High);
-        let is_error = if severity >= FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
         let finding = Finding {
             rule: text::name(self.code.0.as_deref().unwrap_or_default()),
             severity,
             message: text::clipped(self.message.0.as_deref().unwrap_or_default(), MAX_MESSAGE),
-            location: file.map(|file| SourceLocation { file: text::path(file), line, function: None }),
+            location: file.map(|file| text::location(file, line)),
         };
-        out.diagnostic(finding, is_error, None);
+        out.lint(finding);
     }
 }

@@ -283,7 +283,7 @@ struct Running {
 impl Running {
     fn end(self, state: TestState, time: f64, out: &mut Collector<'_>) {
         let (file, name, seconds) = (&self.file, &self.name, ((time - self.begun) / 1000.0).max(0.0));
-        let case = Case { file, class: "", name, state, seconds, title: Title::NameOnly };
+        let case = Case { seconds, ..Case::in_file(file, name, state) };
         out.case(case, || self.failure.unwrap_or_default());
     }
 }

@@ -112,9 +112,8 @@ impl Block {
             let place = trace.lines().map(str::trim_start);
             let place =
                 place.filter_map(|line| line.strip_prefix("--> ").or(line.strip_prefix("Location: "))).next()?;
-            let mut parts = place.trim().rsplitn(3, ':');
-            (_, line) = (parts.next()?, numbers::line(parts.next()?));
-            file = text::path(parts.next()?);
+            let found = text::place(place)?;
+            (file, line) = (found.file, found.line);
         }
         // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
         let below = trace.split_once("━\n").and_then(|(_, below)| {
@@ -191,7 +190,7 @@ impl Block {
         test.failure.line_number = test.failure.line_number.or(group("test_line").and_then(numbers::line));
         if let Some(file) = group("file") {
             let line = group("line").and_then(numbers::line);
-            test.failure.source = Some(SourceLocation { file: text::path(file), line, function: None });
+            test.failure.source = Some(text::location(file, line));
         }
         test
     }

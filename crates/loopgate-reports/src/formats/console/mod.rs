@@ -23,7 +23,7 @@ use self::{
 };
 use super::github_annotations;
 use crate::{
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
     numbers,
@@ -191,11 +191,7 @@ impl Console {
             Means::Listed => self.listed(row, &captures, out),
             Means::Place if self.places.len() < MAX_PLACES => {
                 let group = |name: &str| captures.name(name).map_or("", |group| group.as_str());
-                let place = SourceLocation {
-                    file: text::path(group("file")),
-                    line: numbers::line(group("line")),
-                    function: None,
-                };
+                let place = text::location(group("file"), numbers::line(group("line")));
                 self.places.push((group("message").to_owned(), place));
             }
             Means::Place | Means::Counts | Means::End | Means::Pass => {}
@@ -332,9 +328,7 @@ impl Console {
             }
             return;
         }
-        let (class, title) = (phase, Title::NameOnly);
-        let case = Case { file: &file, class, name: &name, state, seconds: 0.0, title };
-        out.case(case, || failure);
+        out.case(Case { class: phase, ..Case::in_file(&file, &name, state) }, || failure);
         *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
     }
 
@@ -346,11 +340,7 @@ impl Console {
                 for FailedTest { file, name, .. } in Block::new(row, captures, "", ("", None)).failures(false) {
                     self.framework(tool, out);
                     self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
-                    let (state, title) = (TestState::Passed, Title::NameOnly);
-                    out.case(
-                        Case { file: &file, class: "", name: &name, state, seconds: 0.0, title },
-                        Failure::default,
-                    );
+                    out.case(Case::in_file(&file, &name, TestState::Passed), Failure::default);
                 }
             }
             (tool, _) => {

@@ -195,3 +195,33 @@ fn expression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex
     let pattern = String::deserialize(deserializer)?;
     Regex::new(&pattern).map(Some).map_err(serde::de::Error::custom)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn each_tool_s_sample_is_read_as_its_file_says() {
+        let options =
+            ReadOptions { format: Some(loopgate_core::evidence::ReportFormat::Console), ..Default::default() };
+        for (file, text) in FILES {
+            let tool: Tool = toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(!tool.sample.is_empty(), "{file} has no sample");
+            for Sample { text, failures } in tool.sample {
+                let found: Vec<String> = read("log", text.as_bytes(), &options).failures.iter().map(shown).collect();
+                assert_eq!(found, failures, "{file}");
+            }
+        }
+    }
+
+    /// `name | place | message`
+    fn shown(failure: &loopgate_core::evidence::Failure) -> String {
+        let place = failure.location().map(|(file, line)| match line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        });
+        let message = failure.error_message.lines().next().unwrap_or_default();
+        [failure.test_name.clone().unwrap_or_default(), place.unwrap_or_default(), message.to_owned()].join(" | ")
+    }
+}
