@@ -343,3 +343,19 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     assert_eq!(aborted.state.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);
 }
+
+/// `loop-state.json` of a local loop in its second iteration, as an older version saved it.
+const SAVED: &str = include_str!("../../fixtures/saved/local_loop.json");
+
+#[test]
+fn a_loop_that_an_older_version_began_goes_on() {
+    let saved: serde_json::Value = serde_json::from_str(SAVED).unwrap();
+    let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&state).unwrap(), saved, "every key is written again");
+    let mut story = Story::begun(4);
+    story.iteration(&["up"], &["down"]);
+    story.state = state;
+    story.iteration(&[], &["up", "down"]);
+    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+    assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
+}
