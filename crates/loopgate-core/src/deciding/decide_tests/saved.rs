@@ -28,9 +28,10 @@ fn a_run_in_the_middle_goes_on() {
     assert_eq!(serde_json::to_value(&state).unwrap(), saved, "every key is written again");
     let mut story = begun();
     story.state = state;
-    let decision = story.push(3, &["rounds"], &["parses"]);
-    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::SameError });
-    assert_eq!((story.state.attempts.len(), story.state.failures.total), (3, 3));
+    assert_eq!(story.push(3, &["rounds"], &["parses"]).action, NextAction::Retry { attempt: 3 });
+    // The streak began anew when the dispute was settled, after the first attempt.
+    assert_eq!(story.push(4, &["rounds"], &["parses"]).action, NextAction::Escalate { cause: Trigger::SameError });
+    assert_eq!((story.state.attempts.len(), story.state.failures.total), (4, 4));
     assert_eq!(story.state.gates.len(), 1, "the gate is not asked for again");
     assert_eq!(story.state.gates.values().next().map(|gate| gate.round), Some(1));
     assert_eq!(story.state.answered.len(), 3, "no command is carried out twice");
