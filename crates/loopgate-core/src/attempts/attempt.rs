@@ -220,10 +220,10 @@ fn summary(
     let checks = blames.iter().map(|blame| blame.check.as_str()).collect::<Vec<_>>().join(", ");
     let one = |value: &str| text::first_line(value, 60);
     let first = failures.first().map(|failure| {
-        let message = match (&failure.expected, &failure.actual) {
-            // Frameworks say here no more than that two values differ.
-            (Some(expected), Some(actual)) => format!("expected {}, got {}", one(expected), one(actual)),
-            _ => failure.error_message.lines().next().unwrap_or_default().to_owned(),
+        let message = match failure.shown_sides() {
+            // The message of a framework says only that two values differ.
+            [Some(expected), Some(actual)] => format!("expected {}, got {}", one(&expected), one(&actual)),
+            _ => failure.reported().lines().next().unwrap_or_default().to_owned(),
         };
         let message = text::start(&message, 160);
         let named = failure.test_name.as_deref().filter(|name| !message.contains(name));

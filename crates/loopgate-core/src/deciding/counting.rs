@@ -159,7 +159,7 @@ fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, fa
                         attempt: last.number,
                         stage,
                         capability: next.capabilities.current.clone(),
-                        error: text::start(&view.failure.error_message, 300),
+                        error: text::start(&view.failure.reported(), 300),
                         category: view.category,
                         retry_class: last.retry_class.unwrap_or(RetryClass::Code),
                         blame: view.blame,
