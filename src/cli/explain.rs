@@ -69,6 +69,6 @@ pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Re
 }
 
 /// Why, for programs.
-pub(super) fn document(looked: &Looked) -> render::Explanation {
+pub(super) fn document(looked: &Looked) -> serde_json::Value {
     render::explanation(&looked.decision, &looked.snapshot, &looked.policy)
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     github::{Error, SystemClock, Waited},
-    render::{self, Currency, ReadFrom, Reading, Told},
+    render::{self, Currency, Feedback, ReadFrom, Reading},
     runner::Checkout,
 };
 use loopgate_core::Sha;
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     };
     match format {
         Format::Json => output::document(&reading.json()),
-        Format::Human => output::line(render::told(&reading)),
+        Format::Human => output::line(render::feedback_text(&reading)),
     }
     Ok(exit::of(reading.decision()))
 }
@@ -125,14 +125,14 @@ pub(super) fn here(directory: &Path, evidence: &Path) -> Result<Reading, CliErro
             path.display()
         )));
     }
-    let told = Told::parse(&output::read_text(&path)?)
+    let feedback = Feedback::parse(&output::read_text(&path)?)
         .ok_or_else(|| CliError::bad_data(format!("{} is no feedback of Loopgate", path.display())))?;
-    let is_same = match told.working_tree() {
+    let is_same = match feedback.working_tree() {
         Some(tree) => working_tree::tree(&checkout.root, evidence) == Some(tree),
-        None => told.head() == checkout.head,
+        None => feedback.head() == checkout.head,
     };
     let currency = if is_same { Currency::Current } else { Currency::TreeChanged };
-    Ok(Reading { told, from: ReadFrom::Verification, currency })
+    Ok(Reading { feedback, from: ReadFrom::Verification, currency })
 }
 
 #[cfg(test)]

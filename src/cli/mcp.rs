@@ -111,8 +111,9 @@ impl Session {
             verified
         });
         let verified = verified.await??;
-        let told = verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.told;
-        Ok(document(&Reading { told, from: ReadFrom::Verification, currency: Currency::Current }))
+        let feedback =
+            verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.feedback;
+        Ok(document(&Reading { feedback, from: ReadFrom::Verification, currency: Currency::Current }))
     }
 
     async fn feedback(&self, input: Feedback) -> Result<Value, CliError> {
@@ -135,7 +136,7 @@ impl Session {
             }
             Call::Explain(input) => {
                 let looked = explain::look(&input.pull_request).await?;
-                serde_json::to_value(explain::document(&looked)).map_err(CliError::bad_data)
+                Ok(explain::document(&looked))
             }
             Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
             Call::Dispute(input) => self.dispute(input).await,

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     refs::LocalRepository,
-    render::{self, Detail, Told},
+    render::{self, Detail, Feedback},
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
 use loopgate_core::{
@@ -109,7 +109,7 @@ pub(super) struct Verified {
     decision: Decision,
     /// Where the evidence is.
     path: PathBuf,
-    pub told: Told,
+    pub feedback: Feedback,
 }
 
 pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
@@ -204,11 +204,11 @@ pub(super) fn verify(
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     tell_outputs(&decision, &path, &summary)?;
-    let told = render::feedback_document(&decision, &local.snapshot, &local.policy);
+    let document = render::feedback_document(&decision, &local.snapshot, &local.policy);
     let tree = if actions::is_here() { None } else { working_tree::tree(&checkout.root, &arguments.evidence) };
-    let told = tree.into_iter().fold(told, Told::of_tree);
-    output::write(&directory.join(feedback::FILE), &told.written())?;
-    Ok(Some(Verified { local, decision, path, told }))
+    let document = tree.into_iter().fold(document, Feedback::of_tree);
+    output::write(&directory.join(feedback::FILE), &document.written())?;
+    Ok(Some(Verified { local, decision, path, feedback: document }))
 }
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.

@@ -4,7 +4,7 @@ pub use crate::state::DistanceToSuccess;
 use crate::{
     ids::{CheckName, RuleId, Score},
     policy::{Phase, Severity},
-    state::StopReason,
+    state::{EvaluationSummary, StopReason},
     verdict::LostLeg,
     verdict::coverage::MissingTests,
 };
@@ -34,6 +34,16 @@ impl Evaluation {
 
     pub fn warnings(&self) -> Vec<RuleId> {
         self.failed(Severity::Warn)
+    }
+
+    /// What the state keeps of it.
+    pub fn summary(&self) -> EvaluationSummary {
+        EvaluationSummary {
+            score: self.score,
+            passed: self.passed(),
+            failed_rules: self.failed_rules(),
+            warnings: self.warnings(),
+        }
     }
 
     fn failed(&self, severity: Severity) -> Vec<RuleId> {
@@ -70,7 +80,8 @@ pub enum RuleOutcome {
 }
 
 /// Why a rule does not hold, with what shows it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleFailure {
     /// A check did not pass.
     Check { check: CheckName, how: CheckFailure },
@@ -97,7 +108,8 @@ pub enum RuleFailure {
 }
 
 /// How a check ended without passing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CheckFailure {
     /// No evidence came in time.
     NoEvidence,
