@@ -277,19 +277,6 @@ fn phrase_problem(problem: &PhraseProblem, meant: Word, gate: &Gate<'_>) -> Stri
     let name = &gate.report.name;
     let phrase = exact(name, meant);
     match problem {
-        PhraseProblem::Question => match meant {
-            Word::Approve => format!("it asks. To approve, write {phrase} on a line of its own."),
-            _ => format!("it asks. To say it, write {phrase} on a line of its own."),
-        },
-        PhraseProblem::Negated => format!(
-            "it says no, in words Loopgate does not act on. To stop the gate, write {}.",
-            exact(name, Word::Reject)
-        ),
-        PhraseProblem::Conditional => format!("it names a condition. Once that is met, write {phrase}."),
-        PhraseProblem::Future => format!("it announces an approval. When the time has come, write {phrase}."),
-        PhraseProblem::NotAlone => {
-            format!("something else stands on its line. Write {phrase} and nothing more on a line of its own.")
-        }
         PhraseProblem::Agreement => format!("agreeing is not enough. To approve, write {phrase} on a line of its own."),
         PhraseProblem::Lookalike => {
             format!("some of its letters only look like the phrase’s. Type {phrase} in plain letters.")
@@ -311,11 +298,10 @@ fn phrase_problem(problem: &PhraseProblem, meant: Word, gate: &Gate<'_>) -> Stri
         PhraseProblem::NotPlainText { inside } => {
             format!("it stands in {}, where it may be an example. Write {phrase} as plain text.", text(inside))
         }
-        PhraseProblem::Wording => format!("the words must be exactly these: {phrase}."),
-        PhraseProblem::Usage { usage } if usage.starts_with('/') => {
+        PhraseProblem::Wording => format!("only these words count, alone on a line: {phrase}."),
+        PhraseProblem::Usage { usage } => {
             format!("the command is not complete, or names no gate there is. It goes {}.", code(usage))
         }
-        PhraseProblem::Usage { usage } => format!("the words must be exactly these: {}.", code(usage)),
         PhraseProblem::UnknownCommand { typed, nearest } => match nearest {
             Some(nearest) => format!("there is no command {}. Did you mean {}?", code(typed), code(nearest)),
             None => format!("there is no command {}. {} lists them.", code(typed), code("/loop help")),
@@ -399,11 +385,6 @@ mod tests {
     fn every_near_miss_is_explained() {
         use PhraseProblem as P;
         let problems = [
-            P::Question,
-            P::Negated,
-            P::Conditional,
-            P::Future,
-            P::NotAlone,
             P::Lookalike,
             P::ShortSha,
             P::UnknownGate { named: "secuirty".into(), nearest: Some(fixtures::gate_name("security")) },
@@ -413,7 +394,6 @@ mod tests {
             P::Wording,
             P::Agreement,
             P::Usage { usage: "/dismiss security @user reason".into() },
-            P::Usage { usage: "security rejected".into() },
             P::UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve".into()) },
             P::UnknownCommand { typed: "/x".into(), nearest: None },
             P::TooLong,

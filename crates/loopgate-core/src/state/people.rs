@@ -24,7 +24,7 @@ pub struct Release {
 }
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateState {
     pub required: bool,
