@@ -1,6 +1,6 @@
 //! The call for a human in short, as plain text: for channels beside the pull request.
 
-use super::{causes, questions, sanitize::line, verdict::Subject, words};
+use super::{causes, sanitize::line, verdict::Subject, words};
 
 /// What a channel is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
     if !who.is_empty() {
         text.push_str(&format!("For: {}\n", words::few(&who, 6)));
     }
-    text.push_str(&format!("\n{}\n", short(&questions::question(&escalation.question), 500)));
-    for (number, option) in (1..).zip(questions::options(&escalation.question).iter().take(6)) {
+    text.push_str(&format!("\n{}\n", short(&causes::question(&escalation.question), 500)));
+    for (number, option) in (1..).zip(causes::options(&escalation.question).iter().take(6)) {
         text.push_str(&format!("{number}. {}\n", short(option, 300)));
     }
     text.push_str("\nThe whole report, and how to resume, is on the pull request.\n");

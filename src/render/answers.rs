@@ -3,13 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use minijinja::context;
 use serde::Serialize;
 
 use super::{
     configuration,
     handoff::attempt_row,
     links::Links,
-    memory, refusal, rules,
+    memory,
+    messages::{self, word},
+    refusal,
     sanitize::{Markdown, code, short_text},
     summary, templates,
     verdict::Subject,
@@ -17,11 +20,11 @@ use super::{
 };
 use loopgate_core::{
     commands::Verb,
-    gate::{GateReport, GateStanding, Word, WordOutcome},
+    gate::{Considered, GateReport, GateStanding, WordOutcome},
     policy::PolicyOrigin,
     stages::Blocker,
     state::AnswerOutcome,
-    verdict::RuleOutcome,
+    verdict::{RuleOutcome, RuleView},
 };
 
 /// One collapsed answer.
@@ -141,15 +144,7 @@ fn explain(subject: &Subject<'_>) -> String {
         "- Evaluation: phase {:?}, score {} of {} needed",
         view.evaluation.phase, view.evaluation.score, view.evaluation.threshold
     ));
-    for rule in view.evaluation.rules.iter().take(40) {
-        let (icon, outcome) = match &rule.outcome {
-            RuleOutcome::Passed => ("✅", String::new()),
-            RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&rules::fix(why), 160))),
-            RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
-        };
-        let severity = super::artifact::severity(rule.severity);
-        said.push(format!("  - {icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight));
-    }
+    said.extend(view.evaluation.rules.iter().take(40).map(|rule| format!("  - {}", rule_line(rule, 160))));
     for gate in view.gates.iter().take(20) {
         said.push(format!("- Gate {}: {}", gate.name, gate.status().as_str()));
         let words = gate.considered.iter().rev().take(8);
@@ -158,40 +153,31 @@ fn explain(subject: &Subject<'_>) -> String {
     said.join("\n")
 }
 
-pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> String {
-    match hold {
-        None => "nothing holds it".to_owned(),
-        Some(Blocker::MissingEvidence(checks)) => {
-            format!("cannot proceed, {} has no evidence", words::checks_code(checks))
-        }
-        Some(Blocker::Failing(checks)) => format!("{} fails", words::checks_code(checks)),
-        Some(Blocker::Evaluation(phase)) => format!("the evaluation of phase {phase:?} has not passed"),
-        Some(Blocker::Gate(gate)) => format!("the {gate} gate is closed"),
-        Some(Blocker::Capability(_)) => {
-            let progress = &subject.decision.view.capabilities;
-            format!("{} of {} capabilities are done", progress.completed, progress.total)
-        }
-        Some(Blocker::Draft) => "it is a draft".to_owned(),
-        Some(Blocker::Review { have, need }) => format!("{have} of {need} reviews approve"),
-        Some(Blocker::ChangesRequested(by)) => format!("{} asked for changes", words::person(by)),
-        Some(Blocker::Merge) => "it waits to be merged".to_owned(),
-        Some(Blocker::Configuration) => "the configuration cannot be used".to_owned(),
-    }
+/// A rule with what it weighs and how it ended.
+pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
+    let (icon, outcome) = match &rule.outcome {
+        RuleOutcome::Passed => ("✅", String::new()),
+        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&words::fix(why), most))),
+        RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
+    };
+    let severity = word("severity", &messages::variant_name(&rule.severity));
+    Markdown::ours(format!("{icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight))
 }
 
-/// One word about a gate, and what came of it.
-pub(super) fn considered(word: &loopgate_core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
+/// What holds a pull request where it stands.
+pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
+    let progress = &subject.decision.view.capabilities;
+    let beside = context! { completed => progress.completed, total => progress.total };
+    hold.map_or_else(|| Markdown::ours("nothing holds it"), |hold| messages::markdown("blocker", hold, beside))
+}
+
+/// One word about a gate, and whether it counts.
+pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
+    let did = messages::word("word", &messages::variant_name(&word.word));
     let by = words::person(&word.by);
-    let verb = match word.word {
-        Word::Approve => "approved",
-        Word::Reject => "rejected",
-        Word::Revoke => "took it back",
-        Word::Dismiss => "dismissed a rejection",
-        Word::NearMiss => "wrote something like an approval",
-    };
     match &word.outcome {
-        WordOutcome::Counted => Markdown::ours(format!("{by} {verb}: counts")),
-        WordOutcome::Superseded => Markdown::ours(format!("{by} {verb}: replaced by a newer word")),
+        WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
+        WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
         WordOutcome::Refused(refused) => {
             let context = refusal::Gate {
                 report: gate,

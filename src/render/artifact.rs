@@ -4,15 +4,13 @@ use serde::Serialize;
 
 use super::{
     fit::{self, Shorten, Shortened},
+    messages,
     sanitize::{Markdown, short_text},
     status::StatusModel,
     templates,
     verdict::{Subject, verdict},
 };
-use loopgate_core::{
-    policy::Severity,
-    verdict::{RuleOutcome, RuleView},
-};
+use loopgate_core::verdict::{RuleOutcome, RuleView};
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
 const LIMIT: usize = 12_000;
@@ -62,7 +60,7 @@ pub(super) fn report(subject: &Subject<'_>, status: StatusModel) -> String {
 fn rule(rule: &RuleView) -> Rule {
     Rule {
         id: rule.id.to_string(),
-        severity: severity(rule.severity),
+        severity: messages::word("severity", &messages::variant_name(&rule.severity)),
         weight: rule.weight,
         outcome: match &rule.outcome {
             RuleOutcome::Passed => Markdown::ours("✅ passed"),
@@ -70,14 +68,5 @@ fn rule(rule: &RuleView) -> Rule {
             RuleOutcome::Failed(_) => Markdown::ours("❌ failed"),
             RuleOutcome::Unknown => Markdown::ours("➖ not known"),
         },
-    }
-}
-
-/// Severities as people are shown them.
-pub(super) const fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Fail => "High",
-        Severity::Warn => "Medium",
-        Severity::Info => "Low",
     }
 }

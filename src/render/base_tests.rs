@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::{
     fit::Shown,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text},
-    tampering::tampering,
     words,
 };
 use loopgate_core::{
@@ -47,7 +46,7 @@ pub(super) fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
         Some(ProofEnd::Passed) => " As it was before, it passes here too.",
         Some(ProofEnd::Broken) | None => "",
     };
-    short_text(&format!("{}.{as_it_was}", tampering(found)), 340)
+    short_text(&format!("{}.{as_it_was}", found), 340)
 }
 
 /// One of each file, where several jobs have run it.

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::{
     annotations::{CheckAnnotation, annotations},
     configuration, explain, fit,
-    gate_card::{self, GateCard},
+    gate_card::{self, GateCard, GateList},
     links::Links,
-    sanitize::{Markdown, clip, code, line},
+    sanitize::{clip, code, line},
     status::{self, StatusModel},
     templates,
     verdict::{self, Subject},
@@ -256,25 +256,11 @@ fn gates_title(gates: &[GateReport]) -> String {
     }
 }
 
-#[derive(Serialize)]
-struct GatesModel {
-    verdict: &'static str,
-    gates: fit::Shown<GateCard>,
-    unmatched: fit::Shown<Markdown>,
-    quiet: Markdown,
-}
-
-impl fit::Shorten for GatesModel {
-    fn shorten(&mut self) -> fit::Shortened {
-        self.gates.halve()
-    }
-}
-
 fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
     let closed = view.gates.iter().any(GateReport::is_closed);
-    let mut model = GatesModel {
+    let mut model = GateList {
         verdict: match (closed, shown.is_empty()) {
             (true, _) => "A gate is not approved yet. The people named below decide.",
             (false, true) => "Nothing in this pull request needs a gate.",
@@ -284,6 +270,6 @@ fn gates_summary(subject: &Subject<'_>) -> String {
         unmatched: status::unmatched(subject),
         quiet: gate_card::quiet(&quiet, &links),
     };
-    let render = |model: &GatesModel| templates::render("check_run/gates.md", model);
+    let render = |model: &GateList| templates::render("check_run/gates.md", model);
     fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| gates_title(&view.gates))
 }

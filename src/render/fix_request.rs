@@ -4,15 +4,15 @@
 use serde_json::{Value, json};
 
 use super::{
-    machine::Status,
     marker,
+    model::Document,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
     words,
 };
 use loopgate_core::{
     deciding::Post,
-    escalation::fix_request::{FixRequest, Whom},
+    escalation::fix_request::{FixTurn, Whom},
     failure::FeedbackLine,
     policy::{DispatchFixer, Fixer},
 };
@@ -70,7 +70,7 @@ pub struct Dispatch {
 }
 
 /// The workflow to start; none where naming the fixer in a comment is all.
-pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatch> {
+pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> {
     let Some(Fixer::Dispatch(to)) = fix.whom.of(subject.policy) else { return None };
     let (pull, most) = (&subject.snapshot.pull_request, subject.policy.retry.max_attempts);
     let payload = json!({
@@ -80,7 +80,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatc
         "head_sha": pull.head.sha,
         "attempt": fix.attempt,
         "max_attempts": most,
-        "feedback": Status::of(subject),
+        "feedback": Document::of(subject),
     });
     Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    OwnTemplates, escalation, fix_request, gate_reminder, gate_request, marker,
+    OwnTemplates, escalation, fix_request, gate_request, marker,
     sanitize::{Markdown, code, short_text, text},
     templates,
     verdict::Subject,
@@ -20,7 +20,7 @@ use loopgate_core::{
 pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {
     match post {
         Post::GateRequest { gate, .. } => gate_request::request(subject, gate, post),
-        Post::GateReminder { gate, .. } => gate_reminder::reminder(subject, gate, post),
+        Post::GateReminder { gate, .. } => gate_request::reminder(subject, gate, post),
         Post::Escalation { trigger, .. } => match &subject.decision.view.escalation {
             Some(view) => escalation::report(subject, view, post, own.escalation),
             // The post outlived its cause: what is known without it is the cause's name.

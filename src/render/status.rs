@@ -14,7 +14,9 @@ use super::{
     gate_card::GateCard,
     handoff::Handoff,
     links::Links,
-    machine, memory, refusal,
+    memory,
+    model::Document,
+    refusal,
     sanitize::{Markdown, code, fence, short_text, text},
     steps,
     summary::{self, Iteration},
@@ -25,8 +27,10 @@ use super::{
 use loopgate_core::{
     Login,
     attempts::Cause,
-    deciding::{CheckView, NextAction, View},
+    deciding::{CheckView, Decision, NextAction, View},
     memory::ToldFix,
+    observed::Snapshot,
+    policy::Policy,
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -96,11 +100,11 @@ pub(super) struct Page {
     #[serde(flatten)]
     model: StatusModel,
     #[serde(serialize_with = "fenced")]
-    machine: machine::Status,
+    machine: Document,
 }
 
-fn fenced<S: serde::Serializer>(status: &machine::Status, serializer: S) -> Result<S::Ok, S::Error> {
-    status.fenced().serialize(serializer)
+fn fenced<S: serde::Serializer>(document: &Document, serializer: S) -> Result<S::Ok, S::Error> {
+    document.fenced().serialize(serializer)
 }
 
 /// The whole comment, within GitHub's limit.
@@ -113,9 +117,17 @@ pub(super) fn comment(subject: &Subject<'_>, model: StatusModel) -> String {
     })
 }
 
+/// The summary of a workflow job, with the tables of the status comment: Markdown for `GITHUB_STEP_SUMMARY`, at most
+/// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
+pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
+    let subject = Subject { decision, snapshot, policy };
+    let mut model = StatusModel::of(&subject);
+    fit::fit(&mut model, LIMIT, |model| templates::render("job_summary.md", model)).unwrap_or(model.verdict)
+}
+
 impl Page {
     pub(super) fn of(subject: &Subject<'_>, model: StatusModel) -> Self {
-        Self { marker: Markdown::ours(STATUS_MARKER), model, machine: machine::Status::of(subject) }
+        Self { marker: Markdown::ours(STATUS_MARKER), model, machine: Document::of(subject) }
     }
 }
 

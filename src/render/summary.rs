@@ -1,9 +1,9 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
 use super::{
-    rules,
     sanitize::{self, Markdown, code},
     verdict::Subject,
+    words,
 };
 use loopgate_core::{
     PrNumber, RuleId, Score,
@@ -57,14 +57,6 @@ impl Iteration {
             EvaluationVerdict::Passed(_) => IterationOutcome::Pass,
             EvaluationVerdict::Failed => IterationOutcome::Fail,
         };
-        let names = |severity: Severity| {
-            let failed = view
-                .evaluation
-                .rules
-                .iter()
-                .filter(move |rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
-            failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
-        };
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
         let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
         Some(Self {
@@ -77,8 +69,8 @@ impl Iteration {
             plan,
             hash: next.code_artifact.content_hash.clone(),
             changed: changed(subject),
-            failed: names(Severity::Fail),
-            warnings: names(Severity::Warn),
+            failed: failed_rules(&view.evaluation, Severity::Fail),
+            warnings: failed_rules(&view.evaluation, Severity::Warn),
             artifact: if subject.is_single() {
                 "none is kept".to_owned()
             } else {
@@ -131,6 +123,13 @@ impl Iteration {
     }
 }
 
+/// The rules of a severity that do not hold.
+pub(super) fn failed_rules(evaluation: &Evaluation, severity: Severity) -> Vec<String> {
+    let rules = evaluation.rules.iter();
+    let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
+    failed.map(|rule| rule.id.to_string()).collect()
+}
+
 /// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
 /// is to pass is no news.
 pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
@@ -143,7 +142,7 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
             RuleOutcome::Failed(why) => {
                 let named = first(&rule.id).map(|failure| failure.told.action.clone());
                 let named = named.filter(|action| !action.is_empty());
-                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| rules::fix(why))))
+                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| words::fix(why))))
             }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,
         })

@@ -10,7 +10,7 @@ use loopgate_core::{
     replay::{Judged, PastPullRequest, Waited},
     state::{AttemptDigest, AuthorKind, VerificationResult},
 };
-use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use minijinja::{Environment, UndefinedBehavior, context, value::Serde};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
     escalation::EscalationCard,
     gate_card::GateCard,
     links::Links,
+    messages,
     plain::plain,
     sanitize::{clip, line},
     verdict::Subject,
@@ -288,36 +289,15 @@ impl Trial {
         words::and(&parts)
     }
 
-    /// What each rule opened, and a block of configuration that makes suspects of those that open too often.
-    fn rules_text(&self) -> String {
-        let all = self.pull_requests.len();
-        let mut text = String::new();
-        let mut block = String::new();
+    /// Rules that open their gate too often, by gate.
+    fn suspects(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut suspects: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (gate, rules) in &self.rules {
-            let mut suggested = String::new();
-            for (rule, used) in rules {
-                let consider = if used.consider_suspects { "; consider suspects" } else { "" };
-                text.push_str(&format!(
-                    "  {gate} / {rule}: opened {} of {all}; in {} its approvers had looked anyway{consider}\n",
-                    used.opened, used.reviewed
-                ));
-                if used.consider_suspects {
-                    suggested.push_str(&format!("      {rule}: suspects\n"));
-                }
-            }
-            if !suggested.is_empty() {
-                block.push_str(&format!("  {gate}:\n    rules:\n{suggested}"));
+            for (rule, _) in rules.iter().filter(|(_, used)| used.consider_suspects) {
+                suspects.entry(gate).or_default().push(rule);
             }
         }
-        match (text.is_empty(), block.is_empty()) {
-            (true, _) => String::new(),
-            (false, true) => format!("\nRules:\n{text}"),
-            (false, false) => {
-                format!(
-                    "\nRules:\n{text}\nTo make suspects of those that open too often, in .github/loopgate.yml:\n\ngates:\n{block}"
-                )
-            }
-        }
+        suspects
     }
 
     /// What must be known to read it.
@@ -330,45 +310,13 @@ impl Trial {
 
 /// For a terminal.
 pub fn trial(trial: &Trial) -> String {
-    let mut text = format!(
-        "The last {} of {}, as Loopgate would have seen them:\n\n",
-        words::count(trial.pull_requests.len(), "pull request"),
-        line(&trial.repository)
-    );
-    for said in trial.summary() {
-        text.push_str(&format!("  {said}\n"));
-    }
-    for one in &trial.pull_requests {
-        let passed = one.attempts.iter().filter(|attempt| attempt.passes).count();
-        let attempts = match one.attempts.len() {
-            0 => "no checks".to_owned(),
-            all => format!("{}, {} failed", words::count(all, "attempt"), all - passed),
-        };
-        let merged = if one.merged { "merged" } else { "closed" };
-        text.push_str(&format!("\n#{} {} ({}, {merged}, {attempts})\n", one.number, one.title, line(&one.author)));
-        for gate in &one.gates {
-            text.push_str(&format!("  {} gate: {}\n", gate.name, gate.why.join("; ")));
-            gate.refused.iter().for_each(|word| text.push_str(&format!("    not counted: {word}\n")));
-        }
-        if one.same_error > 0 {
-            text.push_str(&format!(
-                "  the same error came back {}\n",
-                words::times(one.same_error.try_into().unwrap_or(u32::MAX))
-            ));
-        }
-        for call in &one.calls {
-            text.push_str(&format!(
-                "  a human would have been called at attempt {}: {}\n",
-                call.attempt, call.question
-            ));
-        }
-    }
-    text.push_str(&trial.rules_text());
-    text.push('\n');
-    for limit in Trial::LIMITS {
-        text.push_str(&format!("{limit}\n"));
-    }
-    text
+    let model = context! {
+        trial => Serde(trial),
+        summary => trial.summary(),
+        suspects => Serde(trial.suspects()),
+        limits => Serde(Trial::LIMITS),
+    };
+    messages::text("try.txt", model)
 }
 
 /// As a page that needs nothing else: no script, no picture from elsewhere.

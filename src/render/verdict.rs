@@ -8,7 +8,7 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
-    policy::{ApproveRuns, GateRole, Policy, Trigger},
+    policy::{ApproveRuns, GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{RunStatus, StopReason},
@@ -145,9 +145,9 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
 
 fn single(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
-    match (&subject.decision.action, view.evaluation.warnings().as_slice()) {
-        (NextAction::WaitForEvidence { missing }, _) => ("⏳", waiting(subject, missing)),
-        (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
+    match &subject.decision.action {
+        NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
+        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", causes::recognised(escalation)));
             let why = format!("{}{}", words::trigger(*cause), pattern.unwrap_or_default());
             let failed = words::failing(view);
@@ -155,13 +155,27 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
                 if failed.is_empty() { String::new() } else { format!(". Failed: {}", words::checks(&failed)) };
             ("🚫", format!("For a person to decide: {why}{failed}"))
         }
-        (NextAction::Retry { .. }, _) => ("❌", format!("Failed: {}", failing(subject))),
-        (_, []) => ("✅", "Passed".to_owned()),
-        (_, warnings) => {
-            let names: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-            ("✅", format!("Passed, with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3)))
-        }
+        NextAction::Retry { .. } => ("❌", format!("Failed: {}", failing(subject))),
+        _ => ("✅", format!("Passed{}", with_warnings(view))),
     }
+}
+
+/// Whether a single verification has passed.
+pub(super) const fn has_passed(action: &NextAction) -> bool {
+    !matches!(
+        action,
+        NextAction::WaitForEvidence { .. }
+            | NextAction::Escalate { .. }
+            | NextAction::WaitForHuman { .. }
+            | NextAction::Retry { .. }
+    )
+}
+
+/// ", with 2 warnings: lint and docs", after "Passed".
+pub(super) fn with_warnings(view: &View) -> String {
+    let names: Vec<String> = view.evaluation.warnings().iter().map(ToString::to_string).collect();
+    let warnings = || format!(", with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3));
+    if names.is_empty() { String::new() } else { warnings() }
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
@@ -225,15 +239,15 @@ fn failing(subject: &Subject<'_>) -> String {
 }
 
 fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
-    let who = match &subject.decision.view.escalation {
+    let (called, who): (Vec<&Recipient>, _) = match &subject.decision.view.escalation {
         Some(escalation) if !escalation.recipients.is_empty() => {
             let names: Vec<String> = escalation.recipients.iter().map(words::recipient).collect();
-            words::few(&names, 3)
+            (escalation.recipients.iter().collect(), words::few(&names, 3))
         }
-        _ => words::called(subject.policy),
+        _ => (subject.policy.escalation.notify.iter().collect(), words::called(subject.policy)),
     };
-    let verb = if who.starts_with("the ") || who.contains(" and ") || who.contains('/') { "decide" } else { "decides" };
-    format!("Blocked: {} — {who} {verb}", words::trigger(cause))
+    let decide = if matches!(called.as_slice(), [Recipient::User(_)]) { "decides" } else { "decide" };
+    format!("Blocked: {} — {who} {decide}", words::trigger(cause))
 }
 
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
@@ -312,7 +326,7 @@ mod tests {
     use crate::render::fixtures;
     use loopgate_core::{
         attempts::rerun::NextRerun,
-        escalation::fix_request::{FixRequest, FixTurn, Whom},
+        escalation::fix_request::{FixTurn, Whom},
         failure::Blame,
         policy::{DispatchFixer, Fixer, OnMax},
         state::{Blocked, RunStatus, Stop, StopReason},
@@ -374,10 +388,9 @@ mod tests {
     /// The fixer's turn on the first failure, `minutes` after the attempt.
     fn fixing(whom: Whom, minutes: i64) -> Decision {
         let mut decision = fixtures::first_failure();
-        decision.view.fixing = Some(FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) });
-        if minutes == 0 {
-            decision.surface.fix = Some(FixRequest { whom, attempt: 1 });
-        }
+        let turn = FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) };
+        decision.view.fixing = Some(turn);
+        decision.surface.fix = Some(turn).filter(|_| minutes == 0);
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
             let since = fixtures::at(20);

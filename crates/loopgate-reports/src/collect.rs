@@ -38,7 +38,17 @@ pub(super) enum Title {
     NameOnly,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    /// A test of a class, whose file and time are not known.
+    pub fn new(class: &'a str, name: &'a str, state: TestState) -> Self {
+        Self { file: "", class, name, state, seconds: 0.0, title: Title::WithClass }
+    }
+
+    /// A test of a file that is shown by its name alone.
+    pub fn in_file(file: &'a str, name: &'a str, state: TestState) -> Self {
+        Self { file, title: Title::NameOnly, ..Self::new("", name, state) }
+    }
+
     /// The name people know the test by.
     pub fn title(&self) -> String {
         let (class, name) = (self.class.trim(), self.name.trim());
@@ -223,6 +233,15 @@ impl<'o> Collector<'o> {
             }
             self.mildest_kept = Some(severity);
         }
+    }
+
+    /// What a linter says; from [`FindingSeverity::High`] on it is an error.
+    pub fn lint(&mut self, finding: Finding) {
+        let is_error = match finding.severity {
+            FindingSeverity::High | FindingSeverity::Critical => IsError::Yes(ErrorType::LintError),
+            _ => IsError::No,
+        };
+        self.diagnostic(finding, is_error, None);
     }
 
     /// Whether nothing was found at all.

@@ -1,227 +1,144 @@
 //! JSON documents in bounded memory: arrays are taken element by element, and an error says where it stands
 //! (`runs[0].results[12].level`).
 
-use std::{cell::RefCell, fmt, io::BufReader, marker::PhantomData};
+use std::{fmt, io::BufReader, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
 use super::{Unreadable, short_strings::ShortStrings, window::Window};
 
-/// Takes the members of an object as they come.
-pub(super) trait Keys {
-    /// An object begins.
-    fn begin(&mut self) {}
-    /// A member; what is not taken is skipped.
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error>;
-    /// The object is over.
-    fn end(&mut self) {}
+/// What is taken of a document, value by value; the rest is skipped.
+pub(super) trait Elements {
+    /// Where the values stand that are taken: `runs[].results[]`; `[]` are the elements of an outermost array.
+    fn paths(&self) -> &'static [&'static str];
+
+    /// A value, and the place of its path among [`paths`](Self::paths).
+    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error>;
+
+    /// An object on the way to such values is over.
+    fn leave(&mut self, _path: &str) {}
 }
 
-/// The value of an object's member, not read yet.
-pub(super) struct Member<'a, A> {
-    map: &'a mut A,
-    path: &'a Path,
-}
-
-impl<'de, A: MapAccess<'de>> Member<'_, A> {
-    pub fn get<T: Deserialize<'de>>(self) -> Result<T, A::Error> {
-        self.map.next_value()
-    }
-
-    pub fn skip(self) -> Result<(), A::Error> {
-        self.map.next_value::<IgnoredAny>().map(drop)
-    }
-
-    pub fn object(self, keys: &mut impl Keys) -> Result<(), A::Error> {
-        self.map.next_value_seed(Any(Object { keys, path: self.path }))
-    }
-
-    /// An array of objects.
-    pub fn objects(self, keys: &mut impl Keys) -> Result<(), A::Error> {
-        self.map.next_value_seed(Any(Objects { keys, path: self.path }))
-    }
-
-    /// An array, element by element.
-    pub fn each<T: Deserialize<'de>>(self, take: impl FnMut(T)) -> Result<(), A::Error> {
-        self.map.next_value_seed(Any(Each { take, path: self.path, element: PhantomData }))
-    }
-}
-
-/// Reads a document that is an object.
-pub(super) fn read_object(window: &mut Window<'_>, keys: &mut impl Keys) -> Result<(), Unreadable> {
-    let path = Path::default();
-    read(window, &path, Object { keys, path: &path })
-}
-
-/// Reads a document that is an array of objects.
-pub(super) fn read_objects(window: &mut Window<'_>, keys: &mut impl Keys) -> Result<(), Unreadable> {
-    let path = Path::default();
-    read(window, &path, Objects { keys, path: &path })
-}
-
-/// Reads a document that is an array, element by element.
-pub(super) fn read_each<T: for<'de> Deserialize<'de>>(
-    window: &mut Window<'_>,
-    take: impl FnMut(T),
-) -> Result<(), Unreadable> {
-    let path = Path::default();
-    read(window, &path, Each { take, path: &path, element: PhantomData })
-}
-
-fn read(
-    window: &mut Window<'_>,
-    path: &Path,
-    document: impl for<'de> Visitor<'de, Value = ()>,
-) -> Result<(), Unreadable> {
+/// Reads a document, of which nothing is held but the value that is being taken.
+pub(super) fn read(window: &mut Window<'_>, elements: &mut impl Elements) -> Result<(), Unreadable> {
+    let (mut path, mut place) = (String::new(), String::new());
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    json.deserialize_any(document).map_err(|error| unreadable(error, path))
-}
-
-/// Whatever stands there, taken by a visitor.
-struct Any<V>(V);
-
-impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Any<V> {
-    type Value = V::Value;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        deserializer.deserialize_any(self.0)
-    }
-}
-
-fn unreadable(error: serde_json::Error, path: &Path) -> Unreadable {
-    match error.classify() {
-        serde_json::error::Category::Io => Unreadable::Io(error.into()),
-        serde_json::error::Category::Eof => Unreadable::CutShort { place: path.to_string() },
-        _ => Unreadable::Malformed { what: error.to_string(), place: path.to_string() },
-    }
-}
-
-/// Where in a document the reading is.
-#[derive(Default)]
-pub(super) struct Path(RefCell<Vec<Step>>);
-
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-impl Path {
-    fn enter(&self, step: Step) {
-        self.0.borrow_mut().push(step);
-    }
-
-    /// Only on success: after an error the path is to show where it happened.
-    fn leave(&self) {
-        self.0.borrow_mut().pop();
-    }
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let steps = self.0.borrow();
-        if steps.is_empty() {
-            return f.write_str("the top");
+    let ended = Walk { elements, path: &mut path, place: &mut place }.deserialize(&mut json);
+    ended.map_err(|error| {
+        let place = if place.is_empty() { "the top".to_owned() } else { place };
+        match error.classify() {
+            serde_json::error::Category::Io => Unreadable::Io(error.into()),
+            serde_json::error::Category::Eof => Unreadable::CutShort { place },
+            _ => Unreadable::Malformed { what: error.to_string(), place },
         }
-        for (depth, step) in steps.iter().enumerate() {
-            match step {
-                Step::Key(key) => {
-                    let key = &key[..key.floor_char_boundary(80)];
-                    write!(f, "{}{key}", if depth == 0 { "" } else { "." })?;
-                }
-                Step::Index(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
+    })
 }
 
-struct Object<'a, K> {
-    keys: &'a mut K,
-    path: &'a Path,
+/// Reads the values at these paths, all of one type.
+pub(super) fn read_each<T: for<'de> Deserialize<'de>>(
+    window: &mut Window<'_>,
+    paths: &'static [&'static str],
+    take: impl FnMut(T),
+) -> Result<(), Unreadable> {
+    read(window, &mut Each { paths, take, element: PhantomData })
 }
 
-impl<'de, K: Keys> Visitor<'de> for Object<'_, K> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.keys.begin();
-        while let Some(key) = map.next_key::<String>()? {
-            self.path.enter(Step::Key(key.clone()));
-            self.keys.key(&key, Member { map: &mut map, path: self.path })?;
-            self.path.leave();
-        }
-        self.keys.end();
-        Ok(())
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-struct Objects<'a, K> {
-    keys: &'a mut K,
-    path: &'a Path,
-}
-
-impl<'de, K: Keys> Visitor<'de> for Objects<'_, K> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of objects")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        for index in 0.. {
-            self.path.enter(Step::Index(index));
-            if seq.next_element_seed(Any(Object { keys: self.keys, path: self.path }))?.is_none() {
-                break;
-            }
-            self.path.leave();
-        }
-        self.path.leave();
-        Ok(())
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-struct Each<'a, T, F> {
+struct Each<T, F> {
+    paths: &'static [&'static str],
     take: F,
-    path: &'a Path,
     element: PhantomData<T>,
 }
 
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Each<'_, T, F> {
+impl<T: for<'de> Deserialize<'de>, F: FnMut(T)> Elements for Each<T, F> {
+    fn paths(&self) -> &'static [&'static str] {
+        self.paths
+    }
+
+    fn take<'de, D: Deserializer<'de>>(&mut self, _path: usize, value: D) -> Result<(), D::Error> {
+        T::deserialize(value).map(&mut self.take)
+    }
+}
+
+/// A value that is taken, or on the way to those that are.
+struct Walk<'a, E> {
+    elements: &'a mut E,
+    path: &'a mut String,
+    /// The same with numbers and short keys, for messages. After an error it shows where that happened.
+    place: &'a mut String,
+}
+
+impl<E: Elements> Walk<'_, E> {
+    fn leads_on(&self, next: &str) -> bool {
+        let on = |path: &&str| path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with(next));
+        self.elements.paths().iter().any(on)
+    }
+
+    fn inner(&mut self) -> Walk<'_, E> {
+        Walk { elements: self.elements, path: self.path, place: self.place }
+    }
+}
+
+impl<'de, E: Elements> DeserializeSeed<'de> for Walk<'_, E> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.elements.paths().iter().position(|path| *path == *self.path) {
+            Some(path) => self.elements.take(path, deserializer),
+            None if self.path.is_empty() || self.leads_on(".") || self.leads_on("[") => {
+                deserializer.deserialize_any(self)
+            }
+            None => IgnoredAny::deserialize(deserializer).map(drop),
+        }
+    }
+}
+
+impl<'de, E: Elements> Visitor<'de> for Walk<'_, E> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
+        f.write_str(if self.leads_on("[") { "an array" } else { "an object" })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        for index in 0.. {
-            self.path.enter(Step::Index(index));
-            match seq.next_element()? {
-                Some(element) => (self.take)(element),
-                None => break,
-            }
-            self.path.leave();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        if self.leads_on("[") {
+            return Err(de::Error::invalid_type(Unexpected::Map, &self));
         }
-        self.path.leave();
+        let (path, place) = (self.path.len(), self.place.len());
+        let dot = if path == 0 { "" } else { "." };
+        while let Some(key) = map.next_key::<String>()? {
+            self.path.extend([dot, &key]);
+            self.place.extend([dot, &key[..key.floor_char_boundary(80)]]);
+            map.next_value_seed(self.inner())?;
+            self.path.truncate(path);
+            self.place.truncate(place);
+        }
+        self.elements.leave(self.path);
         Ok(())
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        if !self.leads_on("[") {
+            return Err(de::Error::invalid_type(Unexpected::Seq, &self));
+        }
+        let (path, place) = (self.path.len(), self.place.len());
+        self.path.push_str("[]");
+        for index in 0.. {
+            self.place.push_str(&format!("[{index}]"));
+            if seq.next_element_seed(self.inner())?.is_none() {
+                break;
+            }
+            self.place.truncate(place);
+        }
+        self.path.truncate(path);
+        self.place.truncate(place);
+        Ok(())
+    }
+
+    fn visit_unit<R: de::Error>(self) -> Result<(), R> {
         Ok(())
     }
 }
@@ -266,21 +183,22 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// The first elements of an array, so many at most; the others are skipped, however many there are.
+/// The first elements of an array, so many at most; the others are skipped, however many there are, or if `ALL` are
+/// needed are an error.
 #[derive(Debug)]
-pub(super) struct Few<T, const MOST: usize>(pub Vec<T>);
+pub(super) struct Few<T, const MOST: usize, const ALL: bool = false>(pub Vec<T>);
 
-impl<T, const MOST: usize> Default for Few<T, MOST> {
+impl<T, const MOST: usize, const ALL: bool> Default for Few<T, MOST, ALL> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MOST: usize, const ALL: bool> Deserialize<'de> for Few<T, MOST, ALL> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FewVisitor<T, const MOST: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for FewVisitor<T, MOST> {
-            type Value = Few<T, MOST>;
+        struct FewVisitor<T, const MOST: usize, const ALL: bool>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MOST: usize, const ALL: bool> Visitor<'de> for FewVisitor<T, MOST, ALL> {
+            type Value = Few<T, MOST, ALL>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an array")
             }
@@ -291,7 +209,11 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MO
                 {
                     few.push(element);
                 }
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    if ALL {
+                        return Err(de::Error::custom(format_args!("an array of more than {MOST} elements")));
+                    }
+                }
                 Ok(Few(few))
             }
             fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
@@ -349,25 +271,14 @@ impl<'de> Visitor<'de> for LenientVisitor {
 mod tests {
     use super::*;
 
-    #[derive(Default)]
-    struct Names(Vec<String>);
-
-    impl Keys for Names {
-        fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-            match key {
-                "name" => member.get::<Text>().map(|name| self.0.extend(name.0)),
-                "inner" => member.objects(self),
-                _ => member.skip(),
-            }
-        }
-    }
-
     #[test]
     fn errors_tell_their_place() {
         let read = |text: &str| {
-            let mut names = Names::default();
-            let ended = read_object(&mut Window::new(text.as_bytes()), &mut names);
-            (names.0, ended.map_err(|error| error.to_string()).err())
+            let mut names = Vec::new();
+            let take = |name: Text| names.extend(name.0);
+            let ended =
+                read_each(&mut Window::new(text.as_bytes()), &["name", "inner[].name", "inner[].inner[]"], take);
+            (names, ended.map_err(|error| error.to_string()).err())
         };
         let of = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
         assert_eq!(
@@ -377,7 +288,9 @@ mod tests {
         let (names, error) = read(r#"{"name":"a","inner":[{"name":"b"},{"name":"c"#);
         assert_eq!(names, of(&["a", "b"]));
         assert_eq!(error.as_deref(), Some("ends inside inner[1].name: cut short"));
-        let (_, error) = read(r#"{"inner":[{"inner":5}]}"#);
-        assert!(error.unwrap().ends_with("at inner[0].inner"));
+        for (text, place) in [(r#"{"inner":[{"inner":5}]}"#, "at inner[0].inner"), (r#"{"inner":{}}"#, "at inner")] {
+            assert!(read(text).1.is_some_and(|error| error.ends_with(place)), "{text}");
+        }
+        assert!(read("[]").1.is_some_and(|error| error.ends_with("at the top")));
     }
 }

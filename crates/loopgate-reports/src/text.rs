@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use loopgate_core::evidence::SourceLocation;
+
+use super::numbers;
+
 /// Most bytes of a message, of an expected and of an actual value.
 pub(super) const MAX_MESSAGE: usize = 8 * 1024;
 /// Most bytes of a stack trace.
@@ -100,6 +104,18 @@ pub(super) fn name(text: &str) -> String {
 /// A path as reports write it: cleaned, without a leading `./`.
 pub(super) fn path(text: &str) -> String {
     name(text.strip_prefix("./").or_else(|| text.strip_prefix(".\\")).unwrap_or(text))
+}
+
+/// `src/lib.rs:5:8` as a location. Paths may hold colons, as Windows' do.
+pub(super) fn place(text: &str) -> Option<SourceLocation> {
+    let mut parts = text.trim().rsplitn(3, ':');
+    let (column, line, file) = (parts.next()?, numbers::line(parts.next()?)?, parts.next()?);
+    column.bytes().all(|byte| byte.is_ascii_digit()).then(|| location(file, Some(line)))
+}
+
+/// A place in a file, whose function is not known.
+pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
+    SourceLocation { file: path(file), line, function: None }
 }
 
 /// Endings of files that hold code, by which a name is told from a dotted class.

@@ -55,6 +55,14 @@ impl Finding {
         Self::new(Outcome::Unknown, format!("GitHub does not say {what}: {reason}"), "ask again later")
     }
 
+    /// With the App's settings page, or a page below it, as its link.
+    fn at_settings(self, facts: &Facts, below: &str) -> Self {
+        match facts.settings() {
+            Some(page) => self.at(format!("{page}{below}")),
+            None => self,
+        }
+    }
+
     fn at(self, link: impl Into<String>) -> Self {
         Self { link: Some(link.into()), ..self }
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     asked, best,
-    guidance::{human_action, mentions, resume_steps},
+    guidance::{mentions, resume_steps},
     options, pattern, said_apart,
 };
 use crate::render::{
@@ -13,9 +13,9 @@ use crate::render::{
     handoff::attempt_row,
     links::Links,
     memory,
+    messages::word,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
-    tampering::tampering,
     verdict::Subject,
     words,
 };
@@ -109,7 +109,7 @@ impl Variables {
             retry_history: retry_history(escalation, &links),
             pattern_detected: pattern(escalation),
             question: question(escalation),
-            human_action_needed: Markdown::ours(human_action(escalation.trigger)),
+            human_action_needed: Markdown::ours(word("human_action", escalation.trigger.as_str())),
             resume_steps: numbered(&resume_steps(subject, escalation.trigger)),
             mentions: mentions(subject, escalation),
             original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
@@ -212,7 +212,7 @@ fn root_causes(causes: &[Cause<'_>]) -> Markdown {
         let told = told.into_iter().filter(|words| !words.is_empty());
         let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
         let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
-        let (id, category) = (code(&view.cause.to_string()), words::category(view.category));
+        let (id, category) = (code(&view.cause.to_string()), word("category", view.category.as_str()));
         format!("- {id} ({category}): {told}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
@@ -336,7 +336,7 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
     if about == Trigger::Tampering && subject.policy.retry.escalation_diff != EscalationDiff::Omit {
         let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
         let hunks: Vec<String> = found
-            .map(|one| format!("{}\n\n{}", short_text(&tampering(one), 340), fence("diff", &one.hunk.join("\n"))))
+            .map(|one| format!("{}\n\n{}", short_text(&one.to_string(), 340), fence("diff", &one.hunk.join("\n"))))
             .collect();
         return Markdown::ours(hunks.join("\n\n"));
     }

@@ -1,6 +1,6 @@
 //! CRITIQUE: what is wrong and what to do about it, one item for each failed rule at least.
 
-use crate::render::rules;
+use crate::render::words;
 use loopgate_core::{deciding::View, policy::Severity, reflex::CritiqueItem, verdict::RuleOutcome};
 
 /// Failures named for one rule; the feedback has them all.
@@ -44,7 +44,7 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
             items.push(CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: short(&format!("“{}” does not hold", rule.description)),
-                fix: short(&rules::fix(why)),
+                fix: short(&words::fix(why)),
             });
         }
     }

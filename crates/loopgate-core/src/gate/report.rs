@@ -156,7 +156,8 @@ pub struct TriggerMatch {
 }
 
 /// What matched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MatchReason {
     Always,
     /// The path is one that the condition names: by this glob, or by a word in it.
@@ -226,7 +227,8 @@ pub enum MatchReason {
 }
 
 /// What a rule finds, shortened to 160 characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleEvidence {
     /// The path itself.
     Path,
@@ -268,7 +270,8 @@ pub struct AbsentTeam {
 }
 
 /// Why others stand in for a team.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Absence {
     /// There is none, or it is secret to us.
     Missing,
@@ -285,7 +288,8 @@ pub struct UnusableApprover {
 }
 
 /// Why nobody approves by a name that the configuration has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unusable {
     /// The base branch has no CODEOWNERS file.
     NoCodeowners,
@@ -367,7 +371,8 @@ pub enum WordOutcome {
 }
 
 /// Why a word does not count. Every variant becomes a sentence in `render`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
     IsAuthor {
@@ -408,6 +413,7 @@ pub enum Refusal {
     /// Whether it changed could not be told: `missing` are files that were not read.
     DiffUnread {
         seen: Sha,
+        #[serde(skip)]
         missing: FilesToRead,
     },
     /// It was written so soon after the push of `head` that its writer may not have seen it.
@@ -464,7 +470,8 @@ pub enum Refusal {
 }
 
 /// Whether allowing the author is the only way a gate could ever open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnlyHope {
     Yes,
     #[default]

@@ -12,6 +12,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use syntax::{Lexed, Syntax};
+pub(crate) use table::{Foreign, FrameForm, FrameLine, Runner, Tool};
 use table::{KindRow, Language, Table, TestNames};
 pub use test_syntax::{Pattern, TestSyntax};
 

@@ -5,6 +5,117 @@ use std::{collections::HashMap, sync::LazyLock};
 use serde::Deserialize;
 
 use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
+use crate::evidence::TestFramework;
+
+/// Marks of places that are not the repository's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Foreign {
+    /// Parts of paths of dependencies.
+    pub dependencies: Vec<String>,
+    /// Parts of paths of languages and runtimes.
+    pub toolchains: Vec<String>,
+    /// Directories that hold no checkout.
+    pub system: Vec<String>,
+    /// Beginnings of packages of the JVM's languages, and of libraries and test runners.
+    pub jvm_packages: Vec<String>,
+    pub jvm_libraries: Vec<String>,
+}
+
+/// A form of line in which a tool names a place: the groups `file`, `line`, `col`, `fun` and `class` are what it captures.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FrameForm {
+    pub pattern: String,
+    #[serde(default)]
+    pub says: FrameLine,
+    #[serde(default)]
+    pub innermost_last: bool,
+}
+
+/// What a line that names a place says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FrameLine {
+    /// A place; `fun`, if the row captures it, contains it.
+    #[default]
+    Frame,
+    /// A place whose function, if captured, was called *from* it (PHP): it contains the frame before.
+    Callee,
+    /// The function of the place that the very next line names.
+    Function,
+    /// The function or file of a place further down.
+    Heading,
+}
+
+/// How the tests of a tool are run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Runner {
+    pub tool: Tool,
+    #[serde(default)]
+    pub words: Vec<String>,
+    #[serde(default)]
+    pub all_words: Vec<String>,
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Empty if it is found only where the command shows it.
+    #[serde(default)]
+    pub start: String,
+    pub framework: Option<TestFramework>,
+    #[serde(default)]
+    pub languages: Vec<SourceLanguage>,
+    #[serde(default)]
+    pub usual_for: Vec<SourceLanguage>,
+    #[serde(default)]
+    pub traces: Vec<String>,
+    #[serde(default)]
+    pub options: Vec<String>,
+    #[serde(default)]
+    pub valued: Vec<String>,
+    #[serde(default)]
+    pub test: Vec<String>,
+    #[serde(default)]
+    pub file: Vec<String>,
+    #[serde(default)]
+    pub anew: String,
+}
+
+/// Tools that run tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Tool {
+    Cargo,
+    Pytest,
+    /// `manage.py test`
+    Django,
+    Unittest,
+    Vitest,
+    Jest,
+    Mocha,
+    Go,
+    Maven,
+    Gradle,
+    Dotnet,
+    Rspec,
+    Phpunit,
+    Swift,
+    /// `node --test`
+    NodeTest,
+    Playwright,
+    Ctest,
+    /// A program that GoogleTest is linked into.
+    Gtest,
+    /// JUnit's console launcher, a jar.
+    JunitConsole,
+}
+
+impl Runner {
+    /// All of them; earlier ones win.
+    pub(crate) fn all() -> &'static [Self] {
+        &Table::get().runners
+    }
+}
 
 /// A language of programs, or a format.
 #[derive(Deserialize)]
@@ -90,6 +201,11 @@ pub(super) struct Table {
     #[serde(rename = "kind")]
     pub kinds: Vec<KindRow>,
     pub assets: Assets,
+    foreign: Foreign,
+    #[serde(rename = "frame")]
+    frames: Vec<FrameForm>,
+    #[serde(rename = "runner")]
+    runners: Vec<Runner>,
     #[serde(skip)]
     by_extension: HashMap<String, usize>,
     #[serde(skip)]
@@ -121,6 +237,19 @@ impl Table {
         };
         let row = super::extension(path).and_then(|extension| self.by_extension.get(extension));
         row.or_else(by_name).or_else(by_start).map(|&index| &self.languages[index])
+    }
+}
+
+impl Foreign {
+    pub(crate) fn get() -> &'static Self {
+        &Table::get().foreign
+    }
+}
+
+impl FrameForm {
+    /// All of them; earlier ones win.
+    pub(crate) fn all() -> &'static [Self] {
+        &Table::get().frames
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
     policy::{CoverageTarget, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
     source_files::{is_code, is_test},
-    state::StopReason,
+    state::{EvaluationSummary, StopReason},
     verdict::{CheckStanding, LostLeg},
 };
 
@@ -42,6 +42,16 @@ impl Evaluation {
 
     pub fn warnings(&self) -> Vec<RuleId> {
         self.failed(Severity::Warn)
+    }
+
+    /// What the state keeps of it.
+    pub fn summary(&self) -> EvaluationSummary {
+        EvaluationSummary {
+            score: self.score,
+            passed: self.passed(),
+            failed_rules: self.failed_rules(),
+            warnings: self.warnings(),
+        }
     }
 
     fn failed(&self, severity: Severity) -> Vec<RuleId> {
@@ -78,7 +88,8 @@ pub enum RuleOutcome {
 }
 
 /// Why a rule does not hold, with what shows it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleFailure {
     /// A check did not pass.
     Check { check: CheckName, how: CheckFailure },
@@ -105,7 +116,8 @@ pub enum RuleFailure {
 }
 
 /// How a check ended without passing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CheckFailure {
     /// No evidence came in time.
     NoEvidence,

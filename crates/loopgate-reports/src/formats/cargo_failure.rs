@@ -32,7 +32,7 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     } else if let Some(note) = output.lines().find_map(|line| line.strip_prefix("note: test did not panic")) {
         failure.error_type = ErrorType::AssertionError;
         failure.error_message = "test did not panic as expected".to_owned();
-        failure.source = note.rsplit_once(" at ").and_then(|(_, place)| source_of(place));
+        failure.source = note.rsplit_once(" at ").and_then(|(_, place)| text::place(place));
     } else if let Some(error) = output.lines().find_map(|line| line.strip_prefix("Error: ")) {
         failure.error_type = ErrorType::RuntimeError;
         failure.error_class = Some("Error".to_owned());
@@ -54,7 +54,7 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
         let line = source.filter(is_mapped).map_or(line, |(_, at)| at);
         failure.test_file = Some(text::path(file));
         failure.line_number = Some(line);
-        failure.source = Some(SourceLocation { file: text::path(file), line: Some(line), function: None });
+        failure.source = Some(text::location(file, Some(line)));
         return failure;
     }
     let panicked_in = failure.source.as_ref().filter(|source| {
@@ -68,11 +68,4 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
         (None, true) => None,
     };
     failure
-}
-
-/// `src/lib.rs:5:8` as a location.
-fn source_of(place: &str) -> Option<SourceLocation> {
-    let mut parts = place.trim().rsplitn(3, ':');
-    let (_, line, file) = (parts.next()?, numbers::line(parts.next()?)?, parts.next()?);
-    Some(SourceLocation { file: text::path(file), line: Some(line), function: None })
 }

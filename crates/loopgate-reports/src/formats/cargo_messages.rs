@@ -133,5 +133,5 @@ fn own_place(span: &Span) -> SourceLocation {
         }
     }
     let line = Some(here.line_start).filter(|line| *line > 0);
-    SourceLocation { file: text::path(&here.file_name), line, function: None }
+    text::location(&here.file_name, line)
 }

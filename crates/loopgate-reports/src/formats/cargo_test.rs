@@ -11,7 +11,7 @@ use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
 use super::{cargo_failure, nextest::Nextest, rustc_text::CompileErrors};
 use crate::{
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
     numbers,
@@ -413,7 +413,7 @@ impl Suite {
 
     fn case<'a>(&'a self, name: &'a str, state: TestState, seconds: f64) -> Case<'a> {
         // Names of tests repeat between crates; the title is the name alone, by which cargo finds it.
-        Case { file: "", class: &self.binary.name, name, state, seconds, title: Title::WithClass }
+        Case { seconds, ..Case::new(&self.binary.name, name, state) }
     }
 }
 

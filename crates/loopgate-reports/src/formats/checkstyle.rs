@@ -1,10 +1,10 @@
 //! Checkstyle XML, which many linters of other languages write too.
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{Finding, FindingSeverity, SourceLocation};
 
 use crate::{
     Unreadable,
-    collect::{Collector, IsError},
+    collect::Collector,
     mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
@@ -56,6 +56,5 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
         out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
     }
     let location = file.map(|file| SourceLocation { file: file.to_owned(), line, function: None });
-    let is_error = if severity >= FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
-    out.diagnostic(Finding { rule, severity, message, location }, is_error, None);
+    out.lint(Finding { rule, severity, message, location });
 }

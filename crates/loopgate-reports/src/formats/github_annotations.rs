@@ -8,7 +8,7 @@ use loopgate_core::{
 
 use crate::{
     Unreadable,
-    collect::{Case, Collector, IsError, Title},
+    collect::{Case, Collector, IsError},
     mark::Mark,
     numbers,
     text::{self, MAX_MESSAGE},
@@ -61,7 +61,7 @@ pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
         Some(failure) => {
             let file = finding.location.as_ref().map_or("", |at| at.file.as_str());
             let (name, state) = (finding.rule.as_str(), TestState::Failed);
-            out.case(Case { file, class: "", name, state, seconds: 0.0, title: Title::NameOnly }, || failure);
+            out.case(Case::in_file(file, name, state), || failure);
         }
         None => out.diagnostic(finding, IsError::Yes(ErrorType::LintError), None),
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::go_text;
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
     text::{Clip, MAX_TRACE},
@@ -246,14 +246,7 @@ impl Package {
             }
             self.a_test_failed = true;
             out.notes.flaw(Flaw::UnfinishedTest, || format!("{name} {test}"));
-            let case = Case {
-                file: "",
-                class: name,
-                name: &test,
-                state: TestState::Failed,
-                seconds: 0.0,
-                title: Title::WithClass,
-            };
+            let case = Case::new(name, &test, TestState::Failed);
             out.case(case, || {
                 let output = running.output.as_ref().map(Clip::text).unwrap_or_default();
                 let mut failure = go_text::failure(&output, name);
@@ -285,7 +278,7 @@ fn report(
     out: &mut Collector<'_>,
 ) {
     let seconds = elapsed.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
-    let case = Case { file: "", class: package, name: test, state, seconds, title: Title::WithClass };
+    let case = Case { seconds, ..Case::new(package, test, state) };
     out.case(case, || go_text::failure(&output.map(Clip::text).unwrap_or_default(), package));
 }
 
@@ -298,14 +291,7 @@ pub(super) enum Cause {
 }
 
 pub(super) fn package_failure(package: &str, cause: Cause, output: Option<Clip>, out: &mut Collector<'_>) {
-    let case = Case {
-        file: "",
-        class: package,
-        name: "(the package)",
-        state: TestState::Errored,
-        seconds: 0.0,
-        title: Title::WithClass,
-    };
+    let case = Case::new(package, "(the package)", TestState::Errored);
     out.case(case, || {
         let output = output.as_ref().map(Clip::text).unwrap_or_default();
         let compile_error = output.lines().find_map(go_text::compile_error);

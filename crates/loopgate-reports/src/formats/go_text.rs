@@ -51,11 +51,7 @@ pub(super) fn compile_error(line: &str) -> Option<Failure> {
     let (number, rest) = rest.split_once(':')?;
     let message = rest.split_once(": ").map_or(rest, |(_, message)| message);
     let is_path = !file.is_empty() && !file.contains(char::is_whitespace);
-    let source = SourceLocation {
-        file: text::path(&format!("{file}.go")),
-        line: Some(numbers::line(number).filter(|_| is_path)?),
-        function: None,
-    };
+    let source = text::location(&format!("{file}.go"), Some(numbers::line(number).filter(|_| is_path)?));
     Some(Failure {
         error_type: ErrorType::CompileError,
         error_message: text::clipped(message.trim(), MAX_MESSAGE),
@@ -89,7 +85,7 @@ fn logged(trace: &str, package: &str) -> Option<(SourceLocation, String)> {
     }
     // Go gives the file's name only.
     let file = if package.is_empty() || file.contains('/') { file } else { format!("{package}/{file}") };
-    Some((SourceLocation { file: text::path(&file), line: Some(line), function: None }, message))
+    Some((text::location(&file, Some(line)), message))
 }
 
 fn log_line(line: &str) -> Option<(&str, u32, &str)> {

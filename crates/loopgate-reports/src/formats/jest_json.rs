@@ -1,14 +1,12 @@
 //! The JSON of `jest --json`, which Vitest's `json` reporter writes too: files, each with its tests.
-//!
-//! A file's path stands behind its tests, so the tests of one file wait for it.
 
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
-use serde::{Deserialize, de::MapAccess};
+use serde::Deserialize;
 
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Title},
-    json::{Keys, Member, Number, Text, read_object},
+    collect::{Case, Collector},
+    json::{Few, Number, Text, read_each},
     mark::Mark,
     notes::Flaw,
     text::{self, MAX_MESSAGE, MAX_TRACE},
@@ -19,92 +17,48 @@ pub(super) const MARK: Mark = Mark::Object(|_, keys| {
     keys.contains(&"testResults") || (keys.contains(&"numTotalTests") && keys.contains(&"success"))
 });
 
-/// Tests of one file that wait for its path; further ones are counted without it.
-const MAX_WAITING: usize = 20_000;
+/// Tests of one file at most.
+const MOST_TESTS: usize = 100_000;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    read_object(window, &mut Top { out })
-}
-
-struct Top<'c, 'o> {
-    out: &'c mut Collector<'o>,
-}
-
-impl Keys for Top<'_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            // Only jest counts these; Vitest writes the rest alike.
-            "numRuntimeErrorTestSuites" => {
-                self.out.framework = Some(TestFramework::Jest);
-                member.skip()
-            }
-            "testResults" => member.objects(&mut File { out: self.out, path: None, message: None, tests: Vec::new() }),
-            _ => member.skip(),
-        }
+    // Only jest counts these; Vitest writes the rest alike.
+    if window.text().contains("\"numRuntimeErrorTestSuites\"") {
+        out.framework = Some(TestFramework::Jest);
     }
+    read_each(window, &["testResults[]"], |file: File| file.report(out))
 }
 
-struct File<'c, 'o> {
-    out: &'c mut Collector<'o>,
-    path: Option<String>,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct File {
+    name: Text,
     /// Why the file could not be run; beside failing tests, only a rendering of them.
-    message: Option<String>,
-    tests: Vec<Test>,
+    message: Text,
+    assertion_results: Few<Test, MOST_TESTS, true>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Test {
-    ancestor_titles: Vec<Text>,
+    ancestor_titles: Few<Text, 64>,
     title: Text,
     status: Text,
     duration: Number,
-    failure_messages: Vec<Text>,
+    failure_messages: Few<Text, 16>,
     invocations: Number,
 }
 
-impl Keys for File<'_, '_> {
-    fn begin(&mut self) {
-        self.path = None;
-        self.message = None;
-        self.tests.clear();
-    }
-
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "name" => self.path = member.get::<Text>()?.0.map(|path| text::path(&path)),
-            "message" => self.message = member.get::<Text>()?.0,
-            "assertionResults" => return member.each(|test| self.test(test)),
-            _ => return member.skip(),
+impl File {
+    fn report(self, out: &mut Collector<'_>) {
+        if self.name.0.is_none() {
+            out.notes.flaw(Flaw::NoLocation, || "a file without name");
         }
-        Ok(())
-    }
-
-    fn end(&mut self) {
-        if self.path.is_none() {
-            self.out.notes.flaw(Flaw::NoLocation, || "a file without name");
-        }
-        let tests = std::mem::take(&mut self.tests);
-        let stopped = tests.is_empty();
-        let path = self.path.take().unwrap_or_default();
-        tests.into_iter().for_each(|test| count(test, &path, self.out));
-        let message = self.message.take().filter(|message| stopped && !message.trim().is_empty());
-        if let Some(message) = message {
-            self.out.problem(|| not_run(&message, path));
-        }
-    }
-}
-
-impl File<'_, '_> {
-    fn test(&mut self, mut test: Test) {
-        if !self.out.wants_failures() {
-            test.failure_messages.clear();
-        }
-        if self.tests.len() < MAX_WAITING {
-            self.tests.push(test);
-        } else {
-            count(test, "", self.out);
+        let path = self.name.0.map(|path| text::path(&path)).unwrap_or_default();
+        let stopped = self.assertion_results.0.is_empty();
+        self.assertion_results.0.into_iter().for_each(|test| count(test, &path, out));
+        if let Some(message) = self.message.0.filter(|message| stopped && !message.trim().is_empty()) {
+            out.problem(|| not_run(&message, path));
         }
     }
 }
@@ -121,17 +75,11 @@ fn count(test: Test, path: &str, out: &mut Collector<'_>) {
             TestState::Skipped
         }
     };
-    let titles = test.ancestor_titles.iter().chain([&test.title]).filter_map(|title| title.0.as_deref());
+    let titles = test.ancestor_titles.0.iter().chain([&test.title]).filter_map(|title| title.0.as_deref());
     let name = titles.collect::<Vec<_>>().join(" > ");
-    let case = Case {
-        file: path,
-        class: "",
-        name: &name,
-        state,
-        seconds: test.duration.0.unwrap_or_default().max(0.0) / 1000.0,
-        title: Title::NameOnly,
-    };
-    let messages = test.failure_messages;
+    let seconds = test.duration.0.unwrap_or_default().max(0.0) / 1000.0;
+    let case = Case { seconds, ..Case::in_file(path, &name, state) };
+    let messages = test.failure_messages.0;
     out.case(case, || {
         let whole = messages.iter().filter_map(|message| message.0.as_deref()).collect::<Vec<_>>().join("\n\n");
         let (message, trace) = split(&whole);

@@ -332,7 +332,7 @@ impl Junit {
         let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
         out.in_suite(suite.map_or(0, |suite| suite.number));
         let name = "(the suite itself)";
-        let told = Case { file, class, name, state, seconds: 0.0, title: Title::WithClass };
+        let told = Case { file, ..Case::new(class, name, state) };
         out.case(told, || describe(details.as_ref(), &told, None));
     }
 }

@@ -82,14 +82,7 @@ impl LibtestJson {
         for name in std::mem::take(&mut self.running) {
             out.notes.flaw(Flaw::UnfinishedTest, || name.clone());
             let class = self.class();
-            let case = Case {
-                file: "",
-                class: &class,
-                name: &name,
-                state: TestState::Failed,
-                seconds: 0.0,
-                title: Title::NameOnly,
-            };
+            let case = Case::new(&class, &name, TestState::Failed);
             out.case(case, || Failure {
                 test_name: Some(text::name(&name)),
                 error_message: "unfinished: the test binary ended before this test did".to_owned(),
@@ -102,7 +95,7 @@ impl LibtestJson {
         self.running.swap_remove(event.name.as_ref());
         let seconds = event.exec_time.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
         let class = self.class();
-        out.case(Case { file: "", class: &class, name: &event.name, state, seconds, title: Title::NameOnly }, || {
+        out.case(Case { seconds, title: Title::NameOnly, ..Case::new(&class, &event.name, state) }, || {
             // What libtest itself has to say stands apart; as text it is a note behind the output.
             let output = match event.message.as_ref() {
                 "" => event.stdout.clone(),

@@ -1,13 +1,13 @@
 //! The JSON of golangci-lint (an object with `Issues`), ruff (an array) and mypy (an object a line): all of them list
 //! findings with a file, a line, a rule and a message, each under keys of its own.
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
-use serde::{Deserialize, de::MapAccess};
+use loopgate_core::evidence::{Finding, FindingSeverity};
+use serde::Deserialize;
 
 use crate::{
     Unreadable,
-    collect::{Collector, IsError},
-    json::{Keys, Member, Number, Text, read_object},
+    collect::Collector,
+    json::{Number, Text, read_each},
     mark::Mark,
     notes::Flaw,
     severity,
@@ -22,11 +22,11 @@ pub(super) const MYPY: Mark =
     Mark::JsonLines(|keys| ["file", "line", "severity", "message", "code"].iter().all(|key| keys.contains(key)));
 
 pub(super) fn golangci(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    read_object(window, &mut Issues { out })
+    read_each(window, &["Issues[]"], |item: Item| item.report(out))
 }
 
 pub(super) fn ruff(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    crate::json::read_each(window, |item: Item| item.tell(out))
+    read_each(window, &["[]"], |item: Item| item.report(out))
 }
 
 pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
@@ -34,25 +34,12 @@ pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
     while let Some(line) = window.line()? {
         number += 1;
         match serde_json::from_str::<Item>(line) {
-            Ok(item) => item.tell(out),
+            Ok(item) => item.report(out),
             Err(_) if line.trim_start().starts_with('{') => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
             Err(_) => {}
         }
     }
     Ok(())
-}
-
-struct Issues<'c, 'o> {
-    out: &'c mut Collector<'o>,
-}
-
-impl Keys for Issues<'_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "Issues" => member.each(|item: Item| item.tell(self.out)),
-            _ => member.skip(),
-        }
-    }
 }
 
 /// A finding under the keys of any of the three.
@@ -81,7 +68,7 @@ struct Position {
 }
 
 impl Item {
-    fn tell(self, out: &mut Collector<'_>) {
+    fn report(self, out: &mut Collector<'_>) {
         let position = self.location.as_ref();
         let file = self.file.0.as_deref().or(position.and_then(|position| position.file.0.as_deref()));
         let line = self.line.line().or(position.and_then(|position| position.line.line()));
@@ -90,13 +77,12 @@ impl Item {
         }
         // They end with an error for whatever they list without a severity.
         let severity = self.severity.0.as_deref().and_then(severity::of_word).unwrap_or(FindingSeverity::High);
-        let is_error = if severity >= FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
         let finding = Finding {
             rule: text::name(self.code.0.as_deref().unwrap_or_default()),
             severity,
             message: text::clipped(self.message.0.as_deref().unwrap_or_default(), MAX_MESSAGE),
-            location: file.map(|file| SourceLocation { file: text::path(file), line, function: None }),
+            location: file.map(|file| text::location(file, line)),
         };
-        out.diagnostic(finding, is_error, None);
+        out.lint(finding);
     }
 }

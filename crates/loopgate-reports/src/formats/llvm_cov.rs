@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{self, IgnoredAny, SeqAccess, Visitor},
 };
 
 use crate::{
     Unreadable,
     collect::Collector,
-    json::{Keys, Member, Number, Text, read_object},
+    json::{Elements, Few, Number, Text, read},
     mark::Mark,
     notes::Flaw,
     window::Window,
@@ -26,14 +26,23 @@ const MAX_GAP: u32 = 1_000_000;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();
-    read_object(window, &mut Files { out, lines: None, has_files: false })
+    read(window, &mut Exports { out, has_files: false })
 }
 
-/// The document, its exports and its files: their keys differ, so one taker serves all three.
-struct Files<'c, 'o> {
+/// Segments of one file; more is a damaged file, not a program.
+const MOST_SEGMENTS: usize = 1_000_000;
+
+struct Exports<'c, 'o> {
     out: &'c mut Collector<'o>,
-    lines: Option<Lines>,
     has_files: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct File {
+    filename: Text,
+    segments: Few<Segment, MOST_SEGMENTS, true>,
+    summary: Summary,
 }
 
 /// What a file's lines, or all, amount to.
@@ -48,17 +57,6 @@ struct Summary {
 struct LineCount {
     count: Number,
     covered: Number,
-}
-
-impl LineCount {
-    // A float's conversion is saturating.
-    fn count(&self) -> u64 {
-        self.count.0.unwrap_or(0.0) as u64
-    }
-
-    fn covered(&self) -> u64 {
-        self.covered.0.unwrap_or(0.0) as u64
-    }
 }
 
 /// `[line, column, count, has count, is region entry, is gap region]`; the last is missing in old versions.
@@ -106,43 +104,38 @@ impl Segment {
     }
 }
 
-impl Keys for Files<'_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "data" | "files" => member.objects(self),
-            "filename" => {
-                let path = member.get::<Text>()?.0.unwrap_or_default();
-                self.out.coverage.file(&path);
-                (self.lines, self.has_files) = (Some(Lines::default()), true);
-                Ok(())
-            }
-            "segments" => {
-                let Some(mut lines) = self.lines.take() else {
-                    self.out.notes.flaw(Flaw::NoLocation, || "segments before a filename");
-                    return member.skip();
-                };
-                member.each(|segment| lines.take(segment, &mut |line, count| self.out.coverage.line(line, count)))?;
-                lines.end_line(&mut |line, count| self.out.coverage.line(line, count));
-                Ok(())
-            }
-            "summary" => {
-                let Summary { lines } = member.get()?;
-                self.out.coverage.counter(lines.covered(), lines.count());
-                Ok(())
-            }
-            // Of everything, which matters where no file is listed.
-            "totals" if !self.has_files => {
-                let Summary { lines } = member.get()?;
-                self.out.coverage.file("");
-                self.out.coverage.counter(lines.covered(), lines.count());
-                Ok(())
-            }
-            _ => member.skip(),
-        }
+impl Elements for Exports<'_, '_> {
+    fn paths(&self) -> &'static [&'static str] {
+        &["data[].files[]", "data[].totals"]
     }
 
-    fn end(&mut self) {
-        self.lines = None;
+    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error> {
+        let coverage = &mut self.out.coverage;
+        let sum = if path == 0 {
+            let file = File::deserialize(value)?;
+            if file.filename.0.is_none() {
+                self.out.notes.flaw(Flaw::NoLocation, || "segments without a filename");
+                return Ok(());
+            }
+            self.has_files = true;
+            coverage.file(&file.filename.0.unwrap_or_default());
+            let mut lines = Lines::default();
+            let segments = file.segments.0.into_iter();
+            segments.for_each(|segment| lines.take(segment, &mut |line, count| coverage.line(line, count)));
+            lines.end_line(&mut |line, count| coverage.line(line, count));
+            file.summary.lines
+        } else {
+            let totals = Summary::deserialize(value)?;
+            // Of everything, which matters where no file is listed.
+            if self.has_files {
+                return Ok(());
+            }
+            coverage.file("");
+            totals.lines
+        };
+        // A float's conversion is saturating.
+        coverage.counter(sum.covered.0.unwrap_or(0.0) as u64, sum.count.0.unwrap_or(0.0) as u64);
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::cargo_failure;
 use crate::{
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     numbers,
     text::{Clip, MAX_TRACE},
 };
@@ -97,7 +97,7 @@ impl Nextest {
             _ => TestState::Failed,
         };
         let seconds = numbers::seconds(&status["seconds"]).unwrap_or(0.0);
-        out.case(case(binary, test, state, seconds), || cargo_failure::failure("", test, ""));
+        out.case(Case { seconds, ..Case::new(binary, test, state) }, || cargo_failure::failure("", test, ""));
     }
 
     fn summary_line(&mut self, line: &str) -> bool {
@@ -125,11 +125,7 @@ impl Nextest {
     pub fn end(&mut self, out: &mut Collector<'_>) {
         for ((binary, test), printed) in std::mem::take(&mut self.failing) {
             let failure = || cargo_failure::failure(&printed.text(), &test, "");
-            out.case(case(&binary, &test, TestState::Failed, 0.0), failure);
+            out.case(Case::new(&binary, &test, TestState::Failed), failure);
         }
     }
-}
-
-fn case<'a>(binary: &'a str, test: &'a str, state: TestState, seconds: f64) -> Case<'a> {
-    Case { file: "", class: binary, name: test, state, seconds, title: Title::WithClass }
 }

@@ -5,7 +5,7 @@
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 use crate::{
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
@@ -121,8 +121,7 @@ impl Unittest {
 
     fn count(&mut self, name: &Name, state: TestState, failure: impl FnOnce() -> Failure, out: &mut Collector<'_>) {
         self.counted += 1;
-        let case =
-            Case { file: "", class: &name.class, name: &name.method, state, seconds: 0.0, title: Title::WithClass };
+        let case = Case::new(&name.class, &name.method, state);
         out.case(case, failure);
     }
 

@@ -4,12 +4,12 @@ use regex::Captures;
 
 use crate::{
     Pattern, Unreadable,
-    collect::{Collector, IsError},
+    collect::Collector,
     numbers, severity,
     text::{self, MAX_MESSAGE},
     window::Window,
 };
-use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{Failure, Finding, FindingSeverity, SourceLocation};
 
 pub(super) fn parse(window: &mut Window<'_>, pattern: &Pattern, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     while let Some(line) = window.line()? {
@@ -42,8 +42,7 @@ fn take(found: &Match<'_>, line: &str, out: &mut Collector<'_>) {
     // Tests have names; what has a rule or a severity instead is said by a linter or compiler.
     let is_finding = found.group("severity").is_some() || found.group("rule").is_some();
     if test.is_none() && is_finding {
-        let is_error = if severity >= FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
-        out.diagnostic(Finding { rule: class.unwrap_or_default(), severity, message, location }, is_error, None);
+        out.lint(Finding { rule: class.unwrap_or_default(), severity, message, location });
         return;
     }
     let value = |name| found.group(name).map(|value| text::clipped(value, MAX_MESSAGE));

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 
 use crate::{
     collect::Collector,
-    numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestId};
@@ -53,7 +52,7 @@ impl CompileErrors {
             self.close(out);
         } else if let Some(error) = &mut self.open {
             if error.place.is_none() {
-                error.place = line.trim_start().strip_prefix("--> ").and_then(place);
+                error.place = line.trim_start().strip_prefix("--> ").and_then(text::place);
             }
             error.text.push_line(line);
         }
@@ -116,12 +115,6 @@ fn error_line(line: &str) -> Option<(Option<&str>, &str)> {
 fn is_closing(message: &str) -> bool {
     let starts = |mark: &str| message.starts_with(mark);
     starts("could not compile") || starts("aborting due to") || starts("build failed")
-}
-
-fn place(text: &str) -> Option<SourceLocation> {
-    let mut parts = text.trim().rsplitn(3, ':');
-    let (_, line, file) = (parts.next()?, numbers::line(parts.next()?)?, parts.next()?);
-    Some(SourceLocation { file: text::path(file), line: Some(line), function: None })
 }
 
 #[cfg(test)]

@@ -7,17 +7,17 @@
 use std::collections::HashMap;
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
-use serde::{Deserialize, de::MapAccess};
+use serde::{Deserialize, Deserializer};
 
-use super::sarif_rules::{Configuration, Held, MessageFields, RuleAt, RuleReference, Rules, held};
+use super::sarif_rules::{Configuration, Held, MessageFields, RuleAt, RuleFields, RuleReference, Rules, Strings, held};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    json::{Few, Keys, Member, Number, Text, read_object},
+    json::{Elements, Few, Number, Text, read},
     mark::Mark,
     notes::Flaw,
     severity,
-    text::{self, MAX_MESSAGE, MAX_NAME},
+    text::{self, MAX_MESSAGE},
     window::Window,
 };
 
@@ -30,10 +30,10 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 const MAX_NESTING: usize = 8;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut runs = Run { known: Known::default(), waiting: Vec::new(), waiting_held: Held::default(), out };
-    let ended = read_object(window, &mut Document(&mut runs));
+    let mut run = Run { known: Known::default(), waiting: Vec::new(), waiting_held: Held::default(), out };
+    let ended = read(window, &mut run);
     // If the document was cut short, results may be waiting still.
-    runs.end();
+    run.end();
     ended
 }
 
@@ -45,17 +45,6 @@ pub(crate) fn is_old_sarif(head: &str) -> bool {
         before.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
     let is_old = |version: &str| version.starts_with("\"1.") || version.starts_with("\"2.0");
     version.map_or_else(|| head.contains("sarif-1.0") || head.contains("sarif-2.0"), is_old)
-}
-
-struct Document<'a, 'c, 'o>(&'a mut Run<'c, 'o>);
-
-impl Keys for Document<'_, '_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "runs" => member.objects(self.0),
-            _ => member.skip(),
-        }
-    }
 }
 
 /// The run being read.
@@ -74,15 +63,19 @@ struct Known {
     /// What invocations set for rules that may not be known yet, and how many invocations there were.
     overrides: Vec<(usize, Override)>,
     invocations: usize,
+    /// Extensions of the tool that are over.
+    extensions: usize,
     /// Levels that invocations set.
     levels: HashMap<(usize, RuleAt), String>,
     held: Held,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Artifact {
-    uri: Option<String>,
+    location: Option<ArtifactLocation>,
     /// The archive or the like that it lies in.
-    parent: Option<usize>,
+    parent_index: Number,
 }
 
 #[derive(Default, Deserialize)]
@@ -135,13 +128,6 @@ struct ArtifactLocation {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ArtifactFields {
-    location: Option<ArtifactLocation>,
-    parent_index: Number,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
 struct Region {
     start_line: Number,
 }
@@ -159,68 +145,71 @@ struct Override {
     configuration: Option<Configuration>,
 }
 
-impl Keys for Run<'_, '_> {
-    fn begin(&mut self) {
-        (self.known, self.waiting_held) = Default::default();
+impl Elements for Run<'_, '_> {
+    fn paths(&self) -> &'static [&'static str] {
+        &[
+            "runs[].results[]",
+            "runs[].artifacts[]",
+            "runs[].invocations[].executionSuccessful",
+            "runs[].invocations[].ruleConfigurationOverrides[]",
+            "runs[].tool.driver.rules[]",
+            "runs[].tool.driver.globalMessageStrings",
+            "runs[].tool.extensions[].rules[]",
+            "runs[].tool.extensions[].globalMessageStrings",
+            "runs[].tool.extensions[].guid",
+            "runs[].tool.extensions[].name",
+        ]
     }
 
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "tool" => member.object(&mut self.known.rules),
-            "artifacts" => member.each(|artifact: ArtifactFields| self.known.artifact(artifact)),
-            "invocations" => member.objects(&mut Invocation(self)),
-            "results" => member.each(|result: SarifResult| {
+    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error> {
+        let known = &mut self.known;
+        match path {
+            0 => {
+                let result = SarifResult::deserialize(value)?;
                 if result.is_told() {
                     let waits = self.waiting_held.add(result.size());
                     if waits { self.waiting.push(result) } else { self.result(result) }
                 }
-            }),
-            _ => member.skip(),
-        }
-    }
-
-    fn end(&mut self) {
-        for result in std::mem::take(&mut self.waiting) {
-            self.result(result);
-        }
-    }
-}
-
-struct Invocation<'a, 'c, 'o>(&'a mut Run<'c, 'o>);
-
-impl Keys for Invocation<'_, '_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "executionSuccessful" => {
-                if member.get::<Option<bool>>()? == Some(false) {
-                    self.0.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
-                }
-                Ok(())
             }
-            "ruleConfigurationOverrides" => member.each(|set: Override| {
-                let known = &mut self.0.known;
+            1 => {
+                let artifact = Artifact::deserialize(value)?;
+                let uri = artifact.location.iter().map(|location| &location.uri);
+                if known.held.add(size_of::<Artifact>() + held(uri)) {
+                    known.artifacts.push(artifact);
+                }
+            }
+            2 => {
+                if Option::deserialize(value)? == Some(false) {
+                    self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
+                }
+            }
+            3 => {
+                let set = Override::deserialize(value)?;
                 let texts = set.descriptor.iter().flat_map(RuleReference::texts);
                 if known.held.add(size_of::<Override>() + held(texts)) {
                     known.overrides.push((known.invocations, set));
                 }
-            }),
-            _ => member.skip(),
+            }
+            4 => known.rules.rule(0, RuleFields::deserialize(value)?),
+            5 => known.rules.strings(0, Strings::deserialize(value)?),
+            6 => known.rules.rule(1 + known.extensions, RuleFields::deserialize(value)?),
+            7 => known.rules.strings(1 + known.extensions, Strings::deserialize(value)?),
+            name => known.rules.name(1 + known.extensions, name == 8, Text::deserialize(value)?),
         }
+        Ok(())
     }
 
-    fn end(&mut self) {
-        self.0.known.invocations += 1;
+    fn leave(&mut self, path: &str) {
+        match path {
+            "runs[].tool.extensions[]" => self.known.extensions += 1,
+            "runs[].invocations[]" => self.known.invocations += 1,
+            "runs[]" => self.end(),
+            _ => {}
+        }
     }
 }
 
 impl Known {
-    fn artifact(&mut self, artifact: ArtifactFields) {
-        let uri = artifact.location.and_then(|location| location.uri.0).map(|uri| text::clipped(&uri, MAX_NAME));
-        if self.held.add(size_of::<Artifact>() + uri.as_ref().map_or(0, String::len)) {
-            self.artifacts.push(Artifact { uri, parent: artifact.parent_index.index() });
-        }
-    }
-
     /// The level of a rule, where an invocation may have set another than its own.
     fn level(&mut self, at: RuleAt, invocation: usize) -> Option<String> {
         for (invocation, set) in std::mem::take(&mut self.overrides) {
@@ -234,6 +223,14 @@ impl Known {
 }
 
 impl Run<'_, '_> {
+    /// Nothing more of the run follows.
+    fn end(&mut self) {
+        for result in std::mem::take(&mut self.waiting) {
+            self.result(result);
+        }
+        (self.known, self.waiting_held) = Default::default();
+    }
+
     fn result(&mut self, result: SarifResult) {
         let location = result.location(&self.known.artifacts);
         // SARIF 2.1.0, 3.27.10: what is not said to have failed has no level by default.
@@ -307,8 +304,9 @@ impl SarifResult {
         let artifact = self.artifact()?;
         let by_index = || {
             let first = artifacts.get(artifact.index.index()?);
-            let mut outwards = std::iter::successors(first, |inner| artifacts.get(inner.parent?)).take(MAX_NESTING);
-            outwards.find_map(|artifact| artifact.uri.as_ref())
+            let parent = |inner: &&Artifact| artifacts.get(inner.parent_index.index()?);
+            let mut outwards = std::iter::successors(first, parent).take(MAX_NESTING);
+            outwards.find_map(|artifact| artifact.location.as_ref()?.uri.0.as_ref())
         };
         let uri = artifact.uri.0.as_ref().or_else(by_index).filter(|uri| !uri.is_empty())?;
         let region = location.physical_location.as_ref()?.region.as_ref();

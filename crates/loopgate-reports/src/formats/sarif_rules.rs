@@ -1,11 +1,14 @@
 //! The rules of a SARIF run's tool and its extensions, and the texts of messages, which may be theirs.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
-use serde::{Deserialize, de::MapAccess};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, MapAccess, Visitor},
+};
 
 use crate::{
-    json::{Few, Keys, Member, Number, Text},
+    json::{Few, Number, Text},
     text::{self, MAX_MESSAGE, MAX_NAME},
 };
 
@@ -58,6 +61,17 @@ pub(super) struct Rule {
     strings: Strings,
 }
 
+/// A rule as a document has it.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct RuleFields {
+    id: Text,
+    default_configuration: Option<Configuration>,
+    properties: Option<Properties>,
+    short_description: Option<MessageFields>,
+    message_strings: Strings,
+}
+
 #[derive(Deserialize)]
 pub(super) struct Configuration {
     #[serde(default)]
@@ -81,15 +95,33 @@ pub(super) struct MessageFields {
 
 /// Message strings by their ids.
 #[derive(Default)]
-struct Strings(Vec<(String, String)>);
+pub(super) struct Strings(Vec<(String, String)>);
 
-impl Keys for Strings {
-    fn key<'de, A: MapAccess<'de>>(&mut self, id: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        let text = member.get::<Option<MessageFields>>()?.and_then(|message| message.text.0.or(message.markdown.0));
-        if let Some(text) = text.filter(|_| self.0.len() < MAX_STRINGS) {
-            self.0.push((text::name(id), text::clipped(&text, MAX_NAME)));
+impl<'de> Deserialize<'de> for Strings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self::default())
+    }
+}
+
+impl<'de> Visitor<'de> for Strings {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of messages")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some((id, message)) = map.next_entry::<String, Option<MessageFields>>()? {
+            let text = message.and_then(|message| message.text.0.or(message.markdown.0));
+            if let Some(text) = text.filter(|_| self.0.len() < MAX_STRINGS) {
+                self.0.push((text::name(&id), text::clipped(&text, MAX_NAME)));
+            }
         }
-        Ok(())
+        Ok(self)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self, E> {
+        Ok(self)
     }
 }
 
@@ -119,98 +151,49 @@ pub(super) struct ComponentReference {
     index: Number,
 }
 
-/// The tool of a run.
-impl Keys for Rules {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "driver" => member.object(&mut OpenComponent { rules: self, is_driver: true, at: 0 }),
-            "extensions" => member.objects(&mut OpenComponent { rules: self, is_driver: false, at: 0 }),
-            _ => member.skip(),
-        }
-    }
-}
-
-struct OpenComponent<'a> {
-    rules: &'a mut Rules,
-    is_driver: bool,
-    at: usize,
-}
-
-impl Keys for OpenComponent<'_> {
-    fn begin(&mut self) {
-        let components = &mut self.rules.components;
-        // The driver's place is the first, wherever it stands.
-        self.at = if self.is_driver { 0 } else { components.len().max(1) };
-        if self.at < MAX_COMPONENTS {
-            components.resize_with(components.len().max(self.at + 1), Component::default);
-        }
-    }
-
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        if key == "rules" {
-            return member.objects(&mut OpenRule { rules: self.rules, component: self.at, rule: Rule::default() });
-        }
-        let Some(component) = self.rules.components.get_mut(self.at) else { return member.skip() };
-        match key {
-            "guid" => component.guid = member.get::<Text>()?.0.map(|guid| text::name(&guid)),
-            "name" => component.name = member.get::<Text>()?.0.map(|name| text::name(&name)),
-            "globalMessageStrings" => {
-                member.object(&mut component.strings)?;
-                if !self.rules.held.add(component.strings.size()) {
-                    component.strings.0.clear();
-                }
-            }
-            _ => member.skip()?,
-        }
-        Ok(())
-    }
-}
-
-struct OpenRule<'a> {
-    rules: &'a mut Rules,
-    component: usize,
-    rule: Rule,
-}
-
-impl Keys for OpenRule<'_> {
-    fn begin(&mut self) {
-        self.rule = Rule::default();
-    }
-
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        let rule = &mut self.rule;
-        match key {
-            "id" => rule.id = text::name(&member.get::<Text>()?.0.unwrap_or_default()),
-            "defaultConfiguration" => {
-                rule.level = member.get::<Option<Configuration>>()?.and_then(Configuration::level);
-            }
-            "properties" => {
-                rule.score = member.get::<Option<Properties>>()?.and_then(|properties| properties.security_severity.0);
-            }
-            "shortDescription" => {
-                let text = member.get::<Option<MessageFields>>()?.and_then(|message| message.text.0);
-                rule.text = text.map(|text| text::clipped(&text, 500));
-            }
-            "messageStrings" => member.object(&mut rule.strings)?,
-            _ => member.skip()?,
-        }
-        Ok(())
-    }
-
-    fn end(&mut self) {
-        let rule = std::mem::take(&mut self.rule);
-        let Rules { components, by_id, held } = &mut *self.rules;
-        let texts: usize = [&rule.level, &rule.text].into_iter().flatten().map(String::len).sum();
-        let fits = held.add(size_of::<Rule>() + 2 * rule.id.len() + texts + rule.strings.size());
-        let Some(component) = components.get_mut(self.component).filter(|_| fits) else { return };
-        if !rule.id.is_empty() {
-            by_id.entry(rule.id.clone()).or_insert((self.component, component.rules.len()));
-        }
-        component.rules.push(rule);
-    }
-}
-
 impl Rules {
+    /// The driver is the first component, wherever it stands.
+    fn component_mut(&mut self, at: usize) -> Option<&mut Component> {
+        if at < MAX_COMPONENTS {
+            self.components.resize_with(self.components.len().max(at + 1), Component::default);
+        }
+        self.components.get_mut(at)
+    }
+
+    /// A rule of a component.
+    pub fn rule(&mut self, component: usize, fields: RuleFields) {
+        let rule = Rule {
+            id: text::name(&fields.id.0.unwrap_or_default()),
+            level: fields.default_configuration.and_then(Configuration::level),
+            score: fields.properties.and_then(|properties| properties.security_severity.0),
+            text: fields.short_description.and_then(|message| message.text.0).map(|text| text::clipped(&text, 500)),
+            strings: fields.message_strings,
+        };
+        let texts: usize = [&rule.level, &rule.text].into_iter().flatten().map(String::len).sum();
+        let fits = self.held.add(size_of::<Rule>() + 2 * rule.id.len() + texts + rule.strings.size());
+        let Some(known) = self.component_mut(component).filter(|_| fits) else { return };
+        let (at, id) = ((component, known.rules.len()), rule.id.clone());
+        known.rules.push(rule);
+        if !id.is_empty() {
+            self.by_id.entry(id).or_insert(at);
+        }
+    }
+
+    /// The message strings of a component.
+    pub fn strings(&mut self, component: usize, strings: Strings) {
+        let fits = self.held.add(strings.size());
+        if let Some(known) = self.component_mut(component).filter(|_| fits) {
+            known.strings = strings;
+        }
+    }
+
+    /// The GUID or the name of a component.
+    pub fn name(&mut self, component: usize, is_guid: bool, name: Text) {
+        if let Some(known) = self.component_mut(component) {
+            *(if is_guid { &mut known.guid } else { &mut known.name }) = name.0.map(|name| text::name(&name));
+        }
+    }
+
     /// The rule that is meant. Rules may share an id, so the index goes first, unless it leads to one of another id.
     pub fn find(&self, reference: &RuleReference) -> Option<RuleAt> {
         let id = reference.id.0.as_deref();

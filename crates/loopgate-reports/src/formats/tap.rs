@@ -17,7 +17,7 @@ use loopgate_core::{
 use super::tap_yaml::{Block, Yaml};
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
     numbers,
@@ -319,13 +319,10 @@ impl Tap {
         let class = self.class_of(point.level);
         let name = self.name_of(&point);
         let seconds = point.yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
-        out.case(
-            Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
-            || match &point.yaml {
-                Some(yaml) => explained(yaml.failure(&point.description), &point.description, &self.above.text()),
-                None => point.failure(&self.above.text()),
-            },
-        );
+        out.case(Case { seconds, ..Case::new(&class, &name, state) }, || match &point.yaml {
+            Some(yaml) => explained(yaml.failure(&point.description), &point.description, &self.above.text()),
+            None => point.failure(&self.above.text()),
+        });
     }
 
     fn class_of(&self, level: usize) -> String {
@@ -360,27 +357,13 @@ impl Tap {
         }
         let Some(message) = level.broken_plan() else { return level };
         level.a_point_failed = true;
-        let case = Case {
-            file: "",
-            class: &class,
-            name: "(the plan)",
-            state: TestState::Errored,
-            seconds: 0.0,
-            title: Title::WithClass,
-        };
+        let case = Case::new(&class, "(the plan)", TestState::Errored);
         out.case(case, || Failure { error_message: message, ..Failure::default() });
         level
     }
 
     fn bail_out(&mut self, reason: &str, out: &mut Collector<'_>) {
-        let case = Case {
-            file: "",
-            class: "",
-            name: "(bailed out)",
-            state: TestState::Errored,
-            seconds: 0.0,
-            title: Title::WithClass,
-        };
+        let case = Case::new("", "(bailed out)", TestState::Errored);
         out.case(case, || Failure {
             error_message: text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE),
             ..Failure::default()

@@ -138,22 +138,14 @@ impl Yaml {
         };
         if let Some(file) = nested("file").or_else(|| nested("fileName")) {
             let line = nested("line").or_else(|| nested("lineNumber")).and_then(numbers::line);
-            return Some(SourceLocation { file: text::path(unquoted(file)), line, function: None });
+            return Some(text::location(unquoted(file), line));
         }
         let text = text.replace('\n', " ");
         let text = text.trim().trim_end_matches(')');
         let place = text.rsplit_once('(').map_or(text, |(_, place)| place);
         let place = place.strip_prefix("file://").unwrap_or(place);
-        let mut parts = place.rsplitn(3, ':');
-        match (parts.next(), parts.next().and_then(numbers::line), parts.next()) {
-            (Some(column), Some(line), Some(file)) if column.bytes().all(|b| b.is_ascii_digit()) => {
-                Some(SourceLocation { file: text::path(file), line: Some(line), function: None })
-            }
-            _ => {
-                let line = self.get(&["line", "lineno"]).and_then(|line| numbers::line(&line));
-                (!place.is_empty()).then(|| SourceLocation { file: text::path(place), line, function: None })
-            }
-        }
+        let line = || self.get(&["line", "lineno"]).and_then(|line| numbers::line(&line));
+        text::place(place).or_else(|| (!place.is_empty()).then(|| text::location(place, line())))
     }
 }
 

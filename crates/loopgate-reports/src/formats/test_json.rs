@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
-use serde::{Deserialize, de::MapAccess};
+use serde::{Deserialize, Deserializer};
 
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    json::{Keys, Member, Number, Text, read_object},
+    json::{Elements, Number, Text, read},
     mark::Mark,
     notes::Flaw,
     text::{self, MAX_MESSAGE, MAX_TRACE},
@@ -30,23 +30,23 @@ pub(super) const DART: Mark = Mark::JsonLines(|keys| {
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    read_object(window, &mut Document { out })
+    read(window, &mut Document { out })
 }
 
-/// The outermost object of any of the four; which key holds the tests tells which it is.
+/// The document of any of the four; which key holds the tests tells which it is.
 struct Document<'c, 'o> {
     out: &'c mut Collector<'o>,
 }
 
-impl Keys for Document<'_, '_> {
-    fn key<'de, A: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, A>) -> Result<(), A::Error> {
-        match key {
-            "suites" => member.each(|suite: Suite| suite.tell("", "", self.out)),
-            "tests" => member.each(|test: Test| test.tell(self.out)),
-            "examples" => member.each(|test: Test| test.tell(self.out)),
-            // CTRF holds all it says in one more object.
-            "results" => member.object(self),
-            _ => member.skip(),
+impl Elements for Document<'_, '_> {
+    fn paths(&self) -> &'static [&'static str] {
+        &["suites[]", "tests[]", "examples[]", "results.tests[]"]
+    }
+
+    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error> {
+        match path {
+            0 => Suite::deserialize(value).map(|suite| suite.report("", "", self.out)),
+            _ => Test::deserialize(value).map(|test| test.report(self.out)),
         }
     }
 }
@@ -88,7 +88,7 @@ struct Thrown {
 }
 
 impl Test {
-    fn tell(self, out: &mut Collector<'_>) {
+    fn report(self, out: &mut Collector<'_>) {
         let thrown = self.err.filter(|thrown| thrown.message.0.is_some() || thrown.stack.0.is_some());
         let state = match self.status.0.as_deref() {
             Some("passed") if self.flaky == Some(true) => TestState::Flaky,
@@ -170,7 +170,7 @@ struct Try {
 }
 
 impl Suite {
-    fn tell(self, above: &str, file: &str, out: &mut Collector<'_>) {
+    fn report(self, above: &str, file: &str, out: &mut Collector<'_>) {
         let title = self.title.0.unwrap_or_default();
         let file = self.file.0.unwrap_or_else(|| file.to_owned());
         // The outermost suite bears the file's name.
@@ -178,10 +178,10 @@ impl Suite {
         for spec in self.specs {
             let name = joined(&path, spec.title.0.as_deref().unwrap_or_default());
             for run in spec.tests {
-                run.tell(&file, &name, spec.line.line(), out);
+                run.report(&file, &name, spec.line.line(), out);
             }
         }
-        self.suites.into_iter().for_each(|suite| suite.tell(&path, &file, out));
+        self.suites.into_iter().for_each(|suite| suite.report(&path, &file, out));
     }
 }
 
@@ -190,7 +190,7 @@ fn joined(above: &str, title: &str) -> String {
 }
 
 impl Run {
-    fn tell(self, file: &str, name: &str, line: Option<u32>, out: &mut Collector<'_>) {
+    fn report(self, file: &str, name: &str, line: Option<u32>, out: &mut Collector<'_>) {
         let state = match self.status.0.as_deref() {
             Some("expected") => TestState::Passed,
             Some("flaky") => TestState::Flaky,
@@ -283,7 +283,7 @@ struct Running {
 impl Running {
     fn end(self, state: TestState, time: f64, out: &mut Collector<'_>) {
         let (file, name, seconds) = (&self.file, &self.name, ((time - self.begun) / 1000.0).max(0.0));
-        let case = Case { file, class: "", name, state, seconds, title: Title::NameOnly };
+        let case = Case { seconds, ..Case::in_file(file, name, state) };
         out.case(case, || self.failure.unwrap_or_default());
     }
 }

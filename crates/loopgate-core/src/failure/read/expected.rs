@@ -5,14 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{
-    difference::difference,
-    error_type,
-    labelled::labelled,
-    patterns::Patterns,
-    sentence, text,
-    value::{self, Look},
-};
+use super::{difference::difference, error_type, labelled::labelled, patterns::Patterns, text, value};
 use crate::evidence::{ErrorType, Failure};
 
 /// Both sides of an assertion.
@@ -89,9 +82,9 @@ struct Form {
     /// The relation that should hold, where it is not captured.
     #[serde(default)]
     relation: Option<String>,
-    /// Where anyone may write so, both sides have to look like values.
+    /// Where anyone may write so, both sides have to be values.
     #[serde(default)]
-    look: Option<Look>,
+    of_values: bool,
     /// Text, expected, actual. Only the test of the file reads them.
     #[cfg(test)]
     examples: Vec<(String, String, String)>,
@@ -106,10 +99,6 @@ struct File {
     without_a_row: Vec<(String, String, String)>,
     #[cfg(test)]
     no_sides: Vec<String>,
-    #[cfg(test)]
-    sentences: Vec<(String, String, String)>,
-    #[cfg(test)]
-    no_sentences: Vec<String>,
 }
 
 /// Earlier forms win.
@@ -167,22 +156,16 @@ pub(super) fn are_labelled(text: &str) -> bool {
     labelled(&text.lines().collect::<Vec<_>>()).is_some()
 }
 
-/// Both sides that a message states in plain English.
-pub(super) fn in_words(message: &str) -> Option<Sides> {
-    let (expected, actual) = sentence::stated(message)?;
-    Some(Sides { expected, actual, extent: Extent::Whole }).filter(differ)
-}
-
 /// The sides of a form that matches.
 fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
     let captures = FORMS.patterns.captures(row, text)?;
     let form = FORMS.rows.get(row)?;
-    let (expected, actual) = match (form.look, told) {
-        (None, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
-        (Some(_), Told::Finding | Told::Exception) => return None,
-        (Some(look), _) => {
-            let expected = value::first_in(&captures["e"], look)?;
-            let actual = value::last_in(&captures["a"], look).or_else(|| value::first_in(&captures["a"], look))?;
+    let (expected, actual) = match (form.of_values, told) {
+        (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
+        (true, Told::Finding | Told::Exception) => return None,
+        (true, _) => {
+            let expected = value::first_in(&captures["e"])?;
+            let actual = value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
             // unittest: `False is not true : no such book`, whose words say more than both values.
             let is_remarked =
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
@@ -250,9 +233,7 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
     }
     let told = Told::of(failure.error_class.as_deref(), failure.error_type);
     let message = text::clean(&failure.error_message);
-    let is_sentence = matches!(told, Told::Assertion | Told::Anything);
-    let of_words = || in_words(&message).filter(|_| is_sentence);
-    sides_in(&message, told).or_else(of_words).map(|sides| (sides.expected, sides.actual))
+    sides_in(&message, told).map(|sides| (sides.expected, sides.actual))
 }
 
 #[cfg(test)]
@@ -278,17 +259,6 @@ mod tests {
         }
         for text in no_sides {
             assert_eq!(sides_in(&text, Told::Assertion), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn comparisons_in_plain_english() {
-        let File { sentences, no_sentences, .. } = file();
-        for (text, expected, actual) in sentences {
-            assert_eq!(told(in_words(&text)), Some((expected, actual)), "{text}");
-        }
-        for text in no_sentences {
-            assert_eq!(in_words(&text), None, "{text}");
         }
     }
 

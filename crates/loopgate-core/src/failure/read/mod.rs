@@ -10,7 +10,6 @@ mod message;
 pub(super) mod paths;
 mod patterns;
 mod reading;
-mod sentence;
 mod stack;
 pub(super) mod text;
 mod value;

@@ -1,5 +1,7 @@
 //! Paths as tools print them: schemes, drives, containers and caches of dependencies.
 
+use crate::source_files::Foreign;
+
 /// Code that is not the repository's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::failure) enum Kind {
@@ -9,87 +11,6 @@ pub(in crate::failure) enum Kind {
 
 /// Longest path that is taken for one, in bytes.
 const MAX_PATH: usize = 400;
-
-/// Directories that hold dependencies, looked for anywhere in a path.
-const DEPENDENCIES: &[&str] = &[
-    "/node_modules/",
-    "/.pnpm/",
-    "/.yarn/",
-    "/bower_components/",
-    "/site-packages/",
-    "/dist-packages/",
-    "/.venv/",
-    "/venv/",
-    "/.tox/",
-    "/registry/src/",
-    "/.cargo/git/",
-    "/pkg/mod/",
-    "/vendor/",
-    "/third_party/",
-    "/gems/",
-    "/.m2/",
-    "/.gradle/",
-    "/.nuget/",
-    "/Pods/",
-    "/.build/checkouts/",
-    "/_deps/",
-    "/.deno/",
-    "/tmp/pip-",
-    "/alcotest-engine/",
-    "/pandas/_libs/",
-];
-
-/// Directories and pseudo-files of languages and runtimes, looked for anywhere in a path.
-const TOOLCHAINS: &[&str] = &[
-    "/rustc/",
-    "/rustlib/src/",
-    "/library/std/src/",
-    "/library/core/src/",
-    "/library/alloc/src/",
-    "/library/test/src/",
-    "/library/panic_unwind/",
-    "/node:",
-    "/node/internal/",
-    "/webpack/bootstrap",
-    "/webpack/runtime",
-    "/usr/local/go/src/",
-    "/_testmain.go",
-    "/hostedtoolcache/",
-    "/lib/python2",
-    "/lib/python3",
-    "/lib/ruby/",
-    "/<internal:",
-    "/ext:",
-    "/<frozen ",
-    "/<string>",
-    "/<stdin>",
-    "/<anonymous>",
-    "/[native code]",
-    "/phar:",
-    "/_/src/",
-    "/sysdeps/",
-    "/libsanitizer/",
-    "/compiler-rt/",
-    "/nix/store/",
-    "/iojs/build/",
-    "/runner/work/_temp/",
-    "/nptl/",
-];
-
-/// Directories that hold no checkout.
-const SYSTEM: &[&str] = &[
-    "/usr/bin/",
-    "/usr/lib/",
-    "/usr/lib64/",
-    "/usr/share/",
-    "/usr/include/",
-    "/usr/local/lib/",
-    "/lib/",
-    "/lib64/",
-    "/opt/",
-    "/System/",
-    "/Library/",
-];
 
 /// Where CI services check a repository out: its root for certain. `*` is one directory.
 const WORKSPACES: &[&str] = &[
@@ -160,9 +81,10 @@ fn without_scheme(path: &str) -> &str {
 /// Whether the path lies in a dependency or in the language itself.
 pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
     let rooted = rooted(path);
-    if DEPENDENCIES.iter().any(|mark| rooted.contains(mark)) {
+    let marks = Foreign::get();
+    if marks.dependencies.iter().any(|mark| rooted.contains(mark)) {
         Some(Kind::Dependency)
-    } else if path == "testing.go" || TOOLCHAINS.iter().any(|mark| rooted.contains(mark)) {
+    } else if path == "testing.go" || marks.toolchains.iter().any(|mark| rooted.contains(mark)) {
         Some(Kind::Toolchain)
     } else {
         None
@@ -171,7 +93,7 @@ pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
 
 /// Whether an absolute path lies where no repository is checked out.
 pub(in crate::failure) fn is_system(path: &str) -> bool {
-    SYSTEM.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
+    Foreign::get().system.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
 }
 
 fn rooted(path: &str) -> String {

@@ -70,7 +70,7 @@ impl Reading {
                     || expected::sides_in(&headline.message, told).filter(|sides| sides.extent == Extent::Whole);
                 let around = if told == Told::Anything { block } else { &whole };
                 let of_text = || expected::sides_in(own, told).or_else(|| expected::sides_in(around, told));
-                of_message().or_else(of_text).or_else(|| expected::in_words(&headline.message))
+                of_message().or_else(of_text)
             }
             Told::Finding => expected::sides_in(&whole, told),
         };

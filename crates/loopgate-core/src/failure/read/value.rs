@@ -1,7 +1,5 @@
 //! What a value looks like when a tool prints it, and what is only a sentence about one.
 
-use serde::Deserialize;
-
 use super::text;
 
 /// Longest value kept, in characters.
@@ -10,36 +8,8 @@ const MAX_VALUE: usize = 400;
 /// Words that are values in some language.
 const CONSTANTS: [&str; 8] = ["true", "false", "nil", "null", "none", "undefined", "nan", "nothing"];
 
-/// Words that stand for no value by themselves.
-const STOP_WORDS: [&str; 24] = [
-    "a",
-    "an",
-    "at",
-    "be",
-    "but",
-    "empty",
-    "end",
-    "eof",
-    "error",
-    "errors",
-    "exception",
-    "expression",
-    "failure",
-    "identifier",
-    "in",
-    "input",
-    "it",
-    "keyword",
-    "no",
-    "not",
-    "one",
-    "something",
-    "the",
-    "to",
-];
-
-/// Nouns behind a number that counts what was handed over, not what was compared.
-const HANDED_OVER: [&str; 4] = ["arg", "operand", "param", "positional"];
+/// What words behind a number begin with that name nothing that was compared.
+const NO_THINGS: [&str; 5] = ["arg", "operand", "param", "positional", "instead"];
 
 /// Where a sentence goes on behind a value.
 const ENDS: [&str; 13] =
@@ -47,18 +17,6 @@ const ENDS: [&str; 13] =
 
 /// What a sentence says in front of a value.
 const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
-
-/// How much a text must look like a value to be one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Look {
-    /// A number, a constant, something quoted or in brackets.
-    Literal,
-    /// Or a number of things.
-    Count,
-    /// Or one word.
-    Word,
-}
 
 /// A value on one line, without the marks that its tool puts around it.
 pub(super) fn tidy(printed: &str) -> String {
@@ -94,7 +52,7 @@ pub(super) fn on_line(printed: &str) -> String {
 }
 
 /// The value with which a sentence begins.
-pub(super) fn first_in(sentence: &str, look: Look) -> Option<String> {
+pub(super) fn first_in(sentence: &str) -> Option<String> {
     let sentence = sentence.trim();
     let ends = ENDS.iter().flat_map(|end| sentence.match_indices(end)).map(|(at, _)| at);
     // A list without brackets is no single value.
@@ -102,11 +60,11 @@ pub(super) fn first_in(sentence: &str, look: Look) -> Option<String> {
         |at: &usize| !sentence[*at..].starts_with(", ") || sentence[*at + 2..].starts_with(char::is_alphabetic);
     let mut ends: Vec<usize> = ends.filter(goes_on).take(20).chain([sentence.len()]).collect();
     ends.sort_unstable_by(|one, two| two.cmp(one));
-    ends.into_iter().find_map(|end| of_look(&sentence[..end], look))
+    ends.into_iter().find_map(|end| whole(&sentence[..end]))
 }
 
 /// The value with which a sentence ends.
-pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
+pub(super) fn last_in(sentence: &str) -> Option<String> {
     let is_apart = |at: &usize| {
         "([{"
             .chars()
@@ -117,14 +75,14 @@ pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
     let starts = LEADS.into_iter().flat_map(behind).filter(is_apart);
     // `subject "45"`
     let quoted = sentence.find(['"', '\'']).filter(|at| sentence[..*at].ends_with(' '));
-    std::iter::once(0).chain(starts.take(20)).chain(quoted).find_map(|start| of_look(&sentence[start..], look))
+    std::iter::once(0).chain(starts.take(20)).chain(quoted).find_map(|start| whole(&sentence[start..]))
 }
 
-fn of_look(text: &str, look: Look) -> Option<String> {
+/// The text, if it is a value or a number of things.
+fn whole(text: &str) -> Option<String> {
     let text = closed(text.trim().trim_end_matches([',', ';', '!']));
     let tidied = tidy(text);
-    let is_more = || look >= Look::Count && is_count(&tidied) || look == Look::Word && is_word(&tidied);
-    (is_literal(text) || is_literal(&tidied) || is_more()).then_some(tidied)
+    (is_literal(text) || is_literal(&tidied) || is_count(&tidied)).then_some(tidied)
 }
 
 /// Whether a text cannot be anything but a value.
@@ -270,11 +228,6 @@ pub(super) fn places(text: &str, fits: impl Fn(char, i32) -> bool) -> impl Itera
     })
 }
 
-/// Whether a place is within quotes or brackets.
-pub(super) fn is_within(text: &str, at: usize) -> bool {
-    !places(text, |_, depth| depth == 0).any(|outside| outside == at)
-}
-
 /// What a parser waits for, or stumbles on: `';'`, `` `}` ``, `)`.
 pub(super) fn is_token(text: &str) -> bool {
     let inner = text.trim_matches(['"', '\'', '`', '‘', '’']);
@@ -282,20 +235,9 @@ pub(super) fn is_token(text: &str) -> bool {
     is_punctuation(inner) && !(inner == text && matches!(text, "[]" | "{}" | "()"))
 }
 
-/// `plum`, `shop.Cart`: one word that may be a value.
-fn is_word(text: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "_-./:@#".contains(c);
-    // `rejected` says how something is.
-    let is_participle = text.ends_with("ed") && text.chars().all(|c| c.is_ascii_lowercase());
-    text.contains(char::is_alphanumeric)
-        && !is_participle
-        && text.chars().all(is_part)
-        && !STOP_WORDS.contains(&text.to_ascii_lowercase().as_str())
-}
-
 /// `3 rows`
 fn is_count(text: &str) -> bool {
-    count(text).is_some_and(|(_, noun)| !HANDED_OVER.iter().any(|start| noun.starts_with(start)))
+    count(text).is_some_and(|(_, noun)| !NO_THINGS.iter().any(|start| noun.starts_with(start)))
 }
 
 fn count(text: &str) -> Option<(&str, &str)> {
@@ -359,7 +301,7 @@ mod tests {
             "/x/i",
             ":ok{1}",
         ] {
-            assert!(of_look(text, Look::Literal).is_some(), "{text}");
+            assert!(whole(text).is_some(), "{text}");
         }
         for text in [
             "an error",
@@ -378,12 +320,10 @@ mod tests {
             "at least 3",
             "EOF",
         ] {
-            assert_eq!(of_look(text, Look::Literal).filter(|value| !is_token(value)), None, "{text}");
+            assert_eq!(whole(text).filter(|value| !is_token(value)), None, "{text}");
         }
-        for (text, value) in
-            [("plum", Some("plum")), ("3 rows", Some("3 rows")), ("2 arguments", None), ("error", None)]
-        {
-            assert_eq!(of_look(text, Look::Word).as_deref(), value, "{text}");
+        for (text, value) in [("plum", None), ("3 rows", Some("3 rows")), ("2 arguments", None), ("error", None)] {
+            assert_eq!(whole(text).as_deref(), value, "{text}");
         }
         for (sentence, value) in [
             ("503 for /a", "503"),
@@ -392,10 +332,10 @@ mod tests {
             ("31 : total", "31"),
             ("3 instead", "3"),
         ] {
-            assert_eq!(first_in(sentence, Look::Literal).as_deref(), Some(value), "{sentence}");
+            assert_eq!(first_in(sentence).as_deref(), Some(value), "{sentence}");
         }
-        assert_eq!(first_in("1, 2", Look::Literal), None);
-        assert_eq!(last_in("total is off: 14", Look::Literal).as_deref(), Some("14"));
+        assert_eq!(first_in("1, 2"), None);
+        assert_eq!(last_in("total is off: 14").as_deref(), Some("14"));
         assert_eq!(counted("5 rows".to_owned(), "4".to_owned()), ("5".to_owned(), "4".to_owned()));
         assert_eq!(counted("2 times".to_owned(), "1 time".to_owned()), ("2".to_owned(), "1".to_owned()));
     }

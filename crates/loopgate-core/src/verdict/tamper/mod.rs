@@ -5,7 +5,10 @@ mod selection;
 mod source;
 mod written;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use crate::{
     evidence::{
@@ -54,6 +57,23 @@ pub enum Weight {
     /// A ground that holds the change alone.
     Alone,
     Proof,
+}
+
+/// The sentence that tells it, behind its file. Names from outside stand in it as they are; who shows it makes it safe.
+impl fmt::Display for Tampering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.path, self.line) {
+            (Some(path), 0) => write!(f, "{path}: {}", self.deed),
+            (Some(path), line) => write!(f, "{path}:{line}: {}", self.deed),
+            (None, _) => f.write_str(&self.deed),
+        }
+    }
+}
+
+impl serde::Serialize for Tampering {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// A test or helper by its name, or what stands outside of all.

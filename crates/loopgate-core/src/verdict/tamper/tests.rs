@@ -969,7 +969,9 @@ fn a_suppression_counts_on_a_line_that_failed_only() {
     change.maker = Maker::Anybody;
     assert_eq!(findings(&change), []);
     change.named = BTreeSet::from(["src/a.py:2"]);
-    assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some());
+    let told = not_accepted(&findings(&change), &BTreeMap::new()).map(ToString::to_string);
+    let expected = "src/a.py:1: a finding that failed before is suppressed: `import os  # noqa: F401`";
+    assert_eq!(told.as_deref(), Some(expected));
 }
 
 #[test]
@@ -1335,8 +1337,13 @@ fn tests_that_no_longer_run() {
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
         (change.maker, change.ran_before, change.ran_now) = (Maker::Anybody, vec![before.clone()], Some(ran(now)));
         let found = findings(&change);
-        let of_run = found.iter().find(|one| one.comparison == Comparison::Ran).map(|one| one.weight);
-        assert_eq!(of_run, expected, "{found:?}");
+        let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
+        assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
+        let told = of_run.map(ToString::to_string);
+        assert!(
+            told.is_none_or(|told| told == "3 tests that ran before do not run now (12 before, 9 after)"),
+            "{found:?}"
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use loopgate_core::{
 };
 use regex::Captures;
 
-use super::rows::{Row, Tool};
+use super::tools::{self, BlockReader, Means, Row, Tool};
 use crate::{
     collect::IsError,
     numbers, severity,
@@ -20,9 +20,12 @@ const MAX_NAMES: usize = 50;
 
 /// A block while it is read.
 pub(super) struct Block {
-    pub tool: Tool,
+    /// The place of its tool in the table.
+    pub tool: usize,
     pub is_finding: bool,
-    /// A test may be told of by the text of the next one.
+    /// It is what a test printed.
+    pub is_output: bool,
+    /// Several tests may share one text.
     names: Vec<String>,
     file: String,
     line: Option<u32>,
@@ -33,8 +36,8 @@ pub(super) struct Block {
     lines: usize,
 }
 
-/// A failing test as a block tells of it.
-pub(super) struct Told {
+/// A failing test as a block describes it.
+pub(super) struct FailedTest {
     pub file: String,
     /// Empty where no test is named: the file could not be loaded.
     pub name: String,
@@ -46,10 +49,10 @@ pub(super) struct Told {
 impl Block {
     pub fn new(row: &Row, captures: &Captures<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
         let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
-        let is_finding = row.tool == Tool::Linter;
         let mut block = Self {
             tool: row.tool,
-            is_finding,
+            is_finding: row.means == Means::Finding,
+            is_output: row.means == Means::Output,
             names: Vec::new(),
             file: text::path(Some(group("file")).filter(|file| !file.is_empty()).unwrap_or(file)),
             line: numbers::line(group("line")).or(at),
@@ -62,8 +65,7 @@ impl Block {
             lines: 0,
         };
         block.name(group("name"));
-        // The heading names the place, or says what went wrong.
-        if is_finding || matches!(row.tool, Tool::Minitest | Tool::Bun | Tool::Catch2 | Tool::Behave) {
+        if row.tool().has_heading {
             block.push(line);
         }
         block
@@ -110,9 +112,8 @@ impl Block {
             let place = trace.lines().map(str::trim_start);
             let place =
                 place.filter_map(|line| line.strip_prefix("--> ").or(line.strip_prefix("Location: "))).next()?;
-            let mut parts = place.trim().rsplitn(3, ':');
-            (_, line) = (parts.next()?, numbers::line(parts.next()?));
-            file = text::path(parts.next()?);
+            let found = text::place(place)?;
+            (file, line) = (found.file, found.line);
         }
         // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
         let below = trace.split_once("━\n").and_then(|(_, below)| {
@@ -136,38 +137,66 @@ impl Block {
         Some((Finding { rule, severity, message, location }, is_error, trace))
     }
 
+    pub fn tool(&self) -> &'static Tool {
+        tools::tool(self.tool)
+    }
+
     /// The failing tests; with what the block says of them, if that is wanted.
-    pub fn failures(self, wanted: bool) -> Vec<Told> {
+    pub fn failures(self, wanted: bool) -> Vec<FailedTest> {
         let text = if wanted { self.text.text() } else { String::new() };
         let (name, others) = self.names.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
-        let mut first = match self.tool {
-            Tool::Pytest => pytest(name, &text),
-            Tool::Vitest if !self.rule.is_empty() => unhandled(&self.rule, &text),
-            Tool::Vitest => vitest(name, &text),
-            Tool::Mocha => mocha(name, &text),
-            Tool::Playwright => playwright(name, &text),
-            Tool::JunitConsole => junit_console(name, &text),
-            Tool::Jest => jest(name, &self.file, &text),
-            Tool::Gradle => gradle(name, &text),
-            Tool::Rspec => rspec(name, &self.file, &text),
-            Tool::Phpunit => phpunit(name, &text),
-            Tool::Ctest => ctest(name, &self.message, &text),
-            Tool::Minitest | Tool::Catch2 => below_heading(name, &self.file, &text),
-            Tool::ExUnit => exunit(name, &text),
-            Tool::Jasmine => jasmine(name, &text),
-            Tool::Dotnet => dotnet(name, &text),
-            Tool::Prove => prove(name, &text),
-            Tool::Deno => deno(name, &self.file, &text),
-            Tool::Busted => busted(&self.file, &text),
-            _ => Told::new(&self.file, name, "", &text),
+        let mut first = match self.tool().reader {
+            Some(BlockReader::Pytest) => pytest(name, &text),
+            Some(BlockReader::Ctest) => ctest(name, &self.message, &text),
+            None => self.by_expression(name, &text),
         };
+        if !self.rule.is_empty() {
+            first.failure.error_message = format!("{}: {}", self.rule, first.failure.error_message);
+        }
         first.failure.line_number = first.failure.line_number.or(self.line);
-        let others: Vec<Told> = others.iter().map(|heading| first.of(heading)).collect();
+        let others = others.iter().map(|heading| {
+            let FailedTest { file, name, .. } = self.by_expression(heading, "");
+            let (test_name, test_file) = ((!name.is_empty()).then(|| name.clone()), Some(file.clone()));
+            let failure = Failure { test_name, test_file, line_number: None, ..first.failure.clone() };
+            FailedTest { file, name, phase: first.phase, failure }
+        });
+        let others: Vec<FailedTest> = others.collect();
         std::iter::once(first).chain(others).collect()
+    }
+
+    /// What the expression of its tool finds in a block.
+    fn by_expression(&self, heading: &str, text: &str) -> FailedTest {
+        let tool = self.tool();
+        let whole = format!("{heading}\n{text}");
+        let found = tool.block.as_ref().and_then(|block| block.captures(&whole));
+        let group = |name: &str| found.as_ref().and_then(|found| found.name(name)).map(|group| group.as_str());
+        let plain = |text: &str| match &tool.margin {
+            Some(margin) => text.lines().map(|line| margin.replace(line, "")).collect::<Vec<_>>().join("\n"),
+            None => text.to_owned(),
+        };
+        let name = if found.is_some() { group("name").unwrap_or_default() } else { heading };
+        let mut name = name.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        if let Some(between) = &tool.parts {
+            name = name.replace(between, " > ");
+        }
+        let file = group("test_file").map_or_else(|| self.file.clone(), text::path);
+        let trace = plain(group("text").unwrap_or(text));
+        let message = match group("message").map(plain) {
+            Some(message) if message.trim().is_empty() && !name.is_empty() => format!("the test '{name}' failed"),
+            Some(message) => tool.without.as_ref().map_or(message.clone(), |not| not.replace_all(&message, "").into()),
+            None => String::new(),
+        };
+        let mut test = FailedTest::new(&file, &name, &message, &trace);
+        test.failure.line_number = test.failure.line_number.or(group("test_line").and_then(numbers::line));
+        if let Some(file) = group("file") {
+            let line = group("line").and_then(numbers::line);
+            test.failure.source = Some(text::location(file, line));
+        }
+        test
     }
 }
 
-impl Told {
+impl FailedTest {
     /// Reads the message out of `message`, or if that is empty out of the whole text.
     pub(super) fn new(file: &str, name: &str, message: &str, trace: &str) -> Self {
         let (message, trace) = (message.trim_matches('\n'), trace.trim_matches('\n'));
@@ -180,20 +209,6 @@ impl Told {
             ..Failure::default()
         });
         Self { file: file.to_owned(), name: name.to_owned(), phase: "", failure }
-    }
-}
-
-impl Told {
-    /// The same of another test, which Vitest names in a heading of its own.
-    fn of(&self, heading: &str) -> Self {
-        let (file, name) = vitest_heading(heading);
-        let failure = Failure {
-            test_name: (!name.is_empty()).then(|| name.clone()),
-            test_file: Some(file.clone()),
-            line_number: None,
-            ..self.failure.clone()
-        };
-        Self { file, name, phase: self.phase, failure }
     }
 }
 
@@ -257,7 +272,7 @@ fn without_captured(text: &str) -> &str {
 }
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
-fn pytest(heading: &str, text: &str) -> Told {
+fn pytest(heading: &str, text: &str) -> FailedTest {
     let trace = without_captured(text);
     // The error that was raised last: the last lines marked with `E`.
     let lines: Vec<&str> = trace.lines().collect();
@@ -282,186 +297,18 @@ fn pytest(heading: &str, text: &str) -> Told {
     };
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
-            return Told { phase, ..Told::new(&first_frame(), name, &message, trace) };
+            return FailedTest { phase, ..FailedTest::new(&first_frame(), name, &message, trace) };
         }
     }
     match heading.strip_prefix("ERROR collecting ") {
-        Some(file) => Told::new(file, "", &message, trace),
-        None => Told::new(&first_frame(), heading, &message, trace),
+        Some(file) => FailedTest::new(file, "", &message, trace),
+        None => FailedTest::new(&first_frame(), heading, &message, trace),
     }
-}
-
-/// Jest's blocks are indented by four.
-fn jest(name: &str, file: &str, text: &str) -> Told {
-    let text: Vec<&str> = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
-    let text = text.join("\n");
-    let name = if name.starts_with("Test suite failed to run") { "" } else { name };
-    // A page of advice stands above what a syntax error says.
-    let message = text.split_once("\nDetails:\n").map_or("", |(_, details)| details);
-    Told::new(file, name, message, &text)
-}
-
-fn vitest(heading: &str, text: &str) -> Told {
-    let (file, name) = vitest_heading(heading);
-    Told::new(&file, &name, "", text)
-}
-
-/// `vt/cart.test.mjs > Cart > sums prices`, `vt/gone.test.mjs [ vt/gone.test.mjs ]`, with the project in front.
-fn vitest_heading(heading: &str) -> (String, String) {
-    let heading = match heading.strip_prefix('|').and_then(|rest| rest.split_once("| ")) {
-        Some((_, rest)) => rest.trim_start(),
-        None => heading.split_once("  ").map_or(heading, |(_, rest)| rest.trim_start()),
-    };
-    let (file, name) = heading.split_once(" > ").unwrap_or((heading.split(" [ ").next().unwrap_or_default(), ""));
-    (text::path(file), name.to_owned())
-}
-
-/// Vitest heads what no test caught with `Unhandled Rejection`.
-fn unhandled(what: &str, text: &str) -> Told {
-    let mut told = Told::new("", "", "", text);
-    told.failure.error_message = format!("{what}: {}", told.failure.error_message);
-    told
-}
-
-/// The suites and the test stand on lines of their own, the last of which ends in a colon.
-fn mocha(heading: &str, text: &str) -> Told {
-    let mut names = vec![heading];
-    let mut rest = text;
-    while !names.last().is_some_and(|name| name.ends_with(':')) {
-        let Some((line, below)) = rest.split_once('\n').filter(|(line, _)| line.starts_with("    ")) else { break };
-        names.push(line.trim());
-        rest = below;
-    }
-    let name = names.join(" ");
-    Told::new("", name.trim_end_matches(':'), "", rest)
-}
-
-/// Gradle says in short `java.lang.NullPointerException at CartTest.java:20`.
-fn gradle(name: &str, text: &str) -> Told {
-    let mut told = Told::new("", name, "", text);
-    let short = text.trim().rsplit_once(" at ").filter(|(class, _)| !class.contains(char::is_whitespace));
-    if let Some((class, (file, line))) = short.and_then(|(class, place)| Some((class, place.rsplit_once(':')?))) {
-        told = Told::new("", name, class, class);
-        told.failure.source =
-            Some(SourceLocation { file: text::path(file), line: numbers::line(line), function: None });
-    }
-    told
-}
-
-/// RSpec shows the line that failed, and below it the exception, if it was one.
-fn rspec(name: &str, file: &str, text: &str) -> Told {
-    let is_class = |line: &str| {
-        let class = line.trim().strip_suffix(':').unwrap_or_default();
-        class != "Diff" && class.starts_with(char::is_uppercase) && !class.contains(char::is_whitespace)
-    };
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if is_class(line) {
-            break;
-        }
-        at += line.len();
-    }
-    Told::new(file, name, &text[at..], text)
-}
-
-/// With `--testdox` a line is drawn in front of what is told.
-fn phpunit(name: &str, text: &str) -> Told {
-    const DRAWN: &str = "   │";
-    if !text.starts_with(DRAWN) {
-        return Told::new("", name, "", text);
-    }
-    let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix(DRAWN)).map(str::trim_start).collect();
-    Told::new("", name, "", &lines.join("\n"))
-}
-
-/// `[chromium] › tests/a.spec.ts:3:5 › suite › name`
-fn playwright(heading: &str, text: &str) -> Told {
-    let parts: Vec<&str> = heading.split(" › ").collect();
-    let at = usize::from(heading.starts_with('['));
-    let place = parts.get(at).copied().unwrap_or_default();
-    let mut place_parts = place.rsplitn(3, ':');
-    let (_, line, file) = (place_parts.next(), place_parts.next().and_then(numbers::line), place_parts.next());
-    // The first try says as much as those after it.
-    let first = text.find("\n    Retry #").map_or(text, |at| &text[..at]);
-    let mut told = Told::new(file.unwrap_or_default(), heading, "", first);
-    told.failure.line_number = told.failure.line_number.or(line);
-    told
-}
-
-/// `JUnit Jupiter:CartTest:fluent()`, whose class stands in full on the next line.
-fn junit_console(heading: &str, text: &str) -> Told {
-    let name: Vec<&str> = heading.split(':').skip(1).collect();
-    let message = text.split_once("=> ").map_or("", |(_, message)| message);
-    Told::new("", &name.join(" > "), message, message)
-}
-
-/// The first line names the place only.
-fn below_heading(name: &str, file: &str, text: &str) -> Told {
-    Told::new(file, name, text.split_once('\n').map_or("", |(_, below)| below), text)
-}
-
-/// Indented by five, with the place of the test itself on the first line.
-fn exunit(name: &str, text: &str) -> Told {
-    let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix("     ").unwrap_or(line)).collect();
-    let (place, below) = lines.split_first().unwrap_or((&"", &[]));
-    let file = place.rsplit_once(':').filter(|(file, _)| file.ends_with(".exs") || file.ends_with(".ex"));
-    let below = below.join("\n");
-    let message = below.split("\nstacktrace:").next().unwrap_or_default();
-    Told::new(&file.map_or(String::new(), |(file, _)| text::path(file)), name, message, &below)
-}
-
-/// Each expectation that did not hold has a message and a stack. The first is told.
-fn jasmine(name: &str, text: &str) -> Told {
-    let (_, first) = text.split_once("  Message:\n").unwrap_or(("", text));
-    let first = first.split("\n  Message:").next().unwrap_or_default();
-    let message = first.split("\n  Stack:").next().unwrap_or_default();
-    let message: Vec<&str> = message.lines().map(str::trim).collect();
-    Told::new("", name, &message.join("\n"), first)
-}
-
-/// The line of source that threw stands above a caret and is no part of the message.
-fn deno(name: &str, file: &str, text: &str) -> Told {
-    let mut said: Vec<&str> = Vec::new();
-    for line in text.lines().take_while(|line| !line.starts_with("    at ")) {
-        if line.trim() == "^" {
-            said.pop();
-        } else {
-            said.push(line);
-        }
-    }
-    let message = said.join("\n");
-    Told::new(file, name, message.trim_start_matches("error: "), text)
-}
-
-/// Comments of TAP: the place, then what differs.
-fn prove(name: &str, text: &str) -> Told {
-    let lines: Vec<&str> = text.lines().map(|line| line.trim_start().trim_start_matches('#')).collect();
-    let (place, below) = lines.split_first().unwrap_or((&"", &[]));
-    let message: Vec<&str> = below.iter().map(|line| line.trim()).collect();
-    let message = if below.iter().all(|line| line.trim().is_empty()) {
-        format!("the test '{name}' failed")
-    } else {
-        message.join("\n")
-    };
-    Told::new("", name, &message, &format!("{}\n{}", place.trim(), below.join("\n")))
-}
-
-/// The name stands on the first line.
-fn busted(file: &str, text: &str) -> Told {
-    let (name, message) = text.trim_start().split_once('\n').unwrap_or((text, ""));
-    Told::new(file, name.trim(), message, message)
-}
-
-fn dotnet(name: &str, text: &str) -> Told {
-    let (_, message) = text.split_once("Error Message:\n").unwrap_or(("", text));
-    let message = message.split("\n  Stack Trace:").next().unwrap_or_default();
-    // Of data-driven tests the name ends in the arguments.
-    Told::new("", name, message.trim(), text)
 }
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
-fn ctest(name: &str, ending: &str, text: &str) -> Told {
-    let mut told = Told::new("", name, "", text);
+fn ctest(name: &str, ending: &str, text: &str) -> FailedTest {
+    let mut told = FailedTest::new("", name, "", text);
     let ending = ending.trim_end_matches(':');
     // What a program says of its own end is worth more than the signal.
     let says_more = told.failure.source.is_some() && ending != "Timeout";

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};
 
 use crate::{
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     formats::{go_test, go_text},
     text::{Clip, MAX_TRACE},
 };
@@ -138,7 +138,7 @@ impl Go {
             let sums_up =
                 parents.get(name.as_str()).is_some_and(|a_part_failed| state != TestState::Failed || *a_part_failed);
             if !sums_up {
-                let case = Case { file: "", class: package, name, state, seconds: 0.0, title: Title::WithClass };
+                let case = Case::new(package, name, state);
                 out.case(case, || go_text::failure(&test.output.as_ref().map(Clip::text).unwrap_or_default(), package));
             }
         }
@@ -146,15 +146,7 @@ impl Go {
             let text = output.as_ref().map(Clip::text).unwrap_or_default();
             let errors: Vec<_> = text.lines().filter_map(go_text::compile_error).collect();
             if let Some(test) = text.strip_prefix("panic: ").and_then(test_in_trace) {
-                let case = Case {
-                    file: "",
-                    class: package,
-                    name: test,
-                    state: TestState::Failed,
-                    seconds: 0.0,
-                    title: Title::WithClass,
-                };
-                out.case(case, || go_text::failure(&text, package));
+                out.case(Case::new(package, test, TestState::Failed), || go_text::failure(&text, package));
             } else if errors.is_empty() {
                 go_test::package_failure(package, go_test::Cause::Process, output, out);
             }

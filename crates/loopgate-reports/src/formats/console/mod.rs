@@ -1,29 +1,29 @@
 //! What tools print for people, read block by block: every failing test and every finding is one failure, and all of
 //! its fields come from its own block.
 //!
-//! One table says which lines matter ([`rows`]), one reader follows them, and one function per tool says what its block
-//! holds ([`block`]). Memory is one block; a line is looked at once. Lists and sums at the end tell how many failures
-//! there are, so that what was announced and not found can be said.
+//! One table says which lines matter and what a tool's block holds ([`tools`]), and one reader follows them. Memory is one
+//! block; a line is matched once. Lists and sums at the end show how many failures there are, so that the notes can name
+//! what was announced and not found.
 
 mod block;
 mod counts;
 mod go;
-mod rows;
+mod tools;
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, SourceLocation, TestFramework, TestState};
+use loopgate_core::evidence::{Failure, SourceLocation, TestState};
 use regex::Captures;
 
 use self::{
-    block::{Block, Told},
+    block::{Block, FailedTest},
     counts::Counts,
     go::Go,
-    rows::{Means, Row, Section, Tool},
+    tools::{BlockReader, Means, Part, Row, Section},
 };
 use super::github_annotations;
 use crate::{
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
     numbers,
@@ -54,7 +54,7 @@ fn is_session(line: &str) -> bool {
 
 pub(super) fn is_line(line: &str) -> bool {
     let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End);
-    Go::begins_with(line) || rows::first(line, marks).is_some()
+    Go::begins_with(line) || tools::first(line, marks).is_some()
 }
 
 /// Reads lines.
@@ -63,9 +63,9 @@ pub(super) struct Console {
     section: Option<Section>,
     open: Option<Block>,
     /// The file that a tool is speaking of.
-    file: Option<(Tool, String, Option<u32>)>,
+    file: Option<(usize, String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
-    title: Option<(Tool, String)>,
+    title: Option<(usize, String)>,
     /// What a tool named as failing ahead of its blocks: AVA's tests, with the first words of what is wrong.
     announced: Vec<String>,
     counts: Counts,
@@ -109,7 +109,7 @@ impl Console {
             return self.plain(line, out);
         }
         // What is printed while another tool's test is told of is its own.
-        let tells_for_itself = |open: &Block| !matches!(open.tool, Tool::Ctest | Tool::Gtest | Tool::Catch2);
+        let tells_for_itself = |open: &Block| !open.tool().shows_output;
         let begun = line.trim_start().strip_prefix("Start ").and_then(|rest| rest.split_once(": "));
         let number = begun.map(|(number, _)| number.trim_start()).filter(|number| numbers::line(number).is_some());
         if let Some(number) = number.filter(|_| !self.open.as_ref().is_some_and(tells_for_itself)) {
@@ -132,7 +132,7 @@ impl Console {
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
-        let Some((row, captures)) = rows::first(line, |row| self.counts_here(row, line)) else {
+        let Some((row, captures)) = tools::first(line, |row| self.counts_here(row, line)) else {
             return self.plain(line, out);
         };
         match row.means {
@@ -148,13 +148,13 @@ impl Console {
                 }
                 return self.close(out);
             }
-            Means::Pass if row.tool != Tool::Phpunit => self.open = None,
-            Means::Section(Section::Failures(_)) if self.open.as_ref().is_some_and(|open| open.tool == Tool::Ctest) => {
+            Means::Pass => self.open = None,
+            Means::Section((_, Part::Failures)) if self.open.as_ref().is_some_and(|open| is_ctest(open.tool)) => {
                 self.outer = self.open.take().map(|open| (open, self.counts.failures_found));
             }
             _ => self.close(out),
         }
-        if row.tool == Tool::Ctest {
+        if is_ctest(row.tool) {
             self.close_outer(out);
         }
         if let Some(counts) = captures.name("counts") {
@@ -167,12 +167,12 @@ impl Console {
         }
         match row.means {
             Means::Section(section) => {
-                if matches!(section, Section::Other(_)) && self.section != Some(section) {
+                if section.1 == Part::Other && self.section != Some(section) {
                     self.title = None;
                 }
                 self.section = Some(section);
             }
-            Means::Block | Means::Name | Means::Finding => self.begin(row, &captures, line),
+            Means::Block | Means::Output | Means::Name | Means::Finding => self.begin(row, &captures, line),
             Means::NamedEnd => {
                 self.begin(row, &captures, line);
                 self.close(out);
@@ -191,11 +191,7 @@ impl Console {
             Means::Listed => self.listed(row, &captures, out),
             Means::Place if self.places.len() < MAX_PLACES => {
                 let group = |name: &str| captures.name(name).map_or("", |group| group.as_str());
-                let place = SourceLocation {
-                    file: text::path(group("file")),
-                    line: numbers::line(group("line")),
-                    function: None,
-                };
+                let place = text::location(group("file"), numbers::line(group("line")));
                 self.places.push((group("message").to_owned(), place));
             }
             Means::Place | Means::Counts | Means::End | Means::Pass => {}
@@ -207,8 +203,8 @@ impl Console {
         let is_in_section = row.within.is_none() || row.within == self.section;
         let is_meant = match &self.open {
             Some(open) if !open.is_finding => {
-                let is_its_tool = row.tool == open.tool || row.tool == Tool::Starter;
-                is_its_tool || matches!(row.means, Means::Section(Section::Failures(_)))
+                let is_its_tool = row.tool == open.tool || row.tool().in_every_block;
+                is_its_tool || matches!(row.means, Means::Section((_, Part::Failures)))
             }
             _ => true,
         };
@@ -217,7 +213,7 @@ impl Console {
             let begins = |known: &String| {
                 known.strip_prefix(line.trim()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
             };
-            (row.tool, row.means) != (Tool::Ava, Means::Block) || self.announced.iter().any(begins)
+            !(row.tool().announces && row.means == Means::Block) || self.announced.iter().any(begins)
         };
         is_in_section && is_meant && is_apart && is_announced()
     }
@@ -226,7 +222,7 @@ impl Console {
     /// one text tells of several tests.
     fn names_open(&self, row: &Row) -> bool {
         let open = self.open.as_ref().filter(|open| open.tool == row.tool && open.is_bare());
-        open.is_some_and(|open| if row.means == Means::Name { !open.is_named() } else { row.tool == Tool::Vitest })
+        open.is_some_and(|open| if row.means == Means::Name { !open.is_named() } else { row.tool().shares_text })
     }
 
     fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
@@ -239,7 +235,7 @@ impl Console {
         if let Some(instantiated) = self.instantiated.take().filter(|_| block.is_finding) {
             block.push(&instantiated);
         }
-        if let Some(shown) = self.shown.take_if(|_| row.tool == Tool::Ctest) {
+        if let Some(shown) = self.shown.take_if(|_| is_ctest(row.tool)) {
             // What the test itself told says more.
             if self.counts.failures_found > shown.found {
                 self.is_told_inside(block);
@@ -295,7 +291,7 @@ impl Console {
 
     /// The open block is over.
     fn close(&mut self, out: &mut Collector<'_>) {
-        let Some(block) = self.open.take() else { return };
+        let Some(block) = self.open.take().filter(|block| !block.is_output) else { return };
         if block.is_finding {
             if let Some((finding, is_error, trace)) = block.finding() {
                 out.diagnostic(finding, is_error, Some(trace));
@@ -304,31 +300,24 @@ impl Console {
         }
         let tool = block.tool;
         self.framework(tool, out);
-        block
-            .failures(out.wants_failures())
-            .into_iter()
-            .filter(|told| told.name != "Console")
-            .for_each(|told| self.tell(tool, told, out));
+        block.failures(out.wants_failures()).into_iter().for_each(|test| self.report(tool, test, out));
     }
 
-    fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
-        let Told { file, name, phase, mut failure } = told;
+    fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector<'_>) {
+        let (tool, FailedTest { file, name, phase, mut failure }) = (tools::tool(at), test);
         // Of a file that could not be run the list says no more than that.
-        if tool == Tool::NodeTest && failure.error_message.trim_matches('\'') == "test failed" {
+        if !file.is_empty() && failure.error_message.trim_matches('\'') == "test failed" {
             let crash = self.crashes.iter().map(Clip::text).find(|crash| crash.contains(&file));
             failure = crash.map_or(failure.clone(), |crash| {
-                let crash = Told::new(&file, &name, "", &crash).failure;
+                let crash = FailedTest::new(&file, &name, "", &crash).failure;
                 Failure { line_number: crash.line_number.or(failure.line_number), ..crash }
             });
         }
-        // Jest tells of many failures a second time, below those that it told of as they came.
-        if tool == Tool::Jest && self.is_told(&file, &name) {
+        if tool.repeats && self.is_told(&file, &name) {
             return;
         }
         self.remember(&file, &name);
-        // pytest calls what goes wrong around a test an error.
-        let counts_files = matches!(tool, Tool::Pytest | Tool::Rspec);
-        let is_error = counts_files && (name.is_empty() || !phase.is_empty());
+        let is_error = tool.counts_files && (name.is_empty() || !phase.is_empty());
         let state = if is_error { TestState::Errored } else { TestState::Failed };
         if name.is_empty() {
             // A file that could not be loaded is no test, but these count it.
@@ -339,9 +328,7 @@ impl Console {
             }
             return;
         }
-        let (class, title) = (phase, Title::NameOnly);
-        let case = Case { file: &file, class, name: &name, state, seconds: 0.0, title };
-        out.case(case, || failure);
+        out.case(Case { class: phase, ..Case::in_file(&file, &name, state) }, || failure);
         *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
     }
 
@@ -349,21 +336,19 @@ impl Console {
     fn listed(&mut self, row: &Row, captures: &Captures<'_>, out: &mut Collector<'_>) {
         let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
         match (row.tool, self.section) {
-            (tool, Some(Section::Flaky(_))) => {
-                for Told { file, name, .. } in Block::new(row, captures, "", ("", None)).failures(false) {
+            (tool, Some((_, Part::Flaky))) => {
+                for FailedTest { file, name, .. } in Block::new(row, captures, "", ("", None)).failures(false) {
                     self.framework(tool, out);
                     self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
-                    let (state, title) = (TestState::Passed, Title::NameOnly);
-                    out.case(
-                        Case { file: &file, class: "", name: &name, state, seconds: 0.0, title },
-                        Failure::default,
-                    );
+                    out.case(Case::in_file(&file, &name, TestState::Passed), Failure::default);
                 }
             }
             (tool, _) => {
                 let (file, name) = match group("name").split_once("::") {
                     Some((file, name)) => (text::path(file), name.replace("::", ".")),
-                    None if tool == Tool::Pytest => (text::path(group("name")), String::new()),
+                    None if row.tool().reader == Some(BlockReader::Pytest) => {
+                        (text::path(group("name")), String::new())
+                    }
                     None => (String::new(), group("name").to_owned()),
                 };
                 if !self.is_told(&file, &name) {
@@ -375,7 +360,7 @@ impl Console {
                         failure.line_number = place.line.filter(|_| place.file.ends_with(&file));
                         failure.source = Some(place);
                     }
-                    self.tell(tool, Told { file, name, phase: "", failure }, out);
+                    self.report(tool, FailedTest { file, name, phase: "", failure }, out);
                 }
             }
         }
@@ -398,15 +383,8 @@ impl Console {
         self.told.get(name).is_some_and(|files| files.iter().any(is_same))
     }
 
-    fn framework(&self, tool: Tool, out: &mut Collector<'_>) {
-        out.framework = out.framework.or(match tool {
-            Tool::Pytest => Some(TestFramework::Pytest),
-            Tool::Jest => Some(TestFramework::Jest),
-            Tool::Vitest => Some(TestFramework::Vitest),
-            Tool::Mocha => Some(TestFramework::Mocha),
-            Tool::Linter | Tool::Starter => None,
-            _ => Some(TestFramework::Other),
-        });
+    fn framework(&self, tool: usize, out: &mut Collector<'_>) {
+        out.framework = out.framework.or(tools::tool(tool).framework);
     }
 
     pub fn end(mut self, out: &mut Collector<'_>) {
@@ -437,6 +415,11 @@ impl Console {
             out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
         }
     }
+}
+
+/// CTest starts programs, which may have tests of their own.
+fn is_ctest(tool: usize) -> bool {
+    tools::tool(tool).reader == Some(BlockReader::Ctest)
 }
 
 /// A failure of which a list tells all there is.

@@ -1,29 +1,13 @@
 //! Stack frames and source positions out of the text of a dozen languages' tools.
 //!
-//! Each language has one file with the lines it prints, as rows of [`Line`]; this file tries every row on every line
-//! and puts the frames in one order: innermost first, a cause before what it caused.
-
-mod compilers;
-mod dotnet;
-mod elixir;
-mod go;
-mod javascript;
-mod jvm;
-mod line;
-mod native;
-mod php;
-mod python;
-mod ruby;
-mod rust;
-mod shell;
-mod swift;
+//! The forms of lines are rows of `data/languages.toml`; this file tries every row on every line and puts the frames in one
+//! order: innermost first, a cause before what it caused.
 
 use std::sync::LazyLock;
 
 use regex::Captures;
 use serde::{Deserialize, Serialize};
 
-use self::line::{Line, Order, Says};
 use super::{
     changes::{Changes, FrameOrigin},
     paths,
@@ -32,7 +16,7 @@ use super::{
 };
 use crate::{
     evidence::SourceLocation,
-    source_files::{is_code, is_test},
+    source_files::{Foreign, FrameForm, FrameLine, SourceLanguage, is_code, is_test},
 };
 
 /// Most frames kept of one text.
@@ -62,31 +46,7 @@ impl Frame {
     }
 }
 
-struct Forms {
-    lines: Vec<&'static Line>,
-    patterns: Patterns,
-}
-
-/// Earlier rows win, so the more particular languages come first and the compilers' general forms last.
-static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    let languages: [&'static [Line]; 13] = [
-        rust::LINES,
-        python::LINES,
-        dotnet::LINES,
-        jvm::LINES,
-        go::LINES,
-        php::LINES,
-        ruby::LINES,
-        elixir::LINES,
-        shell::LINES,
-        swift::LINES,
-        native::LINES,
-        javascript::LINES,
-        compilers::LINES,
-    ];
-    let lines: Vec<&'static Line> = languages.into_iter().flatten().collect();
-    Forms { patterns: Patterns::new(lines.iter().map(|line| line.pattern)), lines }
-});
+static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FrameForm::all().iter().map(|form| &form.pattern)));
 
 /// A place as printed, before it is looked up in the repository.
 #[derive(Clone, Debug)]
@@ -134,15 +94,14 @@ pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec
 
 /// Whether the line belongs to a trace or names a place, rather than saying what went wrong.
 pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
-    FORMS.patterns.matching(line).into_iter().any(|row| match FORMS.lines[row].says {
+    FORMS.matching(line).into_iter().any(|row| match FrameForm::all()[row].says {
         // A diagnostic names its place and goes on with its message.
-        Says::Frame | Says::Callee => FORMS
-            .patterns
+        FrameLine::Frame | FrameLine::Callee => FORMS
             .captures(row, line)
             .and_then(|captures| captures.get(0))
             .is_some_and(|found| found.end() == line.len() && line[..found.start()].trim().is_empty()),
-        Says::Function => line.ends_with(')'),
-        Says::Heading => false,
+        FrameLine::Function => line.ends_with(')'),
+        FrameLine::Heading => false,
     })
 }
 
@@ -255,20 +214,20 @@ impl Section {
     /// Returns how many places the line added.
     fn read(&mut self, line: &str) -> usize {
         let above = self.above.take();
-        let Some((row, captures)) = FORMS.patterns.first(line) else { return 0 };
-        let form = FORMS.lines[row];
+        let Some((row, captures)) = FORMS.first(line) else { return 0 };
+        let form = &FrameForm::all()[row];
         let function = group(&captures, "fun").and_then(tidy_function);
         let file = group(&captures, "file").filter(|file| !file.contains("<anonymous>")).map(str::to_owned);
         match form.says {
-            Says::Function => self.above = function,
-            Says::Heading => {
+            FrameLine::Function => self.above = function,
+            FrameLine::Heading => {
                 self.heading_file = file;
                 self.heading_function = function;
             }
-            Says::Frame | Says::Callee => {
+            FrameLine::Frame | FrameLine::Callee => {
                 let Some(file) = file.or_else(|| self.heading_file.clone()) else { return 0 };
-                self.innermost_last |= form.order == Order::InnermostLast;
-                let function = if form.says == Says::Callee {
+                self.innermost_last |= form.innermost_last;
+                let function = if form.says == FrameLine::Callee {
                     if let Some(caller) = self.places.last_mut() {
                         caller.function = caller.function.take().or(function);
                     }
@@ -277,9 +236,9 @@ impl Section {
                     function.or(above).or_else(|| self.heading_function.take())
                 };
                 // Jest names the frames of test files after what their lines call.
-                let function = function.filter(|_| !javascript::is_test_file(&file));
+                let function = function.filter(|_| !is_javascript_test(&file));
                 let file = match group(&captures, "class") {
-                    Some(class) => jvm::path_of(class, &file),
+                    Some(class) => path_of_class(class, &file),
                     None => file,
                 };
                 self.places.push(Printed {
@@ -299,6 +258,27 @@ impl Section {
             self.places.reverse();
         }
         self.places
+    }
+}
+
+/// Whether a printed path is one of a JavaScript or TypeScript test.
+fn is_javascript_test(printed: &str) -> bool {
+    let path = printed.split('?').next().unwrap_or(printed);
+    let language = SourceLanguage::of(path);
+    matches!(language, Some(SourceLanguage::JavaScript | SourceLanguage::TypeScript)) && is_test(path)
+}
+
+/// The path of a class's file below some source directory; for foreign classes one that [`paths`] knows as such.
+fn path_of_class(class: &str, file: &str) -> String {
+    let package = class.rsplit_once('.').map_or("", |(package, _)| package);
+    let path = if package.is_empty() { file.to_owned() } else { format!("{}/{file}", package.replace('.', "/")) };
+    let is_of = |packages: &[String]| packages.iter().any(|start| class.starts_with(start));
+    if is_of(&Foreign::get().jvm_packages) {
+        format!("<internal:jvm>/{path}")
+    } else if is_of(&Foreign::get().jvm_libraries) {
+        format!(".m2/{path}")
+    } else {
+        path
     }
 }
 
@@ -354,93 +334,4 @@ fn without_arguments(name: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `file:line:column function origin` of each frame, as the languages' tables write them.
-    pub(in crate::failure) fn shown(trace: &str) -> Vec<String> {
-        frames(trace, &Changes::default())
-            .iter()
-            .map(|frame| {
-                let number = |n: Option<u32>| n.map_or(String::new(), |n| format!(":{n}"));
-                let origin = match frame.origin {
-                    FrameOrigin::Changed | FrameOrigin::Repository => "ours",
-                    FrameOrigin::Dependency => "dependency",
-                    FrameOrigin::Toolchain => "toolchain",
-                };
-                let function = frame.function.as_deref().unwrap_or("-");
-                format!("{}{}{} {function} {origin}", frame.file, number(frame.line), number(frame.column))
-            })
-            .collect()
-    }
-
-    #[test]
-    fn places_of_tools_that_are_not_known_stand_beside_what_failed() {
-        let cases = [
-            (
-                "# Failure message: spec/cart_spec.lua:5: attempt to compare nil, expected a number",
-                "spec/cart_spec.lua:5 - ours",
-            ),
-            (
-                "Feature: Carts # features/cart.feature:1\n\n  When one is added # features/cart.feature:8\n    ASSERT FAILED: total is 3",
-                "features/cart.feature:8 - ours",
-            ),
-            ("error while reading lib/cart.rb, line 12", "lib/cart.rb:12 - ours"),
-            ("ERROR:tests/cart.c:4:test_sums: assertion failed", "tests/cart.c:4 - ours"),
-            ("     # spec/cart_spec.cr:7", "spec/cart_spec.cr:7 - ours"),
-        ];
-        for (text, frame) in cases {
-            assert_eq!(shown(text), [frame], "{text}");
-        }
-        for text in [
-            "could not reach registry.example.com:443",
-            "see lib/cart.rb:9 for an example",
-            "error in cart.lock:3",
-            "warning: lib/cart.rb:9 is deprecated, an error in the next version",
-        ] {
-            assert!(shown(text).is_empty(), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_last_cause_comes_first() {
-        let trace = "java.lang.IllegalStateException: start\n\tat com.acme.App.run(App.java:10)\n\
-                     Caused by: java.io.IOException: disk\n\tat com.acme.Disk.read(Disk.java:3)\n\t... 1 more";
-        assert_eq!(
-            shown(trace),
-            ["com/acme/Disk.java:3 com.acme.Disk.read ours", "com/acme/App.java:10 com.acme.App.run ours"]
-        );
-    }
-
-    #[test]
-    fn functions_are_tidied() {
-        let cases = [
-            ("core::option::unwrap_failed::h0123456789abcdef", Some("core::option::unwrap_failed")),
-            ("tests::adds::{{closure}}", Some("tests::adds")),
-            ("Object.<anonymous>", None),
-            ("async Calc.add [as plus]", Some("Calc.add")),
-            ("foo(int, char const*) const", Some("foo")),
-            ("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})", Some("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})")),
-            ("block (3 levels) in <top (required)>", None),
-            ("<module>", None),
-        ];
-        for (printed, name) in cases {
-            assert_eq!(tidy_function(printed).as_deref(), name, "{printed}");
-        }
-    }
-
-    #[test]
-    fn hostile_traces_are_bounded() {
-        let line = "    at f (/srv/w/src/a.js:1:2)\n".replace('1', "99999999999999999999");
-        assert!(shown(&line.repeat(100_000)).len() <= MAX_FRAMES);
-        let many: String = (1..100_000).map(|n| format!("    at f (/srv/w/src/a.js:{n}:2)\n")).collect();
-        assert_eq!(shown(&many).len(), MAX_FRAMES);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_panics(text in "[ -~\\n\u{e9}]{0,400}") {
-            shown(&text);
-        }
-    }
-}
+mod tests;

@@ -16,16 +16,12 @@ mod word;
 
 use std::borrow::Cow;
 
-use self::{
-    own::Start,
-    source::of_source,
-    tool::{Tool, tool},
-};
+use self::{own::Start, source::of_source, tool::runner};
 use crate::{
     evidence::{ErrorType, Failure},
     failure::read::text,
     policy::REPORTS_VARIABLE,
-    source_files::SourceLanguage,
+    source_files::{SourceLanguage, Tool},
 };
 
 pub use self::{check::CheckContext, rerun::rerun, word::word as quoted_word};
@@ -52,19 +48,14 @@ pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
     let (directory, command) = placed(&command, Some(check));
     let there = CheckContext { command: Some(command.as_ref()), ..*check };
     let language = SourceLanguage::of(test.test_file.as_deref()?)?;
-    let tool = tool(test, Some(&there)).filter(|tool| tool.runs(language))?;
+    let runner = runner(test, Some(&there)).filter(|runner| runner.languages.contains(&language))?;
     let command = one(test, Some(&there), &directory)?;
     // Of a file, every failing test is wanted.
     let command = match test.test_name {
         Some(_) => command,
         None => command.trim_end_matches(" -x").to_owned(),
     };
-    // These two do not run again what passed on the same sources, and Go says only then what ran.
-    Some(match tool {
-        Tool::Go => format!("{command} -count=1 -v"),
-        Tool::Gradle => format!("{command} --rerun-tasks"),
-        _ => command,
-    })
+    Some(command + &runner.anew)
 }
 
 /// The directory in which a check's tool starts, and the command there.
@@ -78,15 +69,15 @@ fn placed<'c>(command: &'c str, check: Option<&CheckContext<'_>>) -> (String, Co
 /// One test, or one file of tests, by its own tool, in the directory in which that ran it.
 fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> Option<String> {
     let command = check.and_then(|check| check.command);
-    let tool = tool(failure, check)?;
-    let mut start = Start::of(tool, command);
+    let runner = runner(failure, check)?;
+    let mut start = Start::of(runner, command);
     let mut directory = directory;
     let known = failure.directory.as_deref().filter(|_| !start.chooses_package());
     // Where the runner of the tests did not say it: one that goes through all packages of a workspace.
     let seen = || own::package(command?, tool::test_file(failure)?).filter(|_| directory.is_empty());
     if let Some(package) = known.or_else(seen) {
         let inner = package.strip_prefix(directory).unwrap_or(package).trim_start_matches('/');
-        match tool {
+        match runner.tool {
             // Their wrappers stand at the top, and modules need each other built.
             Tool::Maven => {
                 let inner = word::word(inner)?;
@@ -99,7 +90,7 @@ fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> 
         }
     }
     let failure = seen_from(directory, failure.clone());
-    let command = select::of_test(tool, &failure, &start).or_else(|| select::of_file(tool, &failure, &start))?;
+    let command = select::of_test(runner, &failure, &start).or_else(|| select::of_file(runner, &failure, &start))?;
     at(directory, command)
 }
 

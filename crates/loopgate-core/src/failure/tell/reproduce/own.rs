@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::tool::{Tool, is_package_script};
+use super::tool::{is_package_script, is_program};
+use crate::source_files::Runner;
 
 /// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
 pub fn is_simple(command: &str) -> bool {
@@ -66,24 +67,23 @@ pub struct Start {
 
 impl Start {
     /// As the command line shows it, else as it is usual.
-    pub fn of(tool: Tool, command: Option<&str>) -> Self {
-        let usual = || Self { program: tool.usual_start().to_owned(), options: String::new(), words: Vec::new() };
-        command.and_then(|command| Self::shown(tool, command)).unwrap_or_else(usual)
+    pub fn of(runner: &Runner, command: Option<&str>) -> Self {
+        let usual = || Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
+        command.and_then(|command| Self::shown(runner, command)).unwrap_or_else(usual)
     }
 
-    fn shown(tool: Tool, command: &str) -> Option<Self> {
+    fn shown(runner: &Runner, command: &str) -> Option<Self> {
         if !is_simple(command) || is_package_script(command) {
             return None;
         }
         let words: Vec<&str> = command.split_whitespace().collect();
-        let program = |word: &&str| tool.is_program(word);
-        let at = words.iter().position(program)?;
+        let at = words.iter().position(|word| is_program(runner, word))?;
         // `cargo +nightly test`
         let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) { at + 1 } else { at };
         let (start, behind) = words.split_at(until + 1);
         Some(Self {
             program: start.join(" "),
-            options: options(tool, behind),
+            options: options(runner, behind),
             words: behind.iter().map(|word| (*word).to_owned()).collect(),
         })
     }
@@ -131,14 +131,14 @@ impl Start {
     }
 }
 
-fn options(tool: Tool, words: &[&str]) -> String {
-    let known = tool.options_that_matter();
+fn options(runner: &Runner, words: &[&str]) -> String {
+    let has = |options: &[String], word: &str| options.iter().any(|option| option == word);
     let mut kept = String::new();
     let mut words = words.iter().take_while(|word| **word != "--");
     while let Some(word) = words.next() {
         let name = word.split_once('=').map_or(*word, |(name, _)| name);
-        let wants_value = known.with_value.contains(word);
-        if known.alone.contains(word) || known.with_value.contains(&name) {
+        let wants_value = has(&runner.valued, word);
+        if has(&runner.options, word) || has(&runner.valued, name) {
             kept.push_str(&format!(" {word}"));
         }
         if let (true, Some(value)) = (wants_value, words.clone().next()) {
@@ -152,6 +152,7 @@ fn options(tool: Tool, words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source_files::Tool;
 
     #[test]
     fn commands_that_go_somewhere() {
@@ -188,7 +189,8 @@ mod tests {
             (Tool::Rspec, "make spec", "bundle exec rspec", ""),
         ];
         for (tool, command, program, options) in cases {
-            let start = Start::of(tool, Some(command));
+            let runner = Runner::all().iter().find(|row| row.tool == tool).expect("a row");
+            let start = Start::of(runner, Some(command));
             assert_eq!((start.program.as_str(), start.options.as_str()), (program, options), "{command}");
         }
     }

@@ -10,10 +10,10 @@ use super::{
     names::{class_and_method, dotted, is_of_libtest, leaf, pattern},
     own::{is_simple, placed},
     select::node_pattern,
-    tool::{Tool, tool},
+    tool::{is_program, runner},
     word::word,
 };
-use crate::{evidence::Failure, policy::REPORTS_VARIABLE};
+use crate::{evidence::Failure, policy::REPORTS_VARIABLE, source_files::Tool};
 
 /// The command line; none for a tool or a command line that nothing can simply be put behind.
 pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> Option<String> {
@@ -31,7 +31,8 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
     let names: Vec<&str> =
         failures.iter().map(|failure| failure.test_name.as_deref().map(str::trim)).collect::<Option<_>>()?;
     let words: Vec<&str> = command.split_whitespace().collect();
-    let behind = match tool(failures.first()?, Some(check))? {
+    let runner = runner(failures.first()?, Some(check))?;
+    let behind = match runner.tool {
         Tool::Cargo if words.contains(&"nextest") => {
             let each = names
                 .iter()
@@ -55,7 +56,7 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         Tool::NodeTest => {
             let each: Option<Vec<String>> = names.iter().map(|name| word(&node_pattern(name)?)).collect();
             let chosen: String = each?.iter().map(|name| format!(" --test-name-pattern {name}")).collect();
-            let node = words.iter().find(|word| Tool::NodeTest.is_program(word))?;
+            let node = words.iter().find(|word| is_program(runner, word))?;
             return Some(command.replacen(node, &format!("{node}{chosen}"), 1));
         }
         Tool::Django | Tool::Unittest => {

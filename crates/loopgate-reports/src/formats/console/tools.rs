@@ -1,0 +1,227 @@
+//! What tools print for people: one file a tool in `data/console/`, of which this makes one table.
+
+use std::sync::LazyLock;
+
+use loopgate_core::evidence::TestFramework;
+use regex::{Captures, Regex, RegexSet};
+use serde::{Deserialize, Deserializer};
+
+/// Makes the list of files.
+macro_rules! files {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../../data/console/", $name, ".toml")))),*]
+    };
+}
+
+/// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as anyone.
+const FILES: [(&str, &str); 28] = files! {
+    "jest" "starters" "pytest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console" "gradle"
+    "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "jasmine" "deno" "bun" "dotnet" "prove" "robot" "busted"
+    "uvu" "ava" "behave" "linters"
+};
+const PROOF: &str = "the files are part of the program, and a test reads them";
+
+/// A tool's file: what is particular of its blocks, and the lines that matter.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Tool {
+    /// None for what runs no tests.
+    pub framework: Option<TestFramework>,
+    /// Reads its blocks, where an expression cannot.
+    pub reader: Option<BlockReader>,
+    /// Its rows count in a block of any tool.
+    pub in_every_block: bool,
+    /// Its blocks show what another program prints.
+    pub shows_output: bool,
+    /// Several headings may stand above one text.
+    pub shares_text: bool,
+    /// It names failing tests ahead of their blocks.
+    pub announces: bool,
+    /// It may say of a failure twice.
+    pub repeats: bool,
+    /// It counts a file that cannot be loaded, and what fails around a test, as an error.
+    pub counts_files: bool,
+    /// The line that begins a block is part of what it says.
+    pub has_heading: bool,
+    /// What stands between the parts of a name.
+    pub parts: Option<String>,
+    /// What every line of a block begins with.
+    #[serde(deserialize_with = "expression")]
+    pub margin: Option<Regex>,
+    /// What is no part of a message.
+    #[serde(deserialize_with = "expression")]
+    pub without: Option<Regex>,
+    /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of the
+    /// test; `file` and `line` where it failed; `message`; `text`, if only a part of the block counts.
+    #[serde(deserialize_with = "expression")]
+    pub block: Option<Regex>,
+    row: Vec<RowFields>,
+    #[cfg(test)]
+    pub sample: Vec<Sample>,
+    #[cfg(not(test))]
+    #[serde(rename = "sample")]
+    _sample: serde::de::IgnoredAny,
+}
+
+/// Blocks that only a function can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum BlockReader {
+    Pytest,
+    Ctest,
+}
+
+/// A text and what is to be read in it.
+#[cfg(test)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sample {
+    pub text: String,
+    /// `name | place | message` of each failure.
+    pub failures: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowFields {
+    within: Option<Part>,
+    /// The file of the tool whose part that is, if it is another one's.
+    of: Option<String>,
+    section: Option<Part>,
+    means: Option<Means>,
+    pattern: String,
+}
+
+/// A part of a tool's output in which some rows count that elsewhere do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    /// Blocks of failing tests.
+    Failures,
+    /// The names of failing tests.
+    List,
+    /// The names of tests that passed at last.
+    Flaky,
+    /// Tests, warnings and lists that are no failures.
+    Other,
+}
+
+/// A part of the output of the tool at that place of the table.
+pub(super) type Section = (usize, Part);
+
+/// What a line means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Means {
+    /// A section begins.
+    #[serde(skip)]
+    Section(Section),
+    /// A block begins; it lasts to the next row of its tool that says something else.
+    Block,
+    /// A block begins that is no failure.
+    Output,
+    /// Names the test of the open block, or begins one.
+    Name,
+    /// Names the test of the open block, which is over.
+    NamedEnd,
+    /// Names the test of the blocks to come.
+    Title,
+    /// The open block is over, and a failure.
+    End,
+    /// The open block is over, and its test passed.
+    Pass,
+    /// What follows is about this file.
+    File,
+    /// A compiler's or linter's finding; what follows up to an empty line explains it.
+    Finding,
+    /// How many tests there were; `Counts::add` knows the words.
+    Counts,
+    /// Where something failed whose test a list names later, with the same message.
+    Place,
+    /// A failing test's name in a list.
+    Listed,
+}
+
+/// A line that matters. It counts within its section, or anywhere.
+pub(super) struct Row {
+    /// Its tool's place in the table.
+    pub tool: usize,
+    pub within: Option<Section>,
+    pub means: Means,
+}
+
+struct Table {
+    tools: Vec<Tool>,
+    rows: Vec<Row>,
+    set: RegexSet,
+    each: Vec<Regex>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let tools: Vec<Tool> = FILES.iter().map(|(_, text)| toml::from_str(text).expect(PROOF)).collect();
+    let fields = || tools.iter().enumerate().flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)));
+    // Unicode's word boundaries and classes would cost the automaton; tools write their own words in ASCII.
+    let set = RegexSet::new(fields().map(|(_, row)| &row.pattern)).expect(PROOF);
+    let each = fields().map(|(_, row)| Regex::new(&row.pattern).expect(PROOF)).collect();
+    let rows = fields().map(|(tool, row)| Row::new(tool, row)).collect();
+    Table { rows, set, each, tools }
+});
+
+impl Row {
+    fn new(tool: usize, fields: &RowFields) -> Self {
+        let whose =
+            fields.of.as_ref().map_or(tool, |name| FILES.iter().position(|(file, _)| file == name).expect(PROOF));
+        let section = fields.section.map(|part| Means::Section((tool, part)));
+        Self { tool, within: fields.within.map(|part| (whose, part)), means: section.or(fields.means).expect(PROOF) }
+    }
+
+    pub fn tool(&self) -> &'static Tool {
+        tool(self.tool)
+    }
+}
+
+/// The tool at a place of the table.
+pub(super) fn tool(at: usize) -> &'static Tool {
+    &TABLE.tools[at]
+}
+
+/// The first row that matches a line and counts by `counts`, with what it captures.
+pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<(&'static Row, Captures<'t>)> {
+    let at = TABLE.set.matches(line).into_iter().find(|at| counts(&TABLE.rows[*at]))?;
+    Some((&TABLE.rows[at], TABLE.each[at].captures(line)?))
+}
+
+fn expression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
+    let pattern = String::deserialize(deserializer)?;
+    Regex::new(&pattern).map(Some).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn each_tool_s_sample_is_read_as_its_file_says() {
+        let options =
+            ReadOptions { format: Some(loopgate_core::evidence::ReportFormat::Console), ..Default::default() };
+        for (file, text) in FILES {
+            let tool: Tool = toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(!tool.sample.is_empty(), "{file} has no sample");
+            for Sample { text, failures } in tool.sample {
+                let found: Vec<String> = read("log", text.as_bytes(), &options).failures.iter().map(shown).collect();
+                assert_eq!(found, failures, "{file}");
+            }
+        }
+    }
+
+    /// `name | place | message`
+    fn shown(failure: &loopgate_core::evidence::Failure) -> String {
+        let place = failure.location().map(|(file, line)| match line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        });
+        let message = failure.error_message.lines().next().unwrap_or_default();
+        [failure.test_name.clone().unwrap_or_default(), place.unwrap_or_default(), message.to_owned()].join(" | ")
+    }
+}

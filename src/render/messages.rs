@@ -1,0 +1,177 @@
+//! The catalogue of sentences, `config/templates/messages.toml`: a section for each enum, an entry for each variant.
+//!
+//! An entry is a template over the fields of its variant and what the caller adds. The name of a variant is the one that
+//! serde writes, so a new variant is one entry in the file. An entry that is not there is a defect that the snapshot of
+//! its section shows; the text says so then.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use loopgate_core::Timestamp;
+use minijinja::{
+    AutoEscape, Environment, Error, State, UndefinedBehavior, context,
+    syntax::SyntaxConfig,
+    value::{Serde, Value, ValueKind},
+};
+use serde::Serialize;
+
+use super::{
+    sanitize::{self, Markdown},
+    templates, words,
+};
+
+/// Every entry by `section/variant`.
+static CATALOGUE: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let sections: BTreeMap<String, BTreeMap<String, String>> =
+        toml::from_str(include_str!("../../config/templates/messages.toml"))
+            .expect("every test reads the embedded file");
+    let named = |(section, entries): (String, BTreeMap<String, String>)| {
+        entries.into_iter().map(move |(variant, text)| (format!("{section}/{variant}"), text))
+    };
+    sections.into_iter().flat_map(named).collect()
+});
+
+/// Prints what is filled in as it is.
+static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    environment.set_syntax(syntax.unwrap_or_default());
+    for &(name, source) in templates::EMBEDDED.iter().filter(|(name, _)| name.ends_with(".txt")) {
+        environment.add_template(name, source).expect("embedded templates parse: a test renders each of them");
+    }
+    with_entries(environment, str::to_owned)
+});
+
+/// Escapes what is filled in.
+static MARKDOWN: LazyLock<Environment<'static>> =
+    LazyLock::new(|| with_entries(templates::environment(), |text| sanitize::text(text).into_string()));
+
+/// The words of an entry in which nothing is filled in; empty if there is none.
+pub(super) fn word(section: &str, variant: &str) -> &'static str {
+    CATALOGUE.get(&format!("{section}/{variant}")).map_or("", String::as_str)
+}
+
+/// The words of a variant in which nothing is filled in, or of `else`.
+pub(super) fn word_or_else(section: &str, variant: &str) -> &'static str {
+    match word(section, variant) {
+        "" => word(section, "else"),
+        words => words,
+    }
+}
+
+/// The sentence about a variant as plain text: names from outside stand in it as they are, and who shows it makes it safe.
+pub(super) fn plain(section: &str, what: &impl Serialize, beside: Value) -> String {
+    written(&PLAIN, section, Value::from(Serde(what)), beside)
+}
+
+/// The sentence about a variant as Markdown.
+pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> Markdown {
+    Markdown::ours(written(&MARKDOWN, section, Value::from(Serde(what)), beside))
+}
+
+/// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
+pub(super) fn text(template: &str, model: Value) -> String {
+    let written = PLAIN.get_template(template).and_then(|template| template.render(model));
+    written.unwrap_or_else(|error| format!("Loopgate could not write this text ({template}): {error}\n"))
+}
+
+/// The name of a variant, as serde writes it.
+pub(super) fn variant_name(what: &impl Serialize) -> String {
+    variant(Value::from(Serde(what))).0
+}
+
+fn written(environment: &Environment<'static>, section: &str, what: Value, beside: Value) -> String {
+    let (name, fields) = variant(what);
+    let template = environment.get_template(&format!("{section}/{name}"));
+    let text = template.and_then(|template| template.render(context! { ..fields, ..beside }));
+    text.unwrap_or_else(|error| format!("Loopgate could not write this text ({section}/{name}): {error}"))
+}
+
+/// The name of a variant and its fields; what it holds without a name is `it`. Enums that are tagged within say their
+/// variant in `name`.
+fn variant(what: Value) -> (String, Value) {
+    if what.kind() != ValueKind::Map {
+        return (what.to_string(), context! {});
+    }
+    if let Some(name) = what.get_attr("name").ok().filter(|name| !name.is_undefined()) {
+        return (name.to_string(), what);
+    }
+    let name = what.try_iter().ok().and_then(|mut keys| keys.next()).unwrap_or_default();
+    let held = what.get_item(&name).unwrap_or_default();
+    let named = if held.kind() == ValueKind::Map {
+        held.clone()
+    } else {
+        context! {}
+    };
+    (name.to_string(), context! { it => held, ..named })
+}
+
+/// Adds the entries, and the filters that they use. `show` makes a name from outside fit to be shown.
+fn with_entries(mut environment: Environment<'static>, show: fn(&str) -> String) -> Environment<'static> {
+    let each = move |items: Vec<Value>| -> Vec<String> {
+        items.iter().map(|item| if item.is_safe() { item.to_string() } else { show(&item.to_string()) }).collect()
+    };
+    environment.add_filter("code", |text: String| sanitize::code(&text));
+    environment.add_filter("codes", |names: Vec<String>, most: usize| {
+        let names: Vec<String> = names.iter().map(|name| sanitize::code(name).into_string()).collect();
+        Markdown::ours(words::few(&names, most))
+    });
+    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(words::and(&each(items))));
+    environment.add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(words::few(&each(items), most)));
+    environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
+    environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
+    environment.add_filter("count", |n: u64, one: String| words::count(n, &one));
+    environment.add_filter("plural", |n: usize, one: String, many: String| words::plural(n, &one, &many));
+    environment.add_filter("after", |attempts: u32| match attempts {
+        0 => "Before any attempt could be judged".to_owned(),
+        attempts => format!("After {}", words::count(attempts, "attempt")),
+    });
+    environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, words::moment));
+    environment.add_filter("line", |text: String| sanitize::line(&text));
+    environment.add_filter("block", |text: String| sanitize::block(&text));
+    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
+    environment.add_filter("times", words::times);
+    environment.add_filter("duration", words::duration);
+    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
+    // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
+    environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));
+    environment.add_filter("number", |number: f64| number.to_string());
+    environment.add_filter("lost", |legs: Value| lost(&legs));
+    environment.add_filter("say", say);
+    for (name, source) in &*CATALOGUE {
+        environment.add_template(name, source).expect("every test adds each entry");
+    }
+    environment
+}
+
+/// The sentence about an enum within another; `of` is what it is about.
+fn say(state: &mut State<'_, '_>, what: Value, section: String, of: Option<Value>) -> Result<Value, Error> {
+    let (name, fields) = variant(what);
+    let template = state.env().get_template(&format!("{section}/{name}"))?;
+    Ok(Value::from_safe_string(template.render(context! { of, ..fields })?))
+}
+
+/// Jobs named at most that ended without evidence.
+const MOST_LEGS: usize = 3;
+
+/// The jobs that ended without evidence, each with how: "test (windows) was cancelled".
+fn lost(legs: &Value) -> String {
+    let part = |leg: &Value, field: &str, section: &str| {
+        written(&PLAIN, section, leg.get_attr(field).unwrap_or_default(), context! {})
+    };
+    let legs = legs.try_iter().into_iter().flatten();
+    let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
+    format!("{} without evidence", words::few(&told.collect::<Vec<_>>(), MOST_LEGS))
+}
+
+/// [`lost`] of jobs as they are.
+pub(super) fn lost_jobs(legs: &impl Serialize) -> String {
+    lost(&Value::from(Serde(legs)))
+}
+
+impl From<Markdown> for Value {
+    fn from(text: Markdown) -> Self {
+        Self::from_safe_string(text.into_string())
+    }
+}
