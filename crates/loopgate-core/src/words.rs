@@ -49,3 +49,12 @@ macro_rules! serde_as_text {
         }
     };
 }
+
+/// A constant regular expression, compiled at its first use. A test that passes the line compiles it.
+macro_rules! pattern {
+    ($text:expr) => {{
+        static PATTERN: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).expect("a constant that a test compiles"));
+        &*PATTERN
+    }};
+}

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::{CommentId, GateName, Login, PatternName, Sha, TeamSlug, Timestamp, UserId},
-    observed::{FilesToRead, Permission},
-    policy::RuleTier,
+    ids::{CommentId, GateName, Login, PatternName, RepoName, Sha, TeamSlug, Timestamp, UserId},
+    observed::{Authority, FilesToRead, Permission, TeamStanding},
+    policy::{GateDefinition, GatePolicy, HybridHold, Mode, RuleTier},
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -93,6 +93,25 @@ pub enum Holding {
     Holds,
     /// Shown, without standing in the way: a preset in `autonomous` mode, or one in `hybrid` mode without approvers.
     Advisory,
+}
+
+/// Whether a gate stands in the way of a pull request, or is only shown.
+pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> Holding {
+    let configured = policy.definition == GateDefinition::Configured;
+    let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
+    let holds = match mode {
+        Mode::Supervised => true,
+        Mode::Autonomous => configured,
+        Mode::Hybrid => configured || always() || has_team(policy, repository, authority),
+    };
+    if holds { Holding::Holds } else { Holding::Advisory }
+}
+
+/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
+/// one that is not there.
+fn has_team(policy: &GatePolicy, repository: &RepoName, authority: &Authority) -> bool {
+    let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
+    matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
 }
 
 /// Where a gate stands.
@@ -463,16 +482,6 @@ pub enum OnlyHope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum PhraseProblem {
-    /// It asks.
-    Question,
-    /// It denies.
-    Negated,
-    /// It says when, if, once, unless or but.
-    Conditional,
-    /// It says what will be.
-    Future,
-    /// The phrase is there with other words around it on its line.
-    NotAlone,
     /// Letters that only look like the phrase's.
     Lookalike,
     ShortSha,
@@ -486,7 +495,7 @@ pub enum PhraseProblem {
     },
     /// A verdict without a gate: "approved".
     NoGate,
-    /// It names a gate and a verdict in other words, or another order.
+    /// It names a gate and a verdict, and is not the phrase alone.
     Wording,
     /// It agrees in words or signs that people use for an approval: `LGTM`, `security ok`. Said to approvers only.
     Agreement,

@@ -129,7 +129,7 @@ fn new_names_in_every_ecosystem() {
         ("project/Dependencies.scala", "@@ -1 +1 @@\n+  val a = \"org.x\" %% \"y\" % \"1.0\"", &["y"]),
         ("project/plugins.sbt", "@@ -1 +1 @@\n+addSbtPlugin(\"org.x\" % \"sbt-y\" % \"1.0\")", &["sbt-y"]),
         // A table that the patch does not show.
-        ("pyproject.toml", "@@ -9 +9 @@\n+hvac = \"^1.0\"\n+\"a.b\" = { version = \"1\" }", &["hvac", "a.b"]),
+        ("pyproject.toml", "@@ -9 +9 @@\n+hvac = \"^1.0\"\n+\"a.b\" = { version = \"1\" }", &["hvac", "a-b"]),
         ("pyproject.toml", "@@ -9 +9 @@\n+python = \"^3.8\"\n+minversion = \"6.0\"\n+strict = true", &[]),
         (
             "pom.xml",
@@ -139,6 +139,11 @@ fn new_names_in_every_ecosystem() {
         ("pyproject.toml", "@@ -1 +1,4 @@\n [tool.ruff]\n+select = [\"E501\", \"F401\"]", &[]),
         ("pyproject.toml", "@@ -1 +1,4 @@\n [dependency-groups]\n+dev = [\"pytest\"]", &["pytest"]),
         ("package.json", "@@ -1 +1,4 @@\n   \"resolutions\": {\n+    \"minimist\": \"1.2.8\"", &[]),
+        // Sections of one line, of names in disguise, and behind one that ended.
+        ("package.json", "@@ -1 +1 @@\n+{ \"dependencies\": { \"a\": \"1\", \"b\": \"x/y\" } }", &["a", "b"]),
+        ("package.json", "@@ -1 +1,3 @@\n   },\n+  \"dependencie\\u0073\": {\n+    \"a\": \"x\"", &["a"]),
+        ("go.mod", "@@ -1 +1,3 @@\n exclude (\n \ta.b/c v1.0.0\n )\n+require d.e/f v1.0.0", &["d.e/f"]),
+        ("pyproject.toml", "@@ -1 +1 @@\n+dependencies = [\"a\", \"b>=1\"]", &["a", "b"]),
         ("packages.config", "@@ -1 +1,5 @@\n+  <package id=\"NUnit\" version=\"4\" />", &["NUnit"]),
     ] {
         assert_eq!(names(path, patch), expected, "{path}\n{patch}");
