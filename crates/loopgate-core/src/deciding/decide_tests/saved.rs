@@ -38,7 +38,7 @@ fn a_run_in_the_middle_goes_on() {
 }
 
 #[test]
-fn a_line_of_the_memory_is_written_as_it_was_read() {
+fn an_old_line_of_the_memory_is_kept() {
     let line: MemoryLine = serde_json::from_str(MEMORY).unwrap();
     assert_eq!(serde_json::to_value(&line).unwrap(), serde_json::from_str::<Value>(MEMORY).unwrap());
 }
