@@ -6,7 +6,6 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use loopgate_core::Timestamp;
 use minijinja::{
     AutoEscape, Environment, Error, State, UndefinedBehavior, context,
     syntax::SyntaxConfig,
@@ -15,8 +14,9 @@ use minijinja::{
 use serde::Serialize;
 
 use super::{
+    amounts,
     sanitize::{self, Markdown},
-    templates, words,
+    templates,
 };
 
 /// Every entry by `section/variant`.
@@ -107,37 +107,11 @@ fn variant(what: Value) -> (String, Value) {
     (name.to_string(), context! { it => held, ..named })
 }
 
-/// Adds the entries, and the filters that they use. `show` makes a name from outside fit to be shown.
+/// Adds the entries, and the filters that name one.
 fn with_entries(mut environment: Environment<'static>, show: fn(&str) -> String) -> Environment<'static> {
-    let each = move |items: Vec<Value>| -> Vec<String> {
-        items.iter().map(|item| if item.is_safe() { item.to_string() } else { show(&item.to_string()) }).collect()
-    };
-    environment.add_filter("code", |text: String| sanitize::code(&text));
-    environment.add_filter("codes", |names: Vec<String>, most: usize| {
-        let names: Vec<String> = names.iter().map(|name| sanitize::code(name).into_string()).collect();
-        Markdown::ours(words::few(&names, most))
-    });
-    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(words::and(&each(items))));
-    environment.add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(words::few(&each(items), most)));
-    environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
-    environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
-    environment.add_filter("count", |n: u64, one: String| words::count(n, &one));
-    environment.add_filter("plural", |n: usize, one: String, many: String| words::plural(n, &one, &many));
-    environment.add_filter("after", |attempts: u32| match attempts {
-        0 => "Before any attempt could be judged".to_owned(),
-        attempts => format!("After {}", words::count(attempts, "attempt")),
-    });
-    environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, words::moment));
-    environment.add_filter("line", |text: String| sanitize::line(&text));
-    environment.add_filter("block", |text: String| sanitize::block(&text));
-    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
-    environment.add_filter("times", words::times);
-    environment.add_filter("duration", words::duration);
-    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
-    // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
-    environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));
-    environment.add_filter("number", |number: f64| number.to_string());
+    templates::add_filters(&mut environment, show);
     environment.add_filter("lost", |legs: Value| lost(&legs));
+    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
     for (name, source) in &*CATALOGUE {
         environment.add_template(name, source).expect("every test adds each entry");
@@ -162,7 +136,7 @@ fn lost(legs: &Value) -> String {
     };
     let legs = legs.try_iter().into_iter().flatten();
     let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
-    format!("{} without evidence", words::few(&told.collect::<Vec<_>>(), MOST_LEGS))
+    format!("{} without evidence", amounts::few(&told.collect::<Vec<_>>(), MOST_LEGS))
 }
 
 /// [`lost`] of jobs as they are.
