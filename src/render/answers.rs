@@ -103,24 +103,12 @@ fn history(subject: &Subject<'_>) -> String {
     if attempts.is_empty() {
         return "No attempt has been counted yet.".to_owned();
     }
-    let mut table = String::from("| # | When | Head | Outcome | Score | What happened |\n|--:|:--|:--|:--|--:|:--|");
     let hidden = attempts.len().saturating_sub(20);
-    for attempt in attempts.iter().skip(hidden) {
-        let row = attempt_row(attempt, &links);
-        table.push_str(&format!(
-            "\n| {} | {} | {} | {} | {} | {} |",
-            row.number,
-            words::moment(attempt.at),
-            row.head,
-            row.outcome,
-            row.score,
-            row.summary
-        ));
-    }
-    format!(
-        "{table}\n\nEverything: {}",
-        code(&summary::state_place(subject).how_to_read(subject.decision.next.pull_request))
-    )
+    let rows = attempts.iter().skip(hidden).map(|attempt| {
+        context! { when => words::moment(attempt.at), ..Serde(attempt_row(attempt, &links)) }
+    });
+    let everything = summary::state_place(subject).how_to_read(subject.decision.next.pull_request);
+    messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
 }
 
 /// Why it stands where it stands: both walks, every rule, every gate and every word about it.

@@ -42,7 +42,7 @@ pub(super) fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
         Some(ProofEnd::Passed) => " As it was before, it passes here too.",
         Some(ProofEnd::Broken) | None => "",
     };
-    short_text(&format!("{}.{as_it_was}", found), 340)
+    short_text(&format!("{found}.{as_it_was}"), 340)
 }
 
 /// One of each file, where several jobs have run it.

@@ -51,6 +51,7 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
     environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
     environment.add_filter("line", |text: String| sanitize::line(&text));
     environment.add_filter("block", |text: String| sanitize::block(&text));
+    environment.add_filter("short_line", |text: String, most: usize| sanitize::short_line(&text, most));
     environment.add_filter("brief", |text: String| sanitize::short_line(&text, BRIEF));
     environment.add_filter("exact", |text: String, between: String| sanitize::exact(&text, &between, BRIEF));
     environment.add_filter("quoted", |text: String| quoted(&quote(&text)).trim_end().to_owned());
