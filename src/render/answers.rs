@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use minijinja::context;
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
@@ -80,30 +80,21 @@ fn searched(subject: &Subject<'_>) -> String {
 /// System, state, failures, gates, last activity.
 fn status(subject: &Subject<'_>) -> String {
     let (view, next) = (&subject.decision.view, &subject.decision.next);
-    let capabilities = match view.capabilities.total {
-        0 => String::new(),
-        total => format!(", {} of {total} capabilities", view.capabilities.completed),
+    let applies = |gate: &&GateReport| !matches!(gate.standing, GateStanding::NotApplicable);
+    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status().as_str()));
+    let since = next.state_entered_at;
+    let model = context! {
+        title => short_text(&next.title, 200),
+        stage => view.stage.as_str(),
+        capabilities => Serde(&view.capabilities),
+        status => next.status.as_str(),
+        recorded => next.failures.history.len(),
+        resolved => next.failures.history.iter().filter(|failure| failure.resolution.is_some()).count(),
+        total => next.failures.total,
+        gates => gates.collect::<Vec<_>>(),
+        active => words::moment(next.last_verification.as_ref().map_or(since, |last| last.at.max(since))),
     };
-    let resolved = next.failures.history.iter().filter(|failure| failure.resolution.is_some()).count();
-    let gates: Vec<String> = view
-        .gates
-        .iter()
-        .filter(|gate| !matches!(gate.standing, GateStanding::NotApplicable))
-        .map(|gate| format!("{} {}", gate.name, gate.status().as_str()))
-        .collect();
-    let active =
-        next.last_verification.as_ref().map_or(next.state_entered_at, |last| last.at.max(next.state_entered_at));
-    format!(
-        "- System: {}\n- State: {}{capabilities}, status `{}`\n- Failures: {} recorded ({resolved} resolved), {} failing \
-         attempts in all\n- Gates: {}\n- Last activity: {}",
-        short_text(&next.title, 200),
-        view.stage.as_str(),
-        next.status.as_str(),
-        next.failures.history.len(),
-        next.failures.total,
-        if gates.is_empty() { "none apply".to_owned() } else { words::few(&gates, 10) },
-        words::moment(active),
-    )
+    messages::markdown("status", &"answer", model).into_string()
 }
 
 fn history(subject: &Subject<'_>) -> String {
@@ -112,24 +103,12 @@ fn history(subject: &Subject<'_>) -> String {
     if attempts.is_empty() {
         return "No attempt has been counted yet.".to_owned();
     }
-    let mut table = String::from("| # | When | Head | Outcome | Score | What happened |\n|--:|:--|:--|:--|--:|:--|");
     let hidden = attempts.len().saturating_sub(20);
-    for attempt in attempts.iter().skip(hidden) {
-        let row = attempt_row(attempt, &links);
-        table.push_str(&format!(
-            "\n| {} | {} | {} | {} | {} | {} |",
-            row.number,
-            words::moment(attempt.at),
-            row.head,
-            row.outcome,
-            row.score,
-            row.summary
-        ));
-    }
-    format!(
-        "{table}\n\nEverything: {}",
-        code(&summary::state_place(subject).how_to_read(subject.decision.next.pull_request))
-    )
+    let rows = attempts.iter().skip(hidden).map(|attempt| {
+        context! { when => words::moment(attempt.at), ..Serde(attempt_row(attempt, &links)) }
+    });
+    let everything = summary::state_place(subject).how_to_read(subject.decision.next.pull_request);
+    messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
 }
 
 /// Why it stands where it stands: both walks, every rule, every gate and every word about it.
@@ -195,16 +174,18 @@ fn lint(subject: &Subject<'_>) -> String {
     if let Some(note) = configuration::note(&subject.decision.view.origin) {
         return note.into_string();
     }
-    let from = match &subject.decision.view.origin {
-        PolicyOrigin::Base { commit } => format!("as of commit {}", code(&commit.short())),
-        PolicyOrigin::WorkingTree => "of the working tree".to_owned(),
-        _ => "built in".to_owned(),
+    let origin = &subject.decision.view.origin;
+    let commit = match origin {
+        PolicyOrigin::Base { commit } => Some(code(&commit.short())),
+        _ => None,
     };
-    format!(
-        "The configuration {from} is valid: {}, {}.",
-        words::count(policy.verify.checks.len(), "check"),
-        words::count(policy.gates.len(), "gate")
-    )
+    let beside = context! {
+        commit,
+        is_of_tree => matches!(origin, PolicyOrigin::WorkingTree),
+        checks => policy.verify.checks.len(),
+        gates => policy.gates.len(),
+    };
+    messages::markdown("configuration", &"valid", beside).into_string()
 }
 
 #[cfg(test)]

@@ -1,49 +1,29 @@
-//! A feedback document as a page for a terminal: the verdict, who acts and how, what failed, gates, rules.
+//! A feedback document for a terminal, by `feedback.txt`: the verdict, who acts and how, what failed, gates, rules.
+
+use minijinja::{context, value::Serde};
 
 use super::{
-    excerpts::{HEADING, quoted},
-    links,
-    messages::word,
-    model::{Currency, Document, Failure, Gate, ReadFrom, Reading},
-    sanitize::{block, clip, short_line},
-    words,
+    excerpts::HEADING,
+    messages::{self, word},
+    model::{Currency, Document, ReadFrom, Reading},
 };
-use loopgate_core::{Timestamp, evidence::MOST_EXCERPTS, failure::FeedbackLine, state::GateStatus, untrusted::quote};
-
-/// Characters of one text at most: the document's own bound, for documents that are not ours.
-const MOST: usize = 500;
+use loopgate_core::{Timestamp, evidence::MOST_EXCERPTS};
 
 /// What stands between a head and ready, in the order in which somebody needs it.
 pub fn feedback_text(reading: &Reading) -> String {
-    let page = &reading.feedback.document;
-    if let Some(ended) = page.ended {
-        return format!("{}: {}, there is nothing to do.", subject(page), ended.as_str());
+    let document = &reading.feedback.document;
+    if let Some(ended) = document.ended {
+        return format!("{}: {}, there is nothing to do.", subject(document), ended.as_str());
     }
-    let mut lines = vec![verdict(page), word("read_from", reading.from.as_str()).to_owned()];
-    lines.extend(outdated(reading));
-    lines.extend(next(page));
-    if !page.failures.is_empty() {
-        lines.extend([String::new(), "Failures".to_owned()]);
-        for (number, failure) in (1..).zip(&page.failures) {
-            lines.extend(failure_lines(number, failure));
-        }
-        if page.more_failures > 0 {
-            lines.push(format!("… and {} more", words::count(page.more_failures, "failure")));
-        }
-    }
-    section(&mut lines, "Also to be done", page.feedback.iter().map(other));
-    section(&mut lines, "Gates", page.gates.iter().filter_map(gate));
-    section(&mut lines, "Rules", page.rules.iter().map(|rule| plain(rule)));
-    if let Some(address) = page.links.status.as_deref().or(page.links.report.as_deref()) {
-        lines.extend([String::new(), format!("More: {}", plain(address))]);
-    }
-    for excerpt in page.excerpts.iter().take(MOST_EXCERPTS) {
-        lines.extend([String::new(), HEADING.to_owned()]);
-        let whence = [Some(excerpt.job.as_str()), excerpt.step.as_deref(), excerpt.log.as_deref()];
-        lines.push(whence.into_iter().flatten().map(plain).collect::<Vec<_>>().join(" · "));
-        lines.push(quoted(&quote(&excerpt.text)).trim_end().to_owned());
-    }
-    lines.join("\n")
+    let model = context! {
+        verdict => verdict(document),
+        read_from => word("read_from", reading.from.as_str()),
+        outdated => outdated(reading),
+        heading => HEADING,
+        most_excerpts => MOST_EXCERPTS,
+        document => Serde(document),
+    };
+    messages::text("feedback.txt", model).trim_end().to_owned()
 }
 
 /// That the verdict on the head is waited for.
@@ -60,25 +40,6 @@ pub fn waiting_text(reading: &Reading) -> String {
 /// Why GitHub does not answer yet.
 pub fn held_up_text(error: &impl std::fmt::Display, until: Option<Timestamp>) -> String {
     format!("{error}; {}", if until.is_some() { "waiting for that" } else { "asking again" })
-}
-
-fn section(lines: &mut Vec<String>, title: &str, items: impl Iterator<Item = String>) {
-    let before = lines.len();
-    lines.extend(items.map(|item| format!("- {item}")));
-    if lines.len() > before {
-        lines.splice(before..before, [String::new(), title.to_owned()]);
-    }
-}
-
-fn plain(text: &str) -> String {
-    short_line(text, MOST)
-}
-
-/// A text with its blanks: they may be what differs between two values. Its lines stand behind each other.
-fn exact(text: &str, between: &str) -> String {
-    let text = block(text).replace('\t', "\\t");
-    let lines: Vec<&str> = text.lines().map(|line| if between == " " { line.trim() } else { line }).collect();
-    clip(&lines.join(between), MOST).into_owned()
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.
@@ -113,75 +74,6 @@ fn outdated(reading: &Reading) -> Option<String> {
     })
 }
 
-fn next(page: &Document) -> Option<String> {
-    let actor = page.who_acts.as_ref()?;
-    let kind = plain(&actor.kind);
-    let who = actor.login.as_ref().map_or_else(|| kind.clone(), |login| format!("@{login} ({kind})"));
-    Some(format!("Next: {who}: {}", plain(&actor.action)))
-}
-
-fn failure_lines(number: usize, failure: &Failure) -> Vec<String> {
-    let named = [failure.check.as_deref(), failure.test.as_deref()];
-    let named: Vec<String> = named.into_iter().flatten().map(plain).filter(|name| !name.is_empty()).collect();
-    let also = (failure.also > 0).then(|| format!("{} more with this cause", failure.also));
-    let notes = [failure.new.then(|| "new".to_owned()), failure.regression.then(|| "passed before".to_owned()), also];
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    let mut lines = vec![format!("{number}. [{}] {}{notes}", plain(&failure.id), named.join(": "))];
-    let place = failure.place.as_ref().map(|place| links::place(&place.file, place.line));
-    let shown_lines = [
-        ("At", place.as_deref()),
-        ("Message", failure.message.as_deref()),
-        ("Expected", failure.expected.as_deref()),
-        ("Actual", failure.actual.as_deref()),
-        ("Cause", failure.cause.as_deref().filter(|cause| failure.message.as_deref() != Some(*cause))),
-        ("Do", failure.r#do.as_deref()),
-        ("Why", failure.why.as_deref()),
-        ("Run", failure.reproduce.as_deref()),
-        ("Before", failure.settled.as_deref()),
-    ];
-    let shown = |name: &str, text: &str| match name {
-        "Expected" | "Actual" => exact(text, "\\n"),
-        "Message" | "Cause" => exact(text, " "),
-        _ => plain(text),
-    };
-    let shown_lines = shown_lines.into_iter().filter_map(|(name, text)| Some((name, shown(name, text?))));
-    lines.extend(shown_lines.filter(|(_, text)| !text.is_empty()).map(|(name, text)| format!("   {name}: {text}")));
-    lines.extend(failure.tried.iter().map(|tried| {
-        let outcome = match tried.outcome.as_str() {
-            "same" => "it failed in the same way",
-            "came_back" => "it was gone, and is back",
-            _ => "it did not help",
-        };
-        let change = tried.change.as_deref().map(|change| format!("{}: ", plain(change))).unwrap_or_default();
-        format!("   Tried for attempt {}: {change}{outcome}", tried.attempt)
-    }));
-    lines
-}
-
-fn other(line: &FeedbackLine) -> String {
-    let FeedbackLine { location, problem, action, reproduce, .. } = line;
-    let run = reproduce.as_deref().map(|command| format!(" Run: {}", plain(command))).unwrap_or_default();
-    format!("{}: {} {}{run}", plain(location), plain(problem), plain(action))
-}
-
-/// The gates that somebody has to open.
-fn gate(gate: &Gate) -> Option<String> {
-    let status = match gate.status {
-        GateStatus::Pending => "not asked for yet",
-        GateStatus::Requested => "waits for approval",
-        GateStatus::Rejected => "rejected",
-        GateStatus::Approved | GateStatus::NotApplicable => return None,
-    };
-    let who: Vec<String> = gate.who.iter().take(10).map(|who| plain(who)).collect();
-    let by = if who.is_empty() { String::new() } else { format!(" by {}", who.join(", ")) };
-    let how = match gate.write.as_deref() {
-        Some(words) => format!("with a comment: {}", plain(words)),
-        None => "with an approving review".to_owned(),
-    };
-    Some(format!("{} {status}; it is opened{by} {how}", plain(&gate.name)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +81,7 @@ mod tests {
     use loopgate_core::{
         Sha,
         deciding::{Decision, DecisionWord},
+        failure::FeedbackLine,
     };
 
     fn written(decision: &Decision) -> Feedback {

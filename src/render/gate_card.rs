@@ -11,7 +11,7 @@ use super::{
     links::Links,
     messages::{self, word},
     refusal,
-    sanitize::{Markdown, address, code, short_text, text},
+    sanitize::{Markdown, address, short_text},
     verdict::Subject,
     words,
 };
@@ -144,39 +144,22 @@ fn linked(who: &Login, url: &str) -> String {
 
 /// "bob or carol (team acme/security) comments `security approved`."
 fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
-    let name = &report.name;
-    match &report.standing {
-        GateStanding::NotApplicable | GateStanding::Approved { .. } => None,
-        GateStanding::Rejected { by, .. } => Some(Markdown::ours(format!(
-            "{who} comments {} or {}; or a maintainer comments {}.",
-            code(&format!("{name} approved")),
-            code(&format!("{name} approval revoked")),
-            code(&format!("/dismiss {name} @{by} reason")),
-            who = words::person(by)
-        ))),
-        GateStanding::Open => {
-            let eligible = &report.eligible;
-            if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() {
-                return Some(Markdown::ours(format!(
-                    "nobody could be found who may. Whoever maintains the configuration names approvers in {}, on the \
-                     base branch.",
-                    code(&format!("gates.{name}.approvers"))
-                )));
-            }
-            let approvers = text(&words::approvers(report));
-            let approves = messages::markdown("approves", &by, context! { name => name.as_str() });
-            let have: Vec<String> =
-                report.approvals.iter().map(|approval| words::person(&approval.by).into_string()).collect();
-            let still = match (report.needed, have.as_slice()) {
-                (..=1, _) => String::new(),
-                (needed, []) => format!(" {needed} approvals are needed."),
-                (needed, have) => {
-                    format!(" {needed} approvals are needed; {} so far: {}.", have.len(), words::and(have))
-                }
-            };
-            Some(Markdown::ours(format!("{approvers} {approves}.{still}")))
+    let (name, eligible) = (report.name.as_str(), &report.eligible);
+    let (variant, beside) = match &report.standing {
+        GateStanding::NotApplicable | GateStanding::Approved { .. } => return None,
+        GateStanding::Rejected { by, .. } => ("rejected", context! { name, by => by.as_str() }),
+        GateStanding::Open
+            if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() =>
+        {
+            ("nobody", context! { name })
         }
-    }
+        GateStanding::Open => {
+            let have: Vec<String> = report.approvals.iter().map(|approval| approval.by.to_string()).collect();
+            let approves = messages::markdown("approves", &by, context! { name });
+            ("open", context! { approvers => words::approvers(report), approves, needed => report.needed, have })
+        }
+    };
+    Some(messages::markdown("gate_how", &variant, beside))
 }
 
 /// Why a gate applies, with the places to look at: lines before whole files, and of a line that several rules name what
@@ -223,33 +206,23 @@ pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
 /// there, authors GitHub does not know.
 pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
+    let say = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
-        let files: Vec<String> =
-            report.awaiting_owners.iter().map(|file| links.in_diff(file, None).into_string()).collect();
-        format!("Their owners have not approved yet: {}.", words::few(&files, 5))
+        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None)));
+        say("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {
-        let instead = eligible.permission.map_or("other people", words::permission);
         let why = messages::markdown("absence", &absent.absence, context! { team => absent.team.to_string() });
-        format!("{why}, so people with {instead} stand in for it.")
+        say("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
     });
-    let unusable = eligible.unusable.iter().map(|name| {
-        format!(
-            "{} cannot approve: {}.",
-            code(&name.name),
-            short_text(&messages::plain("unusable", &name.why, context! {}), 160)
-        )
+    let unusable = eligible.unusable.iter().map(|unusable| {
+        let why = messages::plain("unusable", &unusable.why, context! {});
+        say("unusable", context! { name => unusable.name.as_str(), why })
     });
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
-        let commits: Vec<String> = eligible.unattributed.iter().map(|sha| links.commit(*sha).into_string()).collect();
-        let counts = match eligible.must_name_head {
-            false => "It counts as its pusher’s.".to_owned(),
-            true => format!(
-                "Nor who pushed it: approvals name the commit, {}.",
-                code(&format!("{} approved <sha>", report.name))
-            ),
-        };
-        format!("GitHub does not know who wrote {}. {counts}", words::few(&commits, 3))
+        let commits = eligible.unattributed.iter().map(|sha| Value::from(links.commit(*sha)));
+        let (commits, must_name_head) = (commits.collect::<Vec<_>>(), eligible.must_name_head);
+        say("unknown", context! { commits, must_name_head, name => report.name.as_str() })
     });
     // Who wrote here is answered.
     let is_answered = |login: &Login| report.considered.iter().any(|word| word.by == *login);
@@ -257,12 +230,8 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let fell_out = fell_out.filter_map(|(login, refusal)| {
         let variant = messages::variant_name(refusal);
         let (did, switch) = (word("fell_out", &variant), word("fell_out_key", &variant));
-        if did.is_empty() {
-            return None;
-        }
-        let who = words::person(login);
-        Some(format!("{who} cannot approve: {who} {did} ({}).", code(switch)))
+        (!did.is_empty()).then(|| say("fell_out", context! { who => login.as_str(), did, switch }))
     });
     let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown).chain(fell_out);
-    Shown::first(6, all, Markdown::ours)
+    Shown::first(6, all, |note| note)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use minijinja::context;
+use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -169,29 +169,12 @@ fn rate(rate: Rate) -> String {
 /// Cards for a terminal, each with the line at which its place stands now, where that is known.
 pub fn memory_cards<'a>(cards: impl IntoIterator<Item = (&'a Card, Option<u32>)>) -> String {
     let card = |(card, at): (&Card, Option<u32>)| {
-        let line = |text: &str| super::sanitize::short_line(text, 160);
-        let name = card.test.as_deref().unwrap_or(&card.template);
-        let pull = card.fix_pull_request.map(|number| format!(" (#{number})")).unwrap_or_default();
-        let worked = match card.effectiveness() {
-            Some(share) => format!("; told and followed {} times, worked {:.0} %", card.followed, share * 100.0),
-            None => String::new(),
-        };
-        let tried = card.tried_and_failed.iter().map(|tried| format!("\n  did not help: {}", line(tried)));
-        format!(
-            "{} {}\n  {}\n  fixed by {}{pull}: {} ({}) in {}\n  in {}{worked}{}",
-            card.id,
-            line(name),
-            line(&card.cause),
-            card.fix.commit.short(),
-            line(&card.fix.description),
-            line(&card.fix.diff_summary),
-            card.cited().next().map(|path| line(&super::links::place(path, at))).unwrap_or_default(),
-            words::count(card.mended_in.len(), "run"),
-            tried.collect::<String>(),
-        )
+        let place = card.cited().next().map(|path| super::links::place(path, at)).unwrap_or_default();
+        let share = card.effectiveness().map(|share| format!("{:.0} %", share * 100.0));
+        context! { place, share, commit => card.fix.commit.short(), card => Serde(card) }
     };
-    let cards: Vec<String> = cards.into_iter().map(card).collect();
-    if cards.is_empty() { "Nothing like it is remembered.".to_owned() } else { cards.join("\n\n") }
+    let cards: Vec<_> = cards.into_iter().map(card).collect();
+    messages::text("memory_cards.txt", context! { cards }).trim_end().to_owned()
 }
 
 /// Errors that were seen and that nothing is known to have fixed, for a terminal.

@@ -1,12 +1,11 @@
 //! The catalogue of sentences, `config/templates/messages.toml`: a section for each enum, an entry for each variant.
 //!
 //! An entry is a template over the fields of its variant and what the caller adds. The name of a variant is the one that
-//! serde writes, so a new variant is one entry in the file. An entry that is not there is a defect that the snapshot of
-//! its section shows; the text says so then.
+//! serde writes, so a new variant is one entry in the file. A test holds the entries against the variants; if one is
+//! missing all the same, the text says so.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use loopgate_core::Timestamp;
 use minijinja::{
     AutoEscape, Environment, Error, State, UndefinedBehavior, context,
     syntax::SyntaxConfig,
@@ -15,8 +14,9 @@ use minijinja::{
 use serde::Serialize;
 
 use super::{
+    amounts,
     sanitize::{self, Markdown},
-    templates, words,
+    templates,
 };
 
 /// Every entry by `section/variant`.
@@ -107,37 +107,11 @@ fn variant(what: Value) -> (String, Value) {
     (name.to_string(), context! { it => held, ..named })
 }
 
-/// Adds the entries, and the filters that they use. `show` makes a name from outside fit to be shown.
+/// Adds the entries, and the filters that name one.
 fn with_entries(mut environment: Environment<'static>, show: fn(&str) -> String) -> Environment<'static> {
-    let each = move |items: Vec<Value>| -> Vec<String> {
-        items.iter().map(|item| if item.is_safe() { item.to_string() } else { show(&item.to_string()) }).collect()
-    };
-    environment.add_filter("code", |text: String| sanitize::code(&text));
-    environment.add_filter("codes", |names: Vec<String>, most: usize| {
-        let names: Vec<String> = names.iter().map(|name| sanitize::code(name).into_string()).collect();
-        Markdown::ours(words::few(&names, most))
-    });
-    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(words::and(&each(items))));
-    environment.add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(words::few(&each(items), most)));
-    environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
-    environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
-    environment.add_filter("count", |n: u64, one: String| words::count(n, &one));
-    environment.add_filter("plural", |n: usize, one: String, many: String| words::plural(n, &one, &many));
-    environment.add_filter("after", |attempts: u32| match attempts {
-        0 => "Before any attempt could be judged".to_owned(),
-        attempts => format!("After {}", words::count(attempts, "attempt")),
-    });
-    environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, words::moment));
-    environment.add_filter("line", |text: String| sanitize::line(&text));
-    environment.add_filter("block", |text: String| sanitize::block(&text));
-    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
-    environment.add_filter("times", words::times);
-    environment.add_filter("duration", words::duration);
-    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
-    // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
-    environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));
-    environment.add_filter("number", |number: f64| number.to_string());
+    templates::add_filters(&mut environment, show);
     environment.add_filter("lost", |legs: Value| lost(&legs));
+    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
     for (name, source) in &*CATALOGUE {
         environment.add_template(name, source).expect("every test adds each entry");
@@ -162,7 +136,7 @@ fn lost(legs: &Value) -> String {
     };
     let legs = legs.try_iter().into_iter().flatten();
     let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
-    format!("{} without evidence", words::few(&told.collect::<Vec<_>>(), MOST_LEGS))
+    format!("{} without evidence", amounts::few(&told.collect::<Vec<_>>(), MOST_LEGS))
 }
 
 /// [`lost`] of jobs as they are.
@@ -173,5 +147,85 @@ pub(super) fn lost_jobs(legs: &impl Serialize) -> String {
 impl From<Markdown> for Value {
     fn from(text: Markdown) -> Self {
         Self::from_safe_string(text.into_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// The variants of an enum of the core, as serde writes them.
+    fn variants(file: &str, name: &str) -> Vec<String> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/loopgate-core/src").join(file);
+        let source = fs::read_to_string(path).unwrap();
+        let (before, body) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
+        let indent = " ".repeat(before.len() - before.trim_end_matches(' ').len() + 4);
+        let end = format!("\n{}}}", &indent[4..]);
+        let lines = body.split(end.as_str()).next().unwrap().lines().filter_map(|line| line.strip_prefix(&indent));
+        let variants = lines.filter(|line| line.starts_with(char::is_uppercase));
+        let snake = |line: &str| {
+            let name: String = line.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+            let words = name.char_indices().map(|(at, letter)| match letter.is_uppercase() && at > 0 {
+                true => format!("_{}", letter.to_lowercase()),
+                false => letter.to_lowercase().to_string(),
+            });
+            words.collect::<String>()
+        };
+        variants.map(snake).collect()
+    }
+
+    #[test]
+    fn every_variant_has_an_entry() {
+        let table: &[(&str, &str, &[&str], &[&str])] = &[
+            ("policy/trigger.rs", "Trigger", &["trigger", "human_action"], &[]),
+            ("evidence/category.rs", "RootCauseCategory", &["category"], &[]),
+            ("failure/explain/blame.rs", "Blame", &["blame"], &["pr_code"]),
+            ("evidence/document.rs", "Outcome", &["outcome", "outcome_sign"], &[]),
+            ("verdict/standing.rs", "CheckStanding", &["standing", "standing_sign"], &["done"]),
+            ("policy/evaluate.rs", "Severity", &["severity"], &[]),
+            ("observed/snapshot.rs", "Permission", &["permission"], &[]),
+            ("deciding/decision/mod.rs", "NextAction", &["deed"], &[]),
+            ("deciding/who_acts.rs", "Part", &["part"], &[]),
+            ("deciding/who_acts.rs", "Part", &["actor"], &["nobody"]),
+            ("state/disputes.rs", "DisputeKind", &["dispute"], &[]),
+            ("memory/settled.rs", "Settlement", &["settlement", "settlement_to_do"], &[]),
+            ("memory/matched.rs", "MatchOutcome", &["memory_match"], &[]),
+            ("attempts/cause.rs", "Cause", &["cause"], &[]),
+            ("attempts/cause.rs", "AttemptsEnd", &["attempts_end"], &[]),
+            ("escalation/question.rs", "Question", &["question", "answers"], &[]),
+            ("verdict/evaluation.rs", "RuleFailure", &["rule"], &[]),
+            ("verdict/evaluation.rs", "CheckFailure", &["check_failure"], &[]),
+            ("verdict/coverage/required.rs", "MissingTests", &["missing_tests"], &[]),
+            ("verdict/legs.rs", "LegName", &["leg_name"], &[]),
+            ("verdict/legs.rs", "LegEnd", &["leg_end"], &[]),
+            ("verdict/standing.rs", "SkipCause", &["skip_cause"], &[]),
+            ("gate/report.rs", "MatchReason", &["match"], &[]),
+            ("gate/report.rs", "Absence", &["absence"], &[]),
+            ("gate/report.rs", "Unusable", &["unusable"], &[]),
+            ("gate/report.rs", "Refusal", &["refusal"], &[]),
+            ("gate/report.rs", "PhraseProblem", &["phrase"], &[]),
+            ("policy/gate.rs", "ApproveBy", &["approves", "approve_how", "approve_reject"], &[]),
+            ("policy/gate.rs", "InvalidateOnPush", &["invalidate_on_push"], &[]),
+            ("state/people.rs", "AnswerOutcome", &["answer"], &["refused"]),
+            ("state/people.rs", "CommandRefusal", &["command_refusal"], &[]),
+            ("deciding/decision/view.rs", "Warning", &["warning"], &[]),
+            ("deciding/decision/surface.rs", "LabelMeaning", &["label"], &[]),
+            ("stages/walk.rs", "Blocker", &["blocker"], &[]),
+            ("reflex/fix.rs", "EditRefusal", &["edit_refusal"], &[]),
+            ("reflex/contract.rs", "Breach", &["breach"], &[]),
+            ("reflex/budget.rs", "Exhausted", &["exhausted"], &[]),
+            ("state/history/event.rs", "Event", &["event"], &["critique_done", "other"]),
+        ];
+        for (file, name, sections, without) in table {
+            let variants = variants(file, name);
+            assert!(!variants.is_empty(), "{name}");
+            for variant in variants.iter().filter(|variant| !without.contains(&variant.as_str())) {
+                for section in *sections {
+                    assert!(!word(section, variant).is_empty(), "{section}/{variant} is missing");
+                }
+            }
+        }
     }
 }

@@ -4,17 +4,16 @@
 //! `config/templates/`, single sentences in one named function each. Whatever came from outside passes through
 //! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`fit`]).
 
+mod amounts;
 mod annotations;
 mod announcement;
 mod answers;
-mod artifact;
 mod base_tests;
 mod causes;
+mod changes;
 mod check_run;
 mod check_table;
-mod compare_line;
 mod configuration;
-mod coverage_line;
 mod dashboard;
 #[cfg(test)]
 mod decided_tests;
@@ -165,7 +164,7 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         gates: check_run::gates(&subject),
         posts,
         restored: posts::restored(&subject, own),
-        artifact: artifact::report(&subject, model.clone()),
+        artifact: status::artifact(&subject, model.clone()),
         announcement: announcement::announcement(&subject),
         dispatch: decision.surface.fix.and_then(|fix| fix_request::dispatch(&subject, fix)),
         status_comment: status::comment(&subject, model),

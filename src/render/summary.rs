@@ -1,7 +1,11 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
+use minijinja::context;
+use serde::Serialize;
+
 use super::{
-    sanitize::{self, Markdown, code},
+    messages,
+    sanitize::{self, Markdown},
     verdict::Subject,
     words,
 };
@@ -33,18 +37,11 @@ pub struct Iteration {
     pub issues: Vec<(String, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IterationOutcome {
-    Pass,
-    Fail,
-}
-
-impl IterationOutcome {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "PASS",
-            Self::Fail => "FAIL",
-        }
+loopgate_core::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum IterationOutcome {
+        Pass = "PASS",
+        Fail = "FAIL",
     }
 }
 
@@ -152,6 +149,8 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
 }
 
 /// Where the loop's state is kept.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum StatePlace {
     Ref(String),
     StatusComment,
@@ -169,21 +168,12 @@ pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
 }
 
 impl StatePlace {
-    /// In words, and as Markdown where `quote` puts names in code.
-    fn words(&self, quote: impl Fn(&str) -> String) -> String {
-        match self {
-            Self::Ref(name) => quote(name),
-            Self::StatusComment => "the status comment, hidden".to_owned(),
-            Self::Artifact => format!("the artifact {}", quote("loopgate-state")),
-        }
-    }
-
     pub fn in_plain_words(&self) -> String {
-        self.words(str::to_owned)
+        messages::plain("state_place", self, context! { is_code => false })
     }
 
     pub fn in_markdown(&self) -> Markdown {
-        Markdown::ours(self.words(|name| code(name).to_string()))
+        messages::markdown("state_place", self, context! { is_code => true })
     }
 
     /// The ref, for programs.
@@ -196,16 +186,7 @@ impl StatePlace {
 
     /// The command that shows everything that is kept of a run.
     pub fn how_to_read(&self, number: Option<PrNumber>) -> String {
-        match (self, number) {
-            (Self::Ref(name), _) => format!("git fetch origin {name}:{name}"),
-            (Self::StatusComment, Some(number)) => {
-                format!("gh pr view {number} --json comments --jq '.comments[].body' | loopgate inspect state -")
-            }
-            (Self::Artifact, Some(number)) => {
-                format!("gh run download --name loopgate-state && loopgate inspect state pr-{number}")
-            }
-            (Self::StatusComment | Self::Artifact, None) => "loopgate inspect state".to_owned(),
-        }
+        messages::plain("how_to_read", self, context! { number => number.map(PrNumber::get) })
     }
 }
 

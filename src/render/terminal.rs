@@ -118,10 +118,7 @@ fn outcome(subject: &Subject<'_>) -> String {
 /// The iteration summary with its head coloured.
 fn iteration_lines(iteration: &Iteration, colour: Colour) -> Vec<String> {
     let mut lines = iteration.head();
-    let paint = match iteration.outcome {
-        IterationOutcome::Pass => Paint::Green,
-        IterationOutcome::Fail => Paint::Red,
-    };
+    let paint = if iteration.outcome == IterationOutcome::Pass { Paint::Green } else { Paint::Red };
     if let Some(head) = lines.first_mut() {
         *head = colour.paint(paint, head);
     }

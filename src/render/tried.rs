@@ -10,11 +10,12 @@ use loopgate_core::{
     replay::{Judged, PastPullRequest, Waited},
     state::{AttemptDigest, AuthorKind, VerificationResult},
 };
-use minijinja::{Environment, UndefinedBehavior, context, value::Serde};
+use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 
 use super::{
     causes::recognised,
+    dashboard,
     escalation::EscalationCard,
     gate_card::GateCard,
     links::Links,
@@ -251,36 +252,10 @@ impl Trial {
         }
     }
 
-    /// What stands above everything.
+    /// What stands above everything, a sentence each.
     fn summary(&self) -> Vec<String> {
-        let all = self.pull_requests.len();
-        let opened = self.gates.iter().map(|(gate, times)| format!("{gate} {times}")).collect::<Vec<_>>();
-        let mut said = vec![match opened.as_slice() {
-            [] => "No gate would have opened.".to_owned(),
-            opened => format!("Gates that would have opened: {}.", opened.join(", ")),
-        }];
-        if !self.gates_of_all.is_empty() {
-            let names: Vec<String> = self.gates_of_all.iter().cloned().collect();
-            said.push(format!("Every pull request needs {} too; the list leaves it out.", words::and(&names)));
-        }
-        if self.would_have_waited > 0 {
-            said.push(format!(
-                "{} of {all} were merged without an approval that a gate asks for.",
-                self.would_have_waited
-            ));
-        }
-        if self.repeated > 0 {
-            said.push(format!("{} failed again with the same error.", words::count(self.repeated, "pull request")));
-        }
-        if self.called > 0 {
-            said.push(format!("On {} a human would have been called.", words::count(self.called, "pull request")));
-        }
-        if self.agents > 0 {
-            said.push(format!("{} of {all} were opened by agents and bots.", self.agents));
-        }
-        let waited = self.waits(&self.waited);
-        said.push(format!("They waited {waited}."));
-        said
+        let model = context! { trial => Serde(self), waited => self.waits(&self.waited) };
+        messages::text("try_summary.txt", model).lines().map(str::to_owned).collect()
     }
 
     fn waits(&self, waited: &Waited) -> String {
@@ -329,13 +304,6 @@ pub fn trial_page(trial: &Trial) -> String {
         parts: [(i64, i64); 3],
         words: String,
     }
-    #[derive(Serialize)]
-    struct Page<'a> {
-        trial: &'a Trial,
-        summary: Vec<String>,
-        limits: [&'static str; 3],
-        bars: Vec<Bar>,
-    }
     let total = |waited: &Waited| waited.ci + waited.author + waited.people;
     let longest = trial.pull_requests.iter().map(|one| total(&one.waited)).max().unwrap_or(0).max(1);
     let bar = |one: &Tried| {
@@ -346,14 +314,14 @@ pub fn trial_page(trial: &Trial) -> String {
         let parts = std::array::from_fn(|nth| (starts[nth], widths[nth]));
         Bar { number: one.number, url: one.url.clone(), parts, words: trial.waits(&one.waited) }
     };
-    let bars = trial.pull_requests.iter().map(bar).collect();
-    let page = Page { trial, summary: trial.summary(), limits: Trial::LIMITS, bars };
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Its name ends in `.html`, so everything printed is escaped.
-    let written =
-        environment.render_named_str("try.html", include_str!("../../config/templates/try.html"), Serde(&page));
-    written.unwrap_or_else(|error| format!("Loopgate could not write this page: {error}\n"))
+    let bars: Vec<Bar> = trial.pull_requests.iter().map(bar).collect();
+    let model = context! {
+        trial => Serde(trial),
+        summary => trial.summary(),
+        limits => Serde(Trial::LIMITS),
+        bars => Serde(bars),
+    };
+    dashboard::page("try.html", model)
 }
 
 /// Seconds, in the two largest units.

@@ -1,6 +1,8 @@
 //! The one line that says how it stands and who acts.
 
-use super::{causes, feedback::feedback, sanitize::short_line, steps::silences, words};
+use minijinja::{Value, context};
+
+use super::{causes, feedback::feedback, messages, sanitize::short_line, steps::silences, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -119,25 +121,20 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::Retry { .. } => ("🔁", retry(subject)),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => ("🚫", blocked(subject, *cause)),
         NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
-        NextAction::WaitForRunApproval { .. } if subject.decision.surface.approve_runs.is_empty() => {
-            ("⏳", "CI waits for somebody with write to press Approve and run".to_owned())
+        NextAction::WaitForRunApproval { .. } => {
+            ("⏳", say("run_approval", context! { is_asked => !subject.decision.surface.approve_runs.is_empty() }))
         }
-        NextAction::WaitForRunApproval { .. } => ("⏳", "CI of this fork was approved and is to start".to_owned()),
         NextAction::WaitForApproval { gate } => ("🔒", gated(subject, gate)),
         NextAction::WaitForPush { .. } => {
             let done = &view.capabilities;
-            (
-                "🧩",
-                format!("{} of {} capabilities are done — {} continues", done.completed, done.total, subject.author()),
-            )
+            let (completed, total) = (done.completed, done.total);
+            ("🧩", say("push", context! { completed, total, author => subject.author() }))
         }
-        NextAction::WaitForReady => {
-            ("📝", format!("Checks pass on this draft — {} marks it ready for review", subject.author()))
-        }
+        NextAction::WaitForReady => ("📝", say("ready_for_review", context! { author => subject.author() })),
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
-            Some(layer) => ("⏳", format!("Own part is ready — waits for #{layer}, beneath it in the stack")),
-            None => ("✅", ready(view).to_owned()),
+            Some(layer) => ("⏳", say("layer", context! { layer => layer.get() })),
+            None => ("✅", ready(view)),
         },
     };
     Verdict { icon, words: short_line(&words, 300) }
@@ -180,43 +177,34 @@ pub(super) fn with_warnings(view: &View) -> String {
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
     let by = match &subject.snapshot.pull_request.lifecycle {
-        Lifecycle::Merged { by: Some(by), .. } => format!(" by {by}"),
-        _ => String::new(),
+        Lifecycle::Merged { by, .. } => by.as_ref().map(Login::as_str),
+        _ => None,
     };
-    let attempts = subject.decision.next.attempts.len();
-    let bypassed = &subject.decision.view.bypassed;
-    if !bypassed.is_empty() {
-        let bypassed: Vec<String> = bypassed.iter().map(|what| format!("the {what}")).collect();
-        ("⚠️", format!("Merged{by} over {}", words::few(&bypassed, 3)))
-    } else if attempts > 0 {
-        ("🎉", format!("Merged{by} after {}", words::count(attempts, "attempt")))
-    } else {
-        ("🎉", format!("Merged{by}"))
-    }
+    let bypassed: Vec<String> = subject.decision.view.bypassed.iter().map(|what| format!("the {what}")).collect();
+    let icon = if bypassed.is_empty() { "🎉" } else { "⚠️" };
+    (icon, say("merged", context! { by, bypassed, attempts => subject.decision.next.attempts.len() }))
 }
 
 fn stopped(subject: &Subject<'_>) -> String {
     let next = &subject.decision.next;
-    if subject.stopped_by_a_person() {
-        let by = next.stop.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-        return format!("The loop was stopped{by}");
-    }
-    match next.status {
-        RunStatus::Failed => format!("Failed: all {} attempts are used up", subject.decision.view.max_attempts),
-        _ => "Closed without being merged".to_owned(),
-    }
+    let beside = context! {
+        by_a_person => subject.stopped_by_a_person(),
+        by => next.stop.by.as_ref().map(Login::as_str),
+        has_failed => next.status == RunStatus::Failed,
+        most => subject.decision.view.max_attempts,
+    };
+    say("stopped", beside)
 }
 
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
     if let Some((gate, by)) = subject.rejection() {
-        return format!("{by} rejected the {} gate — {author}, please push a change", gate.name);
+        return say("gate_rejected", context! { by => by.as_str(), gate => gate.name.as_str(), author });
     }
-    if let Some(Blocker::ChangesRequested(by)) = &subject.decision.view.held_by {
-        return format!("{by} asked for changes — {author}, please push a change");
-    }
-    if subject.decision.view.held_by == Some(Blocker::Configuration) {
-        return "The configuration cannot be used — a maintainer fixes it on the base branch".to_owned();
+    match &subject.decision.view.held_by {
+        Some(Blocker::ChangesRequested(by)) => return say("change_asked_for", context! { by => by.as_str(), author }),
+        Some(Blocker::Configuration) => return say("no_configuration", context! {}),
+        _ => {}
     }
     let who = match &subject.decision.view.fixing {
         None => format!("{author}, please fix and push"),
@@ -254,24 +242,25 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     let all = |wanted: fn(&CheckStanding) -> bool| {
         missing.iter().all(|name| subject.check(name).is_some_and(|check| wanted(&check.standing)))
     };
-    let names = words::checks(missing);
-    if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
-        format!("Running: {names}")
+    let reason = if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+        "running"
     } else if fails_on_the_base(subject, missing) {
-        format!("{names} fails on {} too — fix it there", subject.snapshot.pull_request.base.branch)
+        "fails_on_the_base"
     } else if all(|standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled)) {
-        format!("Cancelled: {names} — to be run again")
+        "cancelled"
     } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
-        format!("GitHub could not start {names} — no attempt is counted")
+        "not_started"
     } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
-        format!("Lost: jobs of {names} ended without evidence — to be run again")
+        "lost"
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
-        format!("Failed for reasons outside the code: {names} — to be run again")
+        "failed_outside"
     } else if silences(subject, missing) {
-        format!("No evidence of {names}: a workflow run ended without any")
+        "silent"
     } else {
-        format!("Waiting for {names}")
-    }
+        "missing"
+    };
+    let base = subject.snapshot.pull_request.base.branch.as_str();
+    messages::plain("waiting", &reason, context! { names => words::checks(missing), base })
 }
 
 /// Whether what is waited for fails as it does on the base, at least in part.
@@ -281,32 +270,29 @@ pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) ->
 
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
-    let state = if subject.checks_pass() { "Checks pass" } else { "On hold" };
     let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
-    if closed.len() > 1 {
-        return format!("{state}; not approved yet: {}", words::few(&closed, 4));
-    }
-    format!("{state}; {gate} is not approved yet — waiting for {who}")
+    say("gated", context! { passes => subject.checks_pass(), closed, gate => gate.as_str(), who })
 }
 
 /// Nothing stands in the way. A check that did not apply has not passed, so not all is green.
-fn ready(view: &View) -> &'static str {
+fn ready(view: &View) -> String {
     let not_applicable = |check: &CheckView| matches!(check.standing, CheckStanding::NotApplicable { .. });
-    match view.checks.iter().any(not_applicable) {
-        true => "Ready to merge — what ran is green, and a job was skipped by its own condition",
-        false => "All green — ready to merge",
-    }
+    say("ready", context! { is_whole => !view.checks.iter().any(not_applicable) })
 }
 
 fn review(subject: &Subject<'_>) -> String {
-    match &subject.decision.view.held_by {
-        Some(Blocker::Review { have, need }) => {
-            format!("Checks pass — waiting for a review ({have} of {need} approvals)")
-        }
-        Some(Blocker::ChangesRequested(by)) => format!("Checks pass — {by} asked for changes"),
-        _ => "Checks pass — waiting for a review".to_owned(),
-    }
+    let (reviews, by) = match &subject.decision.view.held_by {
+        Some(Blocker::Review { have, need }) => (Some(format!("{have} of {need}")), None),
+        Some(Blocker::ChangesRequested(by)) => (None, Some(by.as_str())),
+        _ => (None, None),
+    };
+    say("review", context! { reviews, by })
+}
+
+/// The line of this name, plain text.
+fn say(line: &str, beside: Value) -> String {
+    messages::plain("verdict", &line, beside)
 }
 
 /// The line of stages, the current one marked.

@@ -1,5 +1,6 @@
 //! Every text an escalation template may name, computed in one place.
 
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
@@ -10,10 +11,11 @@ use super::{
 use crate::render::{
     base_tests, check_table,
     failure_card::{Cause, causes, explained, title},
+    fit::Shown,
     handoff::attempt_row,
     links::Links,
     memory,
-    messages::word,
+    messages::{markdown, word},
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
     verdict::Subject,
@@ -309,16 +311,12 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
 
 /// The attempts as a table, where there were several; what was tried in each stands above it.
 fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
+    if escalation.history.len() < 2 {
+        return Markdown::default();
+    }
     let hidden = escalation.history.len().saturating_sub(15);
-    let mut table = String::from("| # | Head | Outcome | Score |\n|--:|:--|:--|--:|");
-    for attempt in escalation.history.iter().skip(hidden) {
-        let row = attempt_row(attempt, links);
-        table.push_str(&format!("\n| {} | {} | {} | {} |", row.number, row.head, row.outcome, row.score));
-    }
-    if hidden > 0 {
-        table.push_str(&format!("\n\n{hidden} earlier attempts are in the state ref."));
-    }
-    Markdown::ours(if escalation.history.len() > 1 { table } else { String::new() })
+    let rows: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, links)).collect();
+    markdown("escalation", &"attempts", context! { hidden, rows => Serde(rows) })
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
@@ -361,15 +359,11 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
 }
 
 fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
-    let mut table = String::from("| Check | Outcome | Tests | Time |\n|:--|:--|:--|--:|");
-    let checks = &subject.decision.view.checks;
-    for row in checks.iter().take(40).map(|check| check_table::row(check, links)) {
-        table.push_str(&format!("\n| {} | {} | {} | {} |", row.name, row.outcome, row.tests, row.duration));
+    let rows = Shown::first(40, &subject.decision.view.checks, |check| check_table::row(check, links));
+    if rows.items.is_empty() {
+        return Markdown::default();
     }
-    if checks.len() > 40 {
-        table.push_str(&format!("\n\n… and {} more checks", checks.len() - 40));
-    }
-    if checks.is_empty() { Markdown::default() } else { Markdown::ours(table) }
+    markdown("escalation", &"results", context! { rows => Serde(rows) })
 }
 
 fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
@@ -383,18 +377,19 @@ fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
 fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
     let pull = &subject.snapshot.pull_request;
     let last = subject.snapshot.commits.items.iter().rev().find(|commit| commit.sha == pull.head.sha);
-    let last = last.map(|commit| format!(" “{}”", short_text(&summary::subject_line(commit), 100))).unwrap_or_default();
+    let last = last.map(|commit| short_text(&summary::subject_line(commit), 100));
     let run = subject.decision.view.checks.iter().find_map(|check| match &check.standing {
         CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
         CheckStanding::NotStarted { url, .. } => url.clone(),
         _ => None,
     });
-    let run = run.map(|url| format!("\n- Run: {}", links.to("failing check", &url))).unwrap_or_default();
-    Markdown::ours(format!(
-        "- Branch: {} into {}\n- Last commit: {}{last}{run}\n- State: {}",
-        code(&pull.head.branch),
-        code(&pull.base.branch),
-        links.commit(pull.head.sha),
-        summary::state_place(subject).in_markdown()
-    ))
+    let model = context! {
+        branch => pull.head.branch.as_str(),
+        base => pull.base.branch.as_str(),
+        commit => links.commit(pull.head.sha),
+        last,
+        run => run.map(|url| links.to("failing check", &url)),
+        state => summary::state_place(subject).in_markdown(),
+    };
+    markdown("escalation", &"context", model)
 }

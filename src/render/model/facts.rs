@@ -8,7 +8,7 @@ use crate::render::{
     failure_card::{Cause, explained},
     gate_card::approve_by,
     memory,
-    messages::variant_name,
+    messages::{variant_name, word},
     sanitize::{address, clip},
     verdict::Subject,
     words,
@@ -127,13 +127,7 @@ pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
     let (kind, login) = match who.part {
         Part::Nobody => return None,
         Part::Author | Part::Agent if is_open => (kind_of(account, subject.policy), Some(account.login.clone())),
-        Part::Author | Part::Agent => ("author", None),
-        Part::Fixer => ("fixer", None),
-        Part::Human => ("human", None),
-        Part::Approver => ("approver", None),
-        Part::Ci | Part::Base => ("ci", None),
-        Part::RunApprover | Part::Merger | Part::Beneath => ("maintainer", None),
-        Part::Reviewer => ("reviewer", None),
+        part => (word("actor", part.as_str()), None),
     };
     let action = words::deed(who.part, &subject.decision.action).to_owned();
     Some(Actor { kind: kind.to_owned(), login, action, since: who.since })

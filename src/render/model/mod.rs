@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use self::document::{Actor, Links};
 pub use self::{
-    document::{Document, Failure, Gate},
+    document::{Document, Failure},
     reading::{Currency, Ended, Feedback, ReadFrom, Reading},
 };
 

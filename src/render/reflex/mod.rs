@@ -5,7 +5,6 @@ mod call;
 mod columns;
 mod critique;
 mod fix_message;
-mod plan;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -15,13 +14,14 @@ pub(super) use self::columns::table;
 pub use self::{
     call::{loop_breach, loop_call, loop_call_of, loop_dispute, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},
-    critique::loop_critique,
+    critique::{loop_critique, loop_plan},
     fix_message::{FixMessage, loop_fix_message},
-    plan::loop_plan,
     report::loop_report,
 };
+use minijinja::context;
+
 use super::{
-    messages::word,
+    messages::{self, word},
     sanitize::line,
     summary::{self, Iteration, IterationOutcome},
     words,
@@ -84,53 +84,21 @@ fn state_ref(state: &LoopState) -> String {
     }
 }
 
-/// How a loop stands, in one line.
+/// How a loop stands, in one line, as far as its state alone says.
 pub fn loop_verdict(state: &LoopState) -> String {
-    let words = state.stop.words.as_deref().map(|words| format!(": “{}”", line(words))).unwrap_or_default();
-    if state.pull_request.is_some() {
-        return pull_request_verdict(state, &words);
-    }
-    let iterations = words::count(state.iteration, "iteration");
-    match (state.status, state.stop.reason) {
-        (RunStatus::Completed | RunStatus::Passed, Some(StopReason::NoMajorIssues)) => {
-            format!("completed after {iterations}: no major issue is left")
-        }
-        (RunStatus::Completed | RunStatus::Passed, _) => {
-            format!("completed after {iterations}: every threshold is reached")
-        }
-        (RunStatus::Stopped, Some(StopReason::IterationLimit)) => {
-            format!("stopped: {iterations} of {} are used up", state.max_iterations)
-        }
-        (RunStatus::Stopped, Some(StopReason::Stagnation)) => "stopped: the score no longer improves".to_owned(),
-        (RunStatus::Stopped, _) => format!("stopped by a person{words}"),
-        (RunStatus::Failed, _) => {
-            let why = state.stop.words.as_deref().map(line).unwrap_or_default();
-            format!("failed: {} went wrong twice — {why}", state.current_step.as_str())
-        }
-        (RunStatus::Escalated, _) => format!("blocked: {} — you decide", cause(state)),
-        (RunStatus::Aborted, _) => format!("aborted: {}", cause(state)),
-        (RunStatus::InProgress, _) => format!(
-            "running: iteration {} of {}, {} is next",
-            state.iteration,
-            state.max_iterations,
-            state.current_step.as_str()
-        ),
-    }
-}
-
-/// How a pull request's loop stands, as far as its state alone says.
-fn pull_request_verdict(state: &LoopState, words: &str) -> String {
-    let attempts = words::count(state.attempts.len(), "attempt");
-    match state.status {
-        RunStatus::Completed => format!("merged after {attempts}"),
-        RunStatus::Passed => format!("passed after {attempts}, in {}", state.state.as_str()),
-        RunStatus::Stopped if state.stop.reason == Some(StopReason::UserStop) => format!("stopped by a person{words}"),
-        RunStatus::Stopped => "closed without being merged".to_owned(),
-        RunStatus::Failed => format!("failed: all {} attempts are used up", state.max_iterations),
-        RunStatus::Escalated => format!("blocked: {}", cause(state)),
-        RunStatus::Aborted => format!("aborted: {}", cause(state)),
-        RunStatus::InProgress => format!("running: attempt {}, in {}", state.iteration, state.state.as_str()),
-    }
+    let section = if state.pull_request.is_some() { "pull_request_verdict" } else { "loop_verdict" };
+    let beside = context! {
+        iterations => words::count(state.iteration, "iteration"),
+        attempts => words::count(state.attempts.len(), "attempt"),
+        iteration => state.iteration,
+        max => state.max_iterations,
+        step => state.current_step.as_str(),
+        stage => state.state.as_str(),
+        reason => state.stop.reason.map(StopReason::as_str),
+        said => state.stop.words.as_deref().map(line).unwrap_or_default(),
+        cause => cause(state),
+    };
+    messages::plain(section, &state.status, beside)
 }
 
 /// Why a person is called.
