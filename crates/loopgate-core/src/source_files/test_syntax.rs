@@ -1,5 +1,7 @@
 //! How a language writes tests, assertions and skips. The patterns are data: `data/languages.toml`.
 
+use std::{ops::Deref, sync::LazyLock};
+
 use regex::{Captures, Regex};
 use serde::{Deserialize, Deserializer, de};
 
@@ -23,13 +25,27 @@ pub struct TestSyntax {
     row: Option<Pattern>,
 }
 
-/// A regular expression that is written in a data file.
+/// A regular expression that is written in a data file. It is compiled when it is first used, because a process uses few
+/// of the hundreds there are. Tests compile each of them.
 #[derive(Debug)]
-pub struct Pattern(pub Regex);
+pub struct Pattern(LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>);
+
+impl Deref for Pattern {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        &self.0
+    }
+}
 
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Regex::new(&String::deserialize(deserializer)?).map(Self).map_err(de::Error::custom)
+        let text = String::deserialize(deserializer)?;
+        if cfg!(test) {
+            Regex::new(&text).map_err(de::Error::custom)?;
+        }
+        let compile = move || Regex::new(&text).expect("the tests have compiled each pattern of the data files");
+        Ok(Self(LazyLock::new(Box::new(compile))))
     }
 }
 
@@ -41,38 +57,38 @@ impl TestSyntax {
 
     /// The name of the test that begins in this line; empty if the name stands in a line below.
     pub fn test<'l>(&self, line: &'l str) -> Option<&'l str> {
-        let found = self.test.0.captures(line)?;
+        let found = self.test.captures(line)?;
         Some(first_group(&found).or_else(|| self.function(line)).unwrap_or_default())
     }
 
     pub fn function<'l>(&self, line: &'l str) -> Option<&'l str> {
-        self.function.0.captures(line).and_then(|found| first_group(&found))
+        self.function.captures(line).and_then(|found| first_group(&found))
     }
 
     /// What in this line keeps tests from running.
     pub fn skip<'l>(&self, line: &'l str) -> Option<&'l str> {
-        self.skip.0.find(line).map(|found| found.as_str().trim())
+        self.skip.find(line).map(|found| found.as_str().trim())
     }
 
     /// Whether the line, as it is written, keeps its whole file from running.
     pub fn skips_file(&self, line: &str) -> bool {
-        self.file_skip.as_ref().is_some_and(|pattern| pattern.0.is_match(line))
+        self.file_skip.as_ref().is_some_and(|pattern| pattern.is_match(line))
     }
 
     /// Assertions in the line. One that checks nothing as it is written is none.
     pub fn assertions(&self, line: &str) -> usize {
-        let is_vain = self.vain.as_ref().is_some_and(|pattern| pattern.0.is_match(line));
-        if is_vain { 0 } else { self.assertion.0.find_iter(line).count() }
+        let is_vain = self.vain.as_ref().is_some_and(|pattern| pattern.is_match(line));
+        if is_vain { 0 } else { self.assertion.find_iter(line).count() }
     }
 
     /// Whether the line asserts one value only.
     pub fn is_exact(&self, line: &str) -> bool {
-        self.exact.0.is_match(line)
+        self.exact.is_match(line)
     }
 
     /// Whether the line holds rows of parameters, in the words of the language.
     pub fn has_rows(&self, line: &str) -> bool {
-        self.row.as_ref().is_some_and(|pattern| pattern.0.is_match(line))
+        self.row.as_ref().is_some_and(|pattern| pattern.is_match(line))
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Added {
         return Added::Names(Vec::new());
     }
     let Some(patch) = patch else { return Added::Unreadable };
-    let is_compiled = |mark: &Pattern| patch.lines().any(|line| mark.0.is_match(line.text));
+    let is_compiled = |mark: &Pattern| patch.lines().any(|line| mark.is_match(line.text));
     if forms().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
         return Added::NotAManifest;
     }
@@ -107,12 +107,12 @@ impl DependencyForm {
     /// The dependencies that a line names, and the section that it leaves the reader in.
     fn names(&self, line: &str, section: &mut Section) -> Vec<String> {
         let line = line.trim_end();
-        if self.except.as_ref().is_some_and(|except| except.0.is_match(line)) {
+        if self.except.as_ref().is_some_and(|except| except.is_match(line)) {
             return Vec::new();
         }
         let mut marks = Vec::new();
         for (order, pattern) in [&self.leaves, &self.opens, &self.name, &self.telling].into_iter().enumerate() {
-            for found in pattern.iter().flat_map(|pattern| pattern.0.captures_iter(line)) {
+            for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(line)) {
                 let name = found.iter().skip(1).flatten().next().map(|name| name.as_str());
                 marks.push((found.get(0).map_or(0, |whole| whole.start()), order, name));
             }

@@ -114,7 +114,7 @@ pub(super) fn changed_sources<'a>(
 /// left out.
 fn found<'r>(expressions: impl Iterator<Item = &'r Pattern>, text: &str, others: &BTreeSet<String>) -> Option<String> {
     let mut named: Vec<&str> = Vec::new();
-    for found in expressions.flat_map(|expression| expression.0.captures_iter(text)) {
+    for found in expressions.flat_map(|expression| expression.captures_iter(text)) {
         if found.get(1).is_some_and(|first| others.contains(first.as_str())) {
             continue;
         }
@@ -129,7 +129,7 @@ fn found<'r>(expressions: impl Iterator<Item = &'r Pattern>, text: &str, others:
 fn locked_sources<'a>(reading: &FileReading<'a>, texts: Option<[&str; 2]>) -> Vec<(ChangedLine<'a>, String)> {
     let lock = &TABLE.lock;
     let named = |text: &str| -> Vec<String> {
-        lock.sources.iter().flat_map(|source| source.0.captures_iter(text)).map(|it| it[1].to_lowercase()).collect()
+        lock.sources.iter().flat_map(|source| source.captures_iter(text)).map(|it| it[1].to_lowercase()).collect()
     };
     let old = texts.map(|[old, _]| old);
     let known: BTreeSet<String> = match old {

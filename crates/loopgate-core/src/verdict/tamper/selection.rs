@@ -52,12 +52,12 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(FILE).expect(PRO
 
 /// Files of a change that are read whole: those that hold commands.
 pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
-    files.known().iter().filter(|file| WORDS.commands.0.is_match(name_of(&file.path))).take(MOST_SHOWN)
+    files.known().iter().filter(|file| WORDS.commands.is_match(name_of(&file.path))).take(MOST_SHOWN)
 }
 
 /// The words by which a line of a test file puts a stand-in where something else stood.
 pub(super) fn replaced(line: &str) -> Option<&str> {
-    WORDS.replaces.0.find(line).map(|found| found.as_str().trim())
+    WORDS.replaces.find(line).map(|found| found.as_str().trim())
 }
 
 fn name_of(path: &str) -> &str {
@@ -125,28 +125,28 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     for lines in files.filter_map(Lines::of) {
         let (path, name) = (&lines.file.path, name_of(&lines.file.path));
         let is_program = SourceLanguage::of(path).is_some() && !is_test(path);
-        let has_commands = WORDS.commands.0.is_match(name);
+        let has_commands = WORDS.commands.is_match(name);
         if has_commands {
             found.extend(commands(change, &lines));
-            found.extend(lines.each(&WORDS.ignored_recipe.0, ground, "failures are ignored"));
+            found.extend(lines.each(&WORDS.ignored_recipe, ground, "failures are ignored"));
         }
-        let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.0.is_match(name)).collect();
+        let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.is_match(name)).collect();
         if has_commands || !settings.is_empty() {
             // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
             let is_script = is_program && SourceLanguage::of(path) == Some(SourceLanguage::Shell);
-            let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.0.is_match(line));
-            let ignored = lines.each(&WORDS.ignores_failures.0, ground, "failures are ignored");
+            let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.is_match(line));
+            let ignored = lines.each(&WORDS.ignores_failures, ground, "failures are ignored");
             found.extend(ignored.filter(runs_check));
             found.extend(thresholds(&lines, ground));
         }
         for setting in settings {
-            found.extend(lines.each(&setting.words.0, ground, "a setting selects or retries tests"));
+            found.extend(lines.each(&setting.words, ground, "a setting selects or retries tests"));
         }
         if is_program {
-            found.extend(lines.each(&WORDS.asks.0, ground, "the program asks whether it is tested"));
+            found.extend(lines.each(&WORDS.asks, ground, "the program asks whether it is tested"));
         }
         if is_test(path) || has_commands && name.contains("test") {
-            found.extend(lines.each(&WORDS.ends_run.0, ground, "the test run is ended with success"));
+            found.extend(lines.each(&WORDS.ends_run, ground, "the test run is ended with success"));
         }
         found.extend(suppressions(change, &lines));
     }
@@ -174,7 +174,7 @@ fn command_gone(command: &str) -> String {
 /// Commands that ran tests and go, change their program, or select.
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let path = &lines.file.path;
-    let runs = |line: &&CodeLine| command(path, &line.text).is_some_and(|text| WORDS.runners.0.is_match(text));
+    let runs = |line: &&CodeLine| command(path, &line.text).is_some_and(|text| WORDS.runners.is_match(text));
     let added: Vec<&CodeLine> = lines.added.iter().filter(runs).collect();
     let removed = lines.removed.iter().filter(runs).filter(|line| !added.iter().any(|one| one.words() == line.words()));
     let removed: Vec<&CodeLine> = removed.collect();
@@ -183,7 +183,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     for old in &removed {
         let text = command(path, &old.text).unwrap_or_default();
         let runners = |text: &str| -> BTreeSet<String> {
-            WORDS.runners.0.find_iter(text).map(|word| word.as_str().to_owned()).collect()
+            WORDS.runners.find_iter(text).map(|word| word.as_str().to_owned()).collect()
         };
         let same = left.iter().position(|new| {
             let new = command(path, &new.text).unwrap_or_default();
@@ -209,11 +209,10 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
             text.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\']).to_owned()).collect()
         };
         let (before, after) = (tokens(text), tokens(now));
-        let selects = |token: &&&String| {
-            !token.is_empty() && !WORDS.harmless.0.is_match(token) && !WORDS.runners.0.is_match(token)
-        };
+        let selects =
+            |token: &&&String| !token.is_empty() && !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
         let differ: Vec<&String> = before.symmetric_difference(&after).collect();
-        if differ.iter().any(|token| selects(&token)) && !WORDS.ignores_failures.0.is_match(now) {
+        if differ.iter().any(|token| selects(&token)) && !WORDS.ignores_failures.is_match(now) {
             let hunk = vec![format!("-{}", old.text), format!("+{}", new.text)];
             found.push(lines.found(
                 format!("the test command selects other tests: `{}`", quoted(now)),
@@ -226,7 +225,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     // A script that started a check by another script, and does nothing now.
     let is_nothing = |line: &&CodeLine| {
         let text = command(path, &line.text).unwrap_or("-").trim_start_matches('@');
-        WORDS.nothing.0.is_match(text) && (WORDS.targets.0.is_match(&line.text) || line.text.starts_with('\t'))
+        WORDS.nothing.is_match(text) && (WORDS.targets.is_match(&line.text) || line.text.starts_with('\t'))
     };
     let emptied = lines.added.iter().find(is_nothing).filter(|_| found.is_empty() && !lines.removed.is_empty());
     found.extend(emptied.map(|line| {
@@ -248,7 +247,7 @@ fn moves(change: &Change<'_>, from: &Lines<'_>, line: &CodeLine) -> bool {
 /// Numbers behind the words of a threshold that fall.
 fn thresholds(lines: &Lines<'_>, weight: Weight) -> Vec<Tampering> {
     let number = |text: &str| -> Option<(String, f64)> {
-        let found = WORDS.thresholds.0.find(text)?;
+        let found = WORDS.thresholds.find(text)?;
         let rest = &text[found.end()..];
         let digits: String = rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
         Some((text[..found.end()].trim().to_owned(), digits.parse().ok()?))
@@ -272,7 +271,7 @@ fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
         of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
     let is_near = |line: u32| named.iter().any(|at| line.abs_diff(*at) <= NEAR);
     let marked = lines.written.iter().filter(|(line, text)| {
-        WORDS.suppressions.0.is_match(text) && (is_near(*line) || change.maker == super::Maker::Fixer)
+        WORDS.suppressions.is_match(text) && (is_near(*line) || change.maker == super::Maker::Fixer)
     });
     marked
         .map(|(line, text)| {
