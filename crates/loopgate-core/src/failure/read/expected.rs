@@ -70,7 +70,6 @@ impl Told {
     }
 }
 
-const FILE: &str = include_str!("../../../data/comparisons.toml");
 const PROOF: &str = "the file is part of the program, and a test reads it";
 
 /// How a library prints both sides: one row of the file.
@@ -93,7 +92,11 @@ struct Form {
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, serde(deny_unknown_fields))]
-struct File {
+pub(super) struct Comparisons {
+    /// Words above a difference, and whether its lines with a minus are the expected ones.
+    pub legend: Vec<(String, bool)>,
+    pub labels: Labels,
+    /// Earlier forms win.
     form: Vec<Form>,
     #[cfg(test)]
     without_a_row: Vec<(String, String, String)>,
@@ -101,17 +104,24 @@ struct File {
     no_sides: Vec<String>,
 }
 
-/// Earlier forms win.
-struct Forms {
-    rows: Vec<Form>,
-    patterns: Patterns,
+/// First words of labels, and such that label nothing which is compared.
+#[derive(Debug, Deserialize)]
+pub(super) struct Labels {
+    pub expected: Vec<String>,
+    pub actual: Vec<String>,
+    pub aside: Vec<String>,
 }
 
-static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    let File { form: rows, .. } = toml::from_str(FILE).expect(PROOF);
-    let patterns = Patterns::new(rows.iter().map(|form| form.pattern.as_str()));
-    Forms { rows, patterns }
-});
+impl Comparisons {
+    pub(super) fn get() -> &'static Self {
+        static FILE: LazyLock<Comparisons> =
+            LazyLock::new(|| toml::from_str(include_str!("../../../data/comparisons.toml")).expect(PROOF));
+        &FILE
+    }
+}
+
+static FORMS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
 
 /// A verb on a line of its own between two values: AssertJ, Gomega, Shouldly, gleeunit.
 static VERB: LazyLock<Regex> = LazyLock::new(|| {
@@ -142,8 +152,7 @@ pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
     };
     let joined = VERB.replace_all(head, " $verb ");
     let joined = BYTES.replace_all(&joined, "Which is: ");
-    let of_forms =
-        || FORMS.patterns.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
+    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
     let difference = || difference(head).filter(|_| told != Told::Finding);
     let of_labels = of_labels();
     let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
@@ -158,8 +167,8 @@ pub(super) fn are_labelled(text: &str) -> bool {
 
 /// The sides of a form that matches.
 fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
-    let captures = FORMS.patterns.captures(row, text)?;
-    let form = FORMS.rows.get(row)?;
+    let captures = FORMS.captures(row, text)?;
+    let form = Comparisons::get().form.get(row)?;
     let (expected, actual) = match (form.of_values, told) {
         (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (true, Told::Finding | Told::Exception) => return None,
@@ -240,25 +249,22 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    fn file() -> File {
-        toml::from_str(FILE).unwrap_or_else(|error| panic!("comparisons.toml: {error}"))
-    }
-
     fn told(found: Option<Sides>) -> Option<(String, String)> {
         found.map(|sides| (sides.expected, sides.actual))
     }
 
     #[test]
     fn comparisons_of_many_libraries() {
-        let File { form: forms, without_a_row, no_sides, .. } = file();
-        for form in &forms {
+        let Comparisons { form: forms, without_a_row, no_sides, .. } = Comparisons::get();
+        for form in forms {
             assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
         }
-        for (text, expected, actual) in forms.into_iter().flat_map(|form| form.examples).chain(without_a_row) {
-            assert_eq!(told(sides_in(&text::clean(&text), Told::Assertion)), Some((expected, actual)), "{text}");
+        for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
+            let sides = told(sides_in(&text::clean(text), Told::Assertion));
+            assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
         for text in no_sides {
-            assert_eq!(sides_in(&text, Told::Assertion), None, "{text}");
+            assert_eq!(sides_in(text, Told::Assertion), None, "{text}");
         }
     }
 
