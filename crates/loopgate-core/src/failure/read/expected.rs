@@ -40,7 +40,7 @@ pub(in crate::failure) enum Extent {
 
 /// What a text tells of: how far its words may be read as two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum TextKind {
     /// An assertion that failed, or nothing says what else.
     Assertion,
     /// `Error`, `panic`: thrown for everything.
@@ -51,7 +51,7 @@ pub(super) enum Told {
     Exception,
 }
 
-impl Told {
+impl TextKind {
     pub fn of(class: Option<&str>, error_type: ErrorType) -> Self {
         let name = class.unwrap_or_default();
         let is_exception = ["Error", "Exception", "Fault", "Exit"].iter().any(|end| name.ends_with(end))
@@ -136,7 +136,7 @@ static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"Which is: [^\n]+\n
 static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\(0x[0-9a-f]+\)").expect("a constant"));
 
 /// Both sides of the assertion that a cleaned text tells of.
-pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
+pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let head = without_printed(text::prefix(cleaned, 12 * 1024));
     if is_unequal(head) {
         return None;
@@ -145,7 +145,7 @@ pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
     let is_match = head.contains("match (=) failed");
     let lines: Vec<&str> = head.lines().collect();
     let of_labels = || {
-        labelled(&lines).filter(|_| told != Told::Finding).map(|(expected, actual)| {
+        labelled(&lines).filter(|_| told != TextKind::Finding).map(|(expected, actual)| {
             let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
             Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), extent: Extent::Whole }
         })
@@ -153,7 +153,7 @@ pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
     let joined = VERB.replace_all(head, " $verb ");
     let joined = BYTES.replace_all(&joined, "Which is: ");
     let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
-    let difference = || difference(head).filter(|_| told != Told::Finding);
+    let difference = || difference(head).filter(|_| told != TextKind::Finding);
     let of_labels = of_labels();
     let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
     // A value that ends in an ellipsis is all of it, where nothing says more.
@@ -166,12 +166,12 @@ pub(super) fn are_labelled(text: &str) -> bool {
 }
 
 /// The sides of a form that matches.
-fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
+fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
     let captures = FORMS.captures(row, text)?;
     let form = Comparisons::get().form.get(row)?;
     let (expected, actual) = match (form.of_values, told) {
         (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
-        (true, Told::Finding | Told::Exception) => return None,
+        (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;
             let actual = value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
@@ -180,7 +180,7 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
             let tokens = [&expected, &actual].into_iter().filter(|side| value::is_token(side)).count();
-            if tokens > usize::from(told == Told::Assertion) {
+            if tokens > usize::from(told == TextKind::Assertion) {
                 return None;
             }
             // What is called is not what came of it.
@@ -188,7 +188,7 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
                 return None;
             }
             // Whoever throws for everything says such words of anything.
-            if told == Told::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
+            if told == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
                 return None;
             }
             value::counted(expected, actual)
@@ -240,7 +240,7 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
         return Some((expected.clone(), actual.clone()));
     }
-    let told = Told::of(failure.error_class.as_deref(), failure.error_type);
+    let told = TextKind::of(failure.error_class.as_deref(), failure.error_type);
     let message = text::clean(&failure.error_message);
     sides_in(&message, told).map(|sides| (sides.expected, sides.actual))
 }
@@ -260,11 +260,11 @@ mod tests {
             assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
         }
         for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
-            let sides = told(sides_in(&text::clean(text), Told::Assertion));
+            let sides = told(sides_in(&text::clean(text), TextKind::Assertion));
             assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
         for text in no_sides {
-            assert_eq!(sides_in(text, Told::Assertion), None, "{text}");
+            assert_eq!(sides_in(text, TextKind::Assertion), None, "{text}");
         }
     }
 
@@ -306,9 +306,9 @@ mod tests {
     #[test]
     fn who_tells_decides_what_words_may_say() {
         for (told, text) in [
-            (Told::Exception, "not enough values to unpack (expected 3, got 2)"),
-            (Told::Finding, "Expected 2 spaces, but found 4"),
-            (Told::Anything, "got plum, want kiwi"),
+            (TextKind::Exception, "not enough values to unpack (expected 3, got 2)"),
+            (TextKind::Finding, "Expected 2 spaces, but found 4"),
+            (TextKind::Anything, "got plum, want kiwi"),
         ] {
             assert_eq!(sides_in(text, told), None, "{text}");
         }
