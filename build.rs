@@ -49,7 +49,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect_files(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "md" || extension == "html") {
+        } else if path.extension().is_some_and(|extension| ["md", "html", "txt"].iter().any(|one| extension == *one)) {
             files.push(path);
         }
     }

@@ -6,17 +6,17 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    CliError, CommandResult, exit, local,
+    CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, FormatChoice},
-    runtime,
+    runtime, working_tree,
 };
 use crate::{
     config::{self, OnlineFindings, Source},
-    github::{Governing, Observer},
+    github::{CheckedConfiguration, Observer},
     render,
 };
-use loopgate_core::{RepoName, policy::ConfigError};
+use loopgate_core::RepoName;
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     let checked = if arguments.online || arguments.repository.is_some() {
         runtime()?.block_on(online(arguments))?
     } else {
-        let own = read(arguments.file.as_deref().unwrap_or(Path::new(local::CONFIGURATION)))?;
+        let own = read(arguments.file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))?;
         let found = match config::load(None, Some(own.source())) {
             Ok(loaded) => {
                 if loaded.policy.verify.checks.is_empty() {
@@ -99,38 +99,23 @@ fn read(path: &Path) -> Result<Written, CliError> {
 async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     let repository = match &arguments.repository {
         Some(repository) => repository.clone(),
-        None => local::repository_of_origin("name it with --repository OWNER/REPO")?,
+        None => working_tree::repository_of_origin("name it with --repository OWNER/REPO")?,
     };
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,
-        (file, _) => Some(read(file.as_deref().unwrap_or(Path::new(local::CONFIGURATION)))?),
-    };
-    let failed = |name: &str, errors: &[ConfigError]| Checked {
-        name: name.to_owned(),
-        repository: Some(repository.clone()),
-        found: OnlineFindings { errors: errors.to_vec(), warnings: Vec::new() },
+        (file, _) => Some(read(file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))?),
     };
     if let Some(own) = &own
         && let Err(errors) = config::load(None, Some(own.source()))
     {
-        return Ok(failed(&own.name, errors.as_slice()));
+        let found = OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() };
+        return Ok(Checked { name: own.name.clone(), repository: Some(repository), found });
     }
     let Online { github, installation } = online::connect(&repository).await?;
-    let client = github.client(installation);
-    let observer = Observer::new(github);
-    let Governing { repository: there, organisation } =
-        observer.governing(&client, &repository).await.map_err(CliError::unavailable)?;
-    let own = own.or_else(|| there.map(|text| Written { name: local::CONFIGURATION.to_owned(), text }));
-    let organisation = organisation.map(|(name, text)| Written { name, text });
-    let name = own.as_ref().map_or_else(|| format!("{repository}, without a file of its own,"), |own| own.name.clone());
-    let sources = (organisation.as_ref().map(Written::source), own.as_ref().map(Written::source));
-    let loaded = match config::load(sources.0, sources.1) {
-        Ok(loaded) => loaded,
-        Err(errors) => return Ok(failed(&name, errors.as_slice())),
-    };
-    let survey = observer.survey(&client, &repository, &loaded.policy).await.map_err(CliError::unavailable)?;
-    let mut found = config::online(sources.0, sources.1, &loaded.policy, &survey);
-    found.warnings.splice(..0, loaded.warnings);
+    let (client, own) = (github.client(installation), own.map(|own| (own.name, own.text)));
+    let CheckedConfiguration { file, found, .. } =
+        Observer::new(github).check_configuration(&client, &repository, own).await?;
+    let name = file.unwrap_or_else(|| format!("{repository}, without a file of its own,"));
     Ok(Checked { name, repository: Some(repository), found })
 }
 

@@ -48,10 +48,8 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let text = output::read_text(&arguments.file)?;
     let (word, answer) =
         answer(&text).map_err(|error| CliError::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
-    match format {
-        Format::Human => output::text(serde_yaml::to_string(&answer).map_err(CliError::bad_data)?),
-        Format::Json => output::json(&answer)?,
-    }
+    let yaml = serde_yaml::to_string(&answer).map_err(CliError::bad_data)?;
+    format.show(&answer, || yaml)?;
     Ok(exit::of(word))
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     CliError, CommandResult, exit, feedback,
     online::{self, PullRequest, Reader, Rights},
-    output::{self, Format},
+    output::Format,
     reflex, runtime,
 };
 use crate::{render, runner::FixerDispute};
@@ -87,28 +87,22 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
             None => here(&dispute).await,
         }
     })?;
-    match format {
-        Format::Json => output::json(&handed_in)?,
-        Format::Human => output::line(match handed_in {
-            HandedIn::Comment { url, answer } => {
-                let url = render::plain_line(&url);
-                match answer {
-                    CommentAnswer::CarriedOut => format!("{} is disputed: {url}", dispute.failure),
-                    CommentAnswer::NoneYet => format!("Posted, and not answered yet: {url}"),
-                }
-            }
-            HandedIn::Loop { alias } => format!(
-                "{} is disputed, and the loop {alias} waits until a person settles it: loopgate loop resume --settle \
-                 test|code|\"neither …\"",
-                dispute.failure
-            ),
-            HandedIn::Trailer { line } => {
-                format!(
-                    "No loop is active here. In the message of the commit that you push, this line disputes it:\n\n{line}"
-                )
-            }
-        }),
-    }
+    format.show(&handed_in, || match &handed_in {
+        HandedIn::Comment { url, answer: CommentAnswer::CarriedOut } => {
+            format!("{} is disputed: {}", dispute.failure, render::plain_line(url))
+        }
+        HandedIn::Comment { url, answer: CommentAnswer::NoneYet } => {
+            format!("Posted, and not answered yet: {}", render::plain_line(url))
+        }
+        HandedIn::Loop { alias } => format!(
+            "{} is disputed, and the loop {alias} waits until a person settles it: loopgate loop resume --settle \
+             test|code|\"neither …\"",
+            dispute.failure
+        ),
+        HandedIn::Trailer { line } => format!(
+            "No loop is active here. In the message of the commit that you push, this line disputes it:\n\n{line}"
+        ),
+    })?;
     Ok(exit::OK)
 }
 
@@ -121,16 +115,12 @@ pub fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments
     let (url, answer) = runtime()?.block_on(async {
         say(&Reader::from_environment()?, pull_request, &format!("settle {words}"), "comment on the pull request").await
     })?;
-    match format {
-        Format::Json => output::json(&HandedIn::Comment { url, answer })?,
-        Format::Human => {
-            let said = match answer {
-                CommentAnswer::CarriedOut => "Settled",
-                CommentAnswer::NoneYet => "Posted, and not answered yet",
-            };
-            output::line(format_args!("{said}: {}", render::plain_line(&url)));
-        }
-    }
+    let outcome = match answer {
+        CommentAnswer::CarriedOut => "Settled",
+        CommentAnswer::NoneYet => "Posted, and not answered yet",
+    };
+    let words = format!("{outcome}: {}", render::plain_line(&url));
+    format.show(&HandedIn::Comment { url, answer }, || words)?;
     Ok(exit::OK)
 }
 
@@ -157,7 +147,7 @@ async fn say(
         return Err(CliError::bad_data(without));
     }
     let body = format!("/loop {command}");
-    let bot: Login = "loopgate[bot]".parse().map_err(CliError::unavailable)?;
+    let bot: Login = "loopgate[bot]".parse()?;
     let reading = gate::read(&body, &bot, &BTreeSet::new());
     if reading.commands().next().cloned() != command::read(command).ok() {
         return Err(CliError::usage(format!(

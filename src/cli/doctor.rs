@@ -2,13 +2,9 @@
 
 use clap::Args;
 
-use super::{
-    CommandResult, exit, online,
-    output::{self, Format},
-    runtime,
-};
+use super::{CliError, CommandResult, exit, online, output::Format, runtime};
 use crate::{
-    github::doctor::{Arrives, Examination, Expected, Line, Outcome, examine},
+    github::doctor::{Arrives, Expected, Line, Outcome, examine},
     render::{Diagnosis, defused},
 };
 use loopgate_core::RepoName;
@@ -34,15 +30,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let examination = runtime()?.block_on(async {
+    let lines = runtime()?.block_on(async {
         let github = online::as_app()?;
-        Ok(examine(&github, &expected(), arguments.repository.as_ref()).await)
+        Ok::<_, CliError>(examine(&github, &expected(), arguments.repository.as_ref()).await)
     })?;
-    match format {
-        Format::Json => output::json(&Diagnosis::new(Some(chrono::Utc::now()), &examination.lines))?,
-        Format::Human => show(&examination),
-    }
-    Ok(if examination.found_a_fault() { exit::BAD_DATA } else { exit::OK })
+    let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
+    format.show(&diagnosis, || words(&lines))?;
+    Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })
 }
 
 /// How webhooks are meant to come, as the environment or the stored App says.
@@ -53,19 +47,18 @@ fn expected() -> Expected {
     Expected::new(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), arrives)
 }
 
-fn show(examination: &Examination) {
-    for Line { check, outcome, message, remedy, link } in &examination.lines {
+fn words(lines: &[Line]) -> String {
+    let mut words = Vec::new();
+    for Line { check, outcome, message, remedy, link } in lines {
         let mark = match outcome {
             Outcome::Healthy => "✓",
             Outcome::Unknown => "?",
             Outcome::Warning => "!",
             Outcome::Fault => "✗",
         };
-        output::line(defused(&format!("{mark} {check}: {message}")));
-        for (word, text) in [("do", remedy), ("at", link)] {
-            if let Some(text) = text {
-                output::line(defused(&format!("    {word}: {text}")));
-            }
-        }
+        words.push(format!("{mark} {check}: {message}"));
+        words.extend(remedy.iter().map(|text| format!("    do: {text}")));
+        words.extend(link.iter().map(|text| format!("    at: {text}")));
     }
+    words.iter().map(|line| defused(line) + "\n").collect()
 }

@@ -43,16 +43,10 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     }
     if let Some(gate) = &arguments.gate {
         let rules = render::gate_rules(decision, snapshot, gate).ok_or_else(|| no_gate(gate, policy))?;
-        match format {
-            Format::Json => output::json(&rules)?,
-            Format::Human => output::text(rules.text()),
-        }
+        format.show(&rules, || rules.text())?;
         return Ok(exit::of(decision.word()));
     }
-    match format {
-        Format::Json => output::json(&document(&looked))?,
-        Format::Human => output::line(render::plain(&render::explain(decision, snapshot, policy))),
-    }
+    format.show(&document(&looked), || render::plain(&render::explain(decision, snapshot, policy)))?;
     Ok(exit::of(decision.word()))
 }
 
@@ -65,7 +59,7 @@ fn no_gate(gate: &GateName, policy: &Policy) -> CliError {
 pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Looked, CliError> {
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };
-    let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await.map_err(CliError::unavailable)?;
+    let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await?;
     looked.ok_or_else(|| {
         CliError::bad_data(format!(
             "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \
@@ -75,6 +69,6 @@ pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Re
 }
 
 /// Why, for programs.
-pub(super) fn document(looked: &Looked) -> render::Explanation {
+pub(super) fn document(looked: &Looked) -> serde_json::Value {
     render::explanation(&looked.decision, &looked.snapshot, &looked.policy)
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{
     CliError, CommandResult, exit,
     online::{self, PullRequest},
-    output::{self, Format},
-    recorded::Place,
+    output::Format,
+    run_source::RunSource,
     runtime,
 };
 use crate::{
@@ -71,18 +71,16 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         RecordedRun::Here(names) => (None, &names[..]),
     };
     let (state, attempts) = runtime()?.block_on(async {
-        match Place::open(repository).await? {
-            Place::OnGithub(objects) => recorded(&objects, names).await,
-            Place::Here(objects) => recorded(&objects, names).await,
+        match RunSource::open(repository).await? {
+            RunSource::OnGithub(objects) => recorded(&objects, names).await,
+            RunSource::Here(objects) => recorded(&objects, names).await,
         }
     })?;
     let document = match arguments.schema {
         Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
     };
-    match format {
-        Format::Json => output::json(&document)?,
-        Format::Human => output::text(serde_yaml::to_string(&document).map_err(CliError::bad_data)?),
-    }
+    let yaml = serde_yaml::to_string(&document).map_err(CliError::bad_data)?;
+    format.show(&document, || yaml)?;
     Ok(exit::OK)
 }
 
@@ -90,13 +88,13 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 async fn recorded<G: GitObjects>(objects: &G, names: &[RefName]) -> Result<(LoopState, Vec<Value>), CliError> {
     for name in names {
         let store = StateStore::new(objects, name.clone());
-        let run = store.load().await.map_err(CliError::unavailable)?;
+        let run = store.load().await?;
         let Some(tip) = run.tip else { continue };
         let state = run.intact().cloned();
         let state = state.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop state that can be read")))?;
         let mut attempts = Vec::new();
         for attempt in &state.attempts {
-            attempts.extend(store.recorded_attempt(tip, attempt.number).await.map_err(CliError::unavailable)?);
+            attempts.extend(store.recorded_attempt(tip, attempt.number).await?);
         }
         return Ok((state, attempts));
     }

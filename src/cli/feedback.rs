@@ -6,14 +6,14 @@ use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
-    CliError, CommandResult, exit, local,
+    CliError, CommandResult, exit,
     online::{self, PullRequest, Reader},
     output::{self, Format},
-    runtime,
+    runtime, working_tree,
 };
 use crate::{
     github::{Error, SystemClock, Waited},
-    render::{self, Currency, ReadFrom, Reading, Told},
+    render::{self, Currency, Feedback, ReadFrom, Reading},
     runner::Checkout,
 };
 use loopgate_core::Sha;
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, requires = "pull_request", value_name = "HEAD")]
     since: Option<Sha>,
     /// Where `loopgate verify` left its files
-    #[arg(long, default_value = local::EVIDENCE, value_name = "DIRECTORY")]
+    #[arg(long, default_value = working_tree::EVIDENCE, value_name = "DIRECTORY")]
     evidence: PathBuf,
 }
 
@@ -61,7 +61,7 @@ fn time(text: &str) -> Result<TimeDelta, String> {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let reading = match &arguments.pull_request {
-        None => here(&std::env::current_dir().map_err(CliError::unavailable)?, &arguments.evidence)?,
+        None => here(&std::env::current_dir()?, &arguments.evidence)?,
         Some(of) => runtime()?.block_on(async {
             let reader = Reader::from_environment()?;
             if arguments.wait {
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     };
     match format {
         Format::Json => output::document(&reading.json()),
-        Format::Human => output::line(render::told(&reading)),
+        Format::Human => output::line(render::feedback_text(&reading)),
     }
     Ok(exit::of(reading.decision()))
 }
@@ -125,14 +125,14 @@ pub(super) fn here(directory: &Path, evidence: &Path) -> Result<Reading, CliErro
             path.display()
         )));
     }
-    let told = Told::parse(&output::read_text(&path)?)
+    let feedback = Feedback::parse(&output::read_text(&path)?)
         .ok_or_else(|| CliError::bad_data(format!("{} is no feedback of Loopgate", path.display())))?;
-    let is_same = match told.working_tree() {
-        Some(tree) => local::working_tree(&checkout.root, evidence) == Some(tree),
-        None => told.head() == checkout.head,
+    let is_same = match feedback.working_tree() {
+        Some(tree) => working_tree::tree(&checkout.root, evidence) == Some(tree),
+        None => feedback.head() == checkout.head,
     };
     let currency = if is_same { Currency::Current } else { Currency::TreeChanged };
-    Ok(Reading { told, from: ReadFrom::Verification, currency })
+    Ok(Reading { feedback, from: ReadFrom::Verification, currency })
 }
 
 #[cfg(test)]

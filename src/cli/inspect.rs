@@ -136,27 +136,20 @@ fn settings(arguments: &ConfigArguments, format: Format) -> CommandResult {
         let told: Vec<String> = errors.as_slice().iter().map(ToString::to_string).collect();
         CliError::bad_data(told.join("\n\n"))
     })?;
-    match format {
-        Format::Json => output::json(&json!({
-            "schema": "loopgate.inspect-config/v1",
-            "files": { "organisation": organisation.is_some(), "repository": repository.is_some() },
-            "settings": settings,
-        }))?,
-        Format::Human => {
-            for setting in &settings {
-                output::line(format_args!("{} = {}  ({})", setting.key, setting.value, setting.origin));
-            }
-        }
-    }
+    let document = json!({
+        "schema": "loopgate.inspect-config/v1",
+        "files": { "organisation": organisation.is_some(), "repository": repository.is_some() },
+        "settings": settings,
+    });
+    let line = |it: &config::Setting| format!("{} = {}  ({})\n", it.key, it.value, it.origin);
+    format.show(&document, || settings.iter().map(line).collect::<String>())?;
     Ok(exit::OK)
 }
 
 /// For people as YAML: short enough to read as it is, and control characters come out escaped.
 fn show(document: &impl Serialize, format: Format) -> CommandResult {
-    match format {
-        Format::Json => output::json(document)?,
-        Format::Human => output::text(serde_yaml::to_string(document).map_err(CliError::bad_data)?),
-    }
+    let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
+    format.show(document, || yaml)?;
     Ok(exit::OK)
 }
 

@@ -29,13 +29,8 @@ pub fn run(what: Option<&str>, format: Format) -> CommandResult {
             "{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA}"
         )));
     }
-    match format {
-        // The document as it is written: unknown fields of newer writers included.
-        Format::Json => output::json(&state)?,
-        Format::Human => {
-            output::text(render::loop_report(&state, output::colour()));
-        }
-    }
+    // The document as it is written: unknown fields of newer writers included.
+    format.show(&state, || render::loop_report(&state, output::colour()))?;
     Ok(exit::OK)
 }
 
@@ -47,11 +42,11 @@ fn unpacked(text: &str) -> Option<String> {
 
 /// `loop-state.json` in the tree of a ref.
 async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
-    let here = std::env::current_dir().map_err(CliError::unavailable)?;
+    let here = std::env::current_dir()?;
     let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
     let names = match what {
         None => {
-            let current = repository.current_task().await.map_err(CliError::unavailable)?;
+            let current = repository.current_task().await?;
             let current =
                 current.ok_or_else(|| CliError::bad_data("no loop is active here; name a ref, an alias or a file"))?;
             vec![format!("refs/loopgate/task/{current}")]
@@ -60,7 +55,7 @@ async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
         Some(name) => ["task", "pr", "archive"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
     };
     for name in &names {
-        let Some(commit) = repository.resolve_commit(name).await.map_err(CliError::unavailable)? else { continue };
+        let Some(commit) = repository.resolve_commit(name).await? else { continue };
         let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
         let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
         return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));

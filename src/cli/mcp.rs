@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    CliError, CommandResult, dispute, exit, explain, feedback, local, memory, online::Reader, runtime, verify,
+    CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Reader, runtime, verify, working_tree,
 };
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
@@ -42,7 +42,7 @@ async fn serve() -> CommandResult {
     let (interrupter, interrupt) = Interrupter::new();
     let session = Arc::new(Session::new(interrupt));
     let serving = async {
-        match Tools(Arc::clone(&session)).serve(streams().map_err(CliError::unavailable)?).await {
+        match Tools(Arc::clone(&session)).serve(streams()?).await {
             Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
             // The client has left before it said anything.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -110,17 +110,18 @@ impl Session {
             drop(guard);
             verified
         });
-        let verified = verified.await.map_err(CliError::unavailable)??;
-        let told = verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.told;
-        Ok(document(&Reading { told, from: ReadFrom::Verification, currency: Currency::Current }))
+        let verified = verified.await??;
+        let feedback =
+            verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.feedback;
+        Ok(document(&Reading { feedback, from: ReadFrom::Verification, currency: Currency::Current }))
     }
 
     async fn feedback(&self, input: Feedback) -> Result<Value, CliError> {
         Ok(document(&match input.pull_request {
             Some(of) => feedback::look(self.reader().await?, &of, None).await?,
             None => {
-                let here = std::env::current_dir().map_err(CliError::unavailable)?;
-                feedback::here(&here, Path::new(local::EVIDENCE))?
+                let here = std::env::current_dir()?;
+                feedback::here(&here, Path::new(working_tree::EVIDENCE))?
             }
         }))
     }
@@ -135,7 +136,7 @@ impl Session {
             }
             Call::Explain(input) => {
                 let looked = explain::look(&input.pull_request).await?;
-                serde_json::to_value(explain::document(&looked)).map_err(CliError::bad_data)
+                Ok(explain::document(&looked))
             }
             Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
             Call::Dispute(input) => self.dispute(input).await,

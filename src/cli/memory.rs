@@ -11,10 +11,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    CliError, CommandResult, exit, local, online,
+    CliError, CommandResult, exit, online,
     output::{self, Format},
-    recorded::Place,
-    runtime,
+    run_source::RunSource,
+    runtime, working_tree,
 };
 use crate::{
     refs::{ListObjects, MemoryNotes, MemoryStore},
@@ -118,18 +118,18 @@ struct QueryArguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
-    let configured = here.as_ref().and_then(|checkout| local::policy(&checkout.root, None).ok());
+    let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
     let retention = Retention { days };
     runtime()?.block_on(async {
         if arguments.repository.is_none() && here.is_none() {
             return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
         }
-        match Place::open(arguments.repository.as_ref()).await? {
-            Place::OnGithub(objects) => {
+        match RunSource::open(arguments.repository.as_ref()).await? {
+            RunSource::OnGithub(objects) => {
                 carry_out(&MemoryStore::new(&objects, retention, Utc::now()), None, &arguments.command, format).await
             }
-            Place::Here(objects) => {
+            RunSource::Here(objects) => {
                 let root = here.as_ref().map(|checkout| checkout.root.as_path());
                 carry_out(&MemoryStore::new(&objects, retention, Utc::now()), root, &arguments.command, format).await
             }
@@ -144,7 +144,7 @@ async fn carry_out<G: ListObjects>(
     command: &Command,
     format: Format,
 ) -> CommandResult {
-    let memory = store.load().await.map_err(CliError::unavailable)?;
+    let memory = store.load().await?;
     match command {
         Command::Query(query) => {
             show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format)?;
@@ -152,31 +152,24 @@ async fn carry_out<G: ListObjects>(
         Command::Patterns => {
             let patterns: Vec<(&Card, Pattern)> =
                 memory.cards.values().filter_map(|card| Some((card, card.pattern()?))).collect();
-            match format {
-                Format::Json => {
-                    let patterns: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
-                    output::json(&json!({ "schema": "loopgate.memory-patterns/v1", "patterns": patterns }))?;
-                }
-                Format::Human => output::line(render::memory_cards(patterns.iter().map(|(card, _)| (*card, None)))),
-            }
+            let document: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
+            let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
+            format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))))?;
         }
-        Command::Stats => match format {
-            Format::Json => output::json(&stats(&memory))?,
-            Format::Human => output::line(render::memory_stats(&memory)),
-        },
+        Command::Stats => format.show(&stats(&memory), || render::memory_stats(&memory))?,
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
             let cards = memory.of_files(&files);
             show_cards(&here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards)), &[], format)?;
         }
         Command::Forget { id } => {
-            let lines = store.forget(*id).await.map_err(CliError::unavailable)?;
+            let lines = store.forget(*id).await?;
             output::note_line(format!(
                 "forgotten in {lines} lines; GitHub may keep what nothing points at for a while"
             ));
         }
         Command::WontFix { id } => {
-            if !store.give_up(*id).await.map_err(CliError::unavailable)? {
+            if !store.give_up(*id).await? {
                 return Err(CliError::bad_data(format!("no failure {id} is remembered")));
             }
         }
@@ -193,7 +186,7 @@ async fn carry_out<G: ListObjects>(
             let lines = MemoryLine::read_all(&text);
             let (count, of) = (lines.len(), text.lines().filter(|line| !line.trim().is_empty()).count());
             let notes = MemoryNotes { lines, ..MemoryNotes::default() };
-            store.record(&notes).await.map_err(CliError::unavailable)?;
+            store.record(&notes).await?;
             let others =
                 if count < of { format!(" of {of}; the others are no lines of a memory") } else { String::new() };
             output::note_line(format!("{count} lines taken in{others}"));
@@ -234,11 +227,11 @@ impl QueryArguments {
 /// What a repository remembers of these words.
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
     let retention = Retention { days: MemoryPolicy::default().retention_days };
-    let memory = match Place::open(repository).await? {
-        Place::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
-        Place::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+    let memory = match RunSource::open(repository).await? {
+        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
     };
-    let memory = memory.map_err(CliError::unavailable)?;
+    let memory = memory?;
     Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
 }
 
@@ -250,7 +243,7 @@ fn unplaced(cards: Vec<&Card>) -> Vec<(&Card, Option<u32>)> {
 /// Cards whose places are in the working tree, each with its line.
 fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
     let found = |card: &&'m Card| {
-        let read = |path| Some((path, local::cited(root, path)?));
+        let read = |path| Some((path, working_tree::cited(root, path)?));
         let files: BTreeMap<&str, String> = card.cited().filter_map(read).collect();
         let line = card.find(|path| files.get(path).map(|text| CitedFile { blob: None, text }))?;
         Some((*card, Some(line)))
@@ -259,19 +252,12 @@ fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
 }
 
 fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
-    match format {
-        Format::Json => {
-            let cards: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
-            output::json(&render::memory_found(&cards, seen))
-        }
-        Format::Human => {
-            output::line(render::memory_cards(cards.iter().copied()));
-            if !seen.is_empty() {
-                output::line(render::memory_recurring(seen.iter().copied()));
-            }
-            Ok(())
-        }
-    }
+    let found: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
+    format.show(&render::memory_found(&found, seen), || {
+        let mut words = vec![render::memory_cards(cards.iter().copied())];
+        words.extend((!seen.is_empty()).then(|| render::memory_recurring(seen.iter().copied())));
+        words.join("\n")
+    })
 }
 
 fn stats(memory: &Memory) -> serde_json::Value {
@@ -288,17 +274,17 @@ fn stats(memory: &Memory) -> serde_json::Value {
 
 /// The paths that the working tree changes.
 fn changed(base: Option<&str>) -> Result<Vec<String>, CliError> {
-    let (_, changes) = local::changes(Path::new("."), base)?;
+    let (_, changes) = working_tree::changes(Path::new("."), base)?;
     let changes =
         changes.ok_or_else(|| CliError::bad_data("there is no base to compare with: name one with --diff"))?;
     Ok(changes.files.known().iter().map(|file| file.path.clone()).collect())
 }
 
 async fn exported<G: ListObjects>(store: &MemoryStore<'_, G>) -> Result<String, CliError> {
-    let lines = store.lines().await.map_err(CliError::unavailable)?;
+    let lines = store.lines().await?;
     let mut text = String::new();
     for line in lines {
-        text.push_str(&line.to_json().map_err(CliError::unavailable)?);
+        text.push_str(&line.to_json()?);
         text.push('\n');
     }
     Ok(text)
@@ -319,13 +305,13 @@ async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: O
         ));
         let mut answer = String::new();
         let _ = io::stderr().flush();
-        io::stdin().read_line(&mut answer).map_err(CliError::unavailable)?;
+        io::stdin().read_line(&mut answer)?;
         if answer.trim() != "yes" {
             return Err(CliError::usage("nothing was removed"));
         }
     }
     output::write(&archive, &text)?;
-    store.clear().await.map_err(CliError::unavailable)?;
+    store.clear().await?;
     output::note_line(format!(
         "cleared; {} has what was there, and `loopgate memory import` takes it in again",
         archive.display()

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
-    recorded::{Place, Since},
+    run_source::{RunSource, Since},
     runtime,
 };
 use crate::{
@@ -47,12 +47,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let window = Window::back(SystemClock.now(), arguments.since.0);
     let lines = runtime()?.block_on(async {
-        match Place::open(arguments.repository.as_ref()).await? {
-            Place::OnGithub(objects) => lines(&objects, window).await,
-            Place::Here(objects) => {
+        match RunSource::open(arguments.repository.as_ref()).await? {
+            RunSource::OnGithub(objects) => lines(&objects, window).await,
+            RunSource::Here(objects) => {
                 let mut all = lines(&objects, window).await?;
                 let whole = Window { from: window.before().from, to: window.to };
-                all.extend(RunLines::of_local_loops(&objects).read(whole).await.map_err(CliError::unavailable)?);
+                all.extend(RunLines::of_local_loops(&objects).read(whole).await?);
                 Ok(all)
             }
         }
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 /// The lines of runs that ended in the window or in the time before it, and those of the open runs.
 async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
     let whole = Window { from: window.before().from, to: window.to };
-    let mut lines = RunLines::of_pull_requests(objects).read(whole).await.map_err(CliError::unavailable)?;
+    let mut lines = RunLines::of_pull_requests(objects).read(whole).await?;
     let is_live = |name: &RefName| !name.is_archived();
     let (open, left_out) = each_run(objects, is_live, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
@@ -83,8 +83,7 @@ async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLin
             RunLine::of(&state, &history, &[], ended)
         }))
     })
-    .await
-    .map_err(CliError::unavailable)?;
+    .await?;
     if left_out > 0 {
         output::note_line(format_args!("note: {left_out} older runs that may be open were not read"));
     }

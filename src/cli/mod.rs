@@ -5,6 +5,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod action_outputs;
 mod actions;
 mod check_config;
 mod decide;
@@ -19,23 +20,22 @@ mod feedback;
 mod init;
 mod inspect;
 mod inspect_state;
-mod local;
 mod mcp;
 mod memory;
 mod metrics;
 mod online;
 mod operate;
 mod output;
-mod outputs;
 mod progress;
 mod reconcile;
-mod recorded;
 mod reflex;
+mod run_source;
 mod serve;
 mod setup;
 mod try_history;
 mod verify;
 mod what_if;
+mod working_tree;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -176,6 +176,13 @@ impl CliError {
 
     fn unavailable(message: impl ToString) -> Self {
         Self { code: exit::UNAVAILABLE, message: message.to_string() }
+    }
+}
+
+/// A fault of a room below ends a subcommand with [`exit::UNAVAILABLE`]; what is wrong with its input says so itself.
+impl<E: std::error::Error> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Self::unavailable(error)
     }
 }
 

@@ -109,7 +109,7 @@ impl Reader {
             (Rights::App, named) => {
                 let installation = installation(&self.github, &repository).await?;
                 let us = self.github.identity(&self.github.client(Some(installation))).await;
-                (Some(installation), Some(named.unwrap_or(us.map_err(CliError::unavailable)?.bot)))
+                (Some(installation), Some(named.unwrap_or(us?.bot)))
             }
             (Rights::Token | Rights::Nobodys, named) => (None, named),
         };

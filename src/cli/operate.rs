@@ -11,10 +11,7 @@ use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    CliError, CommandResult, exit,
-    output::{self, Format},
-};
+use super::{CliError, CommandResult, exit, output::Format};
 use crate::{
     render::defused,
     server::{GUARD, Replay, ResyncOf},
@@ -200,14 +197,9 @@ fn show<T: for<'a> Deserialize<'a>>(
     lines: impl FnOnce(T) -> Vec<String>,
 ) -> CommandResult {
     let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
-    match format {
-        Format::Json => output::json(&serde_json::from_str::<Value>(answer).map_err(unreadable)?)?,
-        Format::Human => {
-            for line in lines(serde_json::from_str(answer).map_err(unreadable)?) {
-                output::line(defused(&line));
-            }
-        }
-    }
+    let document: Value = serde_json::from_str(answer).map_err(unreadable)?;
+    let lines = lines(serde_json::from_str(answer).map_err(unreadable)?);
+    format.show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())?;
     Ok(exit::OK)
 }
 

@@ -12,6 +12,7 @@ use std::{
 
 use clap::ValueEnum;
 use serde::Serialize;
+use tracing_subscriber::EnvFilter;
 
 use super::CliError;
 use crate::render::Colour;
@@ -23,7 +24,22 @@ pub enum Format {
     Json,
 }
 
-/// The same, as it is asked for.
+impl Format {
+    /// Prints one result: the document for programs, or its words for people, which end their last line if need be.
+    pub fn show<W: Display>(self, document: &impl Serialize, words: impl FnOnce() -> W) -> Result<(), CliError> {
+        match self {
+            Self::Json => return json(document),
+            Self::Human => {
+                let words = words().to_string();
+                let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
+                text(format_args!("{words}{end}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A format as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatChoice {
     /// For people
@@ -180,6 +196,12 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
     }
     let opened = std::fs::File::open(path);
     Ok(Box::new(opened.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?))
+}
+
+/// Which lines of the log are written, as `LOOPGATE_LOG` says.
+pub fn log_filter(given: Option<String>, default: &str) -> Result<EnvFilter, CliError> {
+    let filter = EnvFilter::try_new(given.as_deref().unwrap_or(default));
+    filter.map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))
 }
 
 /// Writes a file that was asked for.

@@ -11,8 +11,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{
     actions,
-    local::NothingToRun,
     output::{self, Loudness},
+    working_tree::NothingToRun,
 };
 use crate::{
     render,
@@ -57,24 +57,19 @@ pub fn tell_detected(why: NothingToRun, detected: &Detected) {
 pub fn observer() -> Arc<dyn Observer> {
     let loudness = output::loudness();
     if actions::is_here() {
-        Arc::new(Groups)
+        Arc::new(Lines { are_grouped: true })
     } else if loudness == Loudness::Usual && std::io::stderr().is_terminal() {
-        Arc::new(Bars::new())
+        Arc::new(Bars::default())
     } else {
-        Arc::new(Lines)
+        Arc::new(Lines { are_grouped: false })
     }
 }
 
 /// One spinning line for each running check.
+#[derive(Default)]
 struct Bars {
     all: MultiProgress,
     bars: Mutex<BTreeMap<CheckName, ProgressBar>>,
-}
-
-impl Bars {
-    fn new() -> Self {
-        Self { all: MultiProgress::new(), bars: Mutex::default() }
-    }
 }
 
 impl Observer for Bars {
@@ -104,30 +99,27 @@ impl Observer for Bars {
 
     fn ended(&self, evidence: &CheckEvidence) {
         let bar = self.bars.lock().unwrap_or_else(PoisonError::into_inner).remove(&evidence.name);
-        let line = ended(evidence);
-        match bar {
-            Some(bar) => {
-                bar.finish_and_clear();
-                // Nobody to tell if the terminal is gone.
-                let _ = self.all.println(line);
-            }
-            None => {
-                let _ = self.all.println(line);
-            }
-        }
+        bar.iter().for_each(ProgressBar::finish_and_clear);
+        // Nobody to tell if the terminal is gone.
+        let _ = self.all.println(ended(evidence));
     }
 }
 
-/// A line when a check starts, and one when it ends; between them what it prints, if that was asked for.
-struct Lines;
+/// A line when a check starts, and one when it ends; between them what it prints, if that was asked for. In the log of a
+/// workflow's step: the whole log of each check in a group that can be folded open.
+struct Lines {
+    are_grouped: bool,
+}
 
 impl Observer for Lines {
     fn started(&self, check: &CheckName) {
-        output::note_line(format_args!("{check} …"));
+        if !self.are_grouped {
+            output::note_line(format_args!("{check} …"));
+        }
     }
 
     fn output(&self, check: &CheckName, bytes: &[u8]) {
-        if output::loudness() == Loudness::Verbose {
+        if !self.are_grouped && output::loudness() == Loudness::Verbose {
             let text = render::defused(&String::from_utf8_lossy(bytes));
             let lines: String = text.lines().map(|line| format!("{check} │ {line}\n")).collect();
             output::note_text(lines);
@@ -135,7 +127,8 @@ impl Observer for Lines {
     }
 
     fn again(&self, check: &CheckName, tests: usize) {
-        output::note_line(again(check, tests));
+        let failing = if tests == 1 { "the failing test".to_owned() } else { format!("the {tests} failing tests") };
+        output::note_line(format_args!("{check}: running {failing} once more"));
     }
 
     fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
@@ -143,23 +136,9 @@ impl Observer for Lines {
     }
 
     fn ended(&self, evidence: &CheckEvidence) {
-        output::note_line(ended(evidence));
-    }
-}
-
-/// The whole log of each check in a group that can be folded open.
-struct Groups;
-
-impl Observer for Groups {
-    fn again(&self, check: &CheckName, tests: usize) {
-        output::note_line(again(check, tests));
-    }
-
-    fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-        output::note_line(repeating(check, nth, wait));
-    }
-
-    fn ended(&self, evidence: &CheckEvidence) {
+        if !self.are_grouped {
+            return output::note_line(ended(evidence));
+        }
         // One lock, so that two groups never mix.
         let mut out = std::io::stderr().lock();
         let cut = match evidence.log_cut_bytes {
@@ -170,11 +149,6 @@ impl Observer for Groups {
         let shown = if log.is_empty() { log } else { actions::silenced(&log) };
         let _ = write!(out, "::group::{}\n{shown}::endgroup::\n", render::defused(&ended(evidence)));
     }
-}
-
-fn again(check: &CheckName, tests: usize) -> String {
-    let failing = if tests == 1 { "the failing test".to_owned() } else { format!("the {tests} failing tests") };
-    format!("{check}: running {failing} once more")
 }
 
 fn repeating(check: &CheckName, nth: u32, wait: Duration) -> String {

@@ -3,7 +3,6 @@
 //! Nothing of the pull request is checked out or executed: everything is read from the API. Two jobs at once are two
 //! writers of one state ref, as two servers are; see [`github`](crate::github).
 
-mod plan;
 mod report;
 
 use std::{
@@ -14,12 +13,8 @@ use std::{
 
 use chrono::{TimeDelta, Utc};
 use clap::Args;
-use tracing_subscriber::EnvFilter;
 
-use self::{
-    plan::{Budget, in_turn},
-    report::{Answered, Ended, Looked, ReconcileReport},
-};
+use self::report::{Answered, Ended, Looked, ReconcileReport};
 use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     channels::Channels,
@@ -34,6 +29,8 @@ use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observe
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
 const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
+/// What looking at one pull request costs, roughly: eleven reads, and some writes.
+const REQUESTS_PER_LOOK: u64 = 15;
 /// How often a look that failed is repeated: no other event may come to do it.
 const MOST_TRIES: u32 = 3;
 /// A look that asks for another one this soon is given it, since no server waits to do it.
@@ -97,23 +94,17 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         Some(slug) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         None => AppSlug::actions(),
     };
-    log_to_stderr()?;
+    // Warnings of the rooms below, as plain lines: a workflow's log is read by people.
+    let filter = output::log_filter(std::env::var("LOOPGATE_LOG").ok(), "warn")?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
     runtime()?.block_on(async {
         let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
         let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
-        let github = Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)?;
+        let github = Github::new(api, credentials, Setup::default())?;
         let report = Run { arguments, github, app }.go().await?;
         report.print(format)?;
         Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
     })
-}
-
-/// Warnings of the rooms below, as plain lines: a workflow's log is read by people.
-fn log_to_stderr() -> Result<(), CliError> {
-    let filter = std::env::var("LOOPGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let filter = EnvFilter::try_new(filter).map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
-    Ok(())
 }
 
 impl Arguments {
@@ -209,11 +200,11 @@ impl Run<'_> {
     async fn pull_requests(&self, client: &Client, targets: &[Target]) -> Result<Vec<(RepoName, PrNumber)>, CliError> {
         let mut found = Vec::new();
         for target in targets {
-            found.extend(client.pull_requests_of(target).await.map_err(CliError::unavailable)?);
+            found.extend(client.pull_requests_of(target).await?);
             // The relay's run names the commit and not what happened, which may have been the end.
             if let Target::Head { repository, sha } = target {
                 let since = Utc::now() - ENDED_LATELY;
-                let ended = client.ended_with_head(repository, *sha, since).await.map_err(CliError::unavailable)?;
+                let ended = client.ended_with_head(repository, *sha, since).await?;
                 found.extend(ended.into_iter().map(|number| (repository.clone(), number)));
             }
         }
@@ -294,11 +285,68 @@ fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path).map_err(unreadable)
 }
 
+/// Requests that one run may make, of the 1,000 an hour that a repository's `GITHUB_TOKEN` has
+/// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
+struct Budget {
+    most: u64,
+    begun: bool,
+}
+
+impl Budget {
+    const fn new(most: u64) -> Self {
+        Self { most, begun: false }
+    }
+
+    /// Whether another pull request may be begun after so many requests. The first always may.
+    const fn allows(&mut self, asked: u64) -> bool {
+        let first = !self.begun;
+        self.begun = true;
+        first || asked + REQUESTS_PER_LOOK <= self.most
+    }
+}
+
+/// All in the order in which they are looked at: each run of the workflow goes on about where the one before had to
+/// stop, so that none is left out for ever.
+fn in_turn<T>(mut all: Vec<T>, run_number: u64, most_requests: u64) -> Vec<T> {
+    let per_run = (most_requests / REQUESTS_PER_LOOK).max(1);
+    let count = all.len() as u64;
+    if count > per_run {
+        // Less than the count, which is a length.
+        let first = (run_number % count) * (per_run % count) % count;
+        all.rotate_left(usize::try_from(first).unwrap_or(0));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cell::{Cell, RefCell};
+    use std::{
+        cell::{Cell, RefCell},
+        collections::BTreeSet,
+    };
 
     use super::*;
+
+    #[test]
+    fn one_look_is_always_allowed_and_the_last_stays_within_the_budget() {
+        let mut tight = Budget::new(0);
+        assert!(tight.allows(3) && !tight.allows(3));
+        let mut budget = Budget::new(100);
+        assert!(budget.allows(0) && budget.allows(85) && !budget.allows(86));
+    }
+
+    #[test]
+    fn everybody_has_a_turn() {
+        assert_eq!(in_turn(vec![1, 2, 3], 7, 600), [1, 2, 3], "enough for all: in order");
+        for (count, most) in [(100_usize, 600), (41, 600), (7, 15), (300, 150), (10, 90)] {
+            let per_run = usize::try_from(most / REQUESTS_PER_LOOK).unwrap();
+            let mut seen = BTreeSet::new();
+            for run in 0..(2 * count as u64) {
+                seen.extend(in_turn((0..count).collect(), run, most).into_iter().take(per_run));
+            }
+            assert_eq!(seen.len(), count, "{count} of which {per_run} a run");
+        }
+    }
 
     #[tokio::test]
     async fn what_fails_is_tried_three_times_unless_github_says_when_to_come_back() {

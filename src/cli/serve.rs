@@ -4,10 +4,9 @@ use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::time::timeout;
-use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::{CliError, CommandResult, exit, runtime, setup};
+use super::{CliError, CommandResult, exit, output, runtime, setup};
 use crate::{
     channels::Channels,
     github::{
@@ -80,7 +79,14 @@ pub fn run(arguments: Arguments) -> CommandResult {
     let folder = PathBuf::from(given("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned()));
     let stored =
         || StoredApp::read(&folder).map_err(|error| CliError::bad_data(format!("{}: {error}", folder.display())));
-    log_to_stderr(given("LOOPGATE_LOG").as_deref().unwrap_or("info"))?;
+    let filter = output::log_filter(given("LOOPGATE_LOG"), "info")?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Lines for people on a terminal, JSON documents otherwise.
+    if std::io::stderr().is_terminal() {
+        log.init();
+    } else {
+        log.json().flatten_event(true).init();
+    }
     let runtime = runtime()?;
     let is_known = APP.iter().any(|name| given(name).is_some() || given(&format!("{name}_FILE")).is_some());
     if !is_known
@@ -103,23 +109,10 @@ pub fn run(arguments: Arguments) -> CommandResult {
     runtime.block_on(serve(config, read))
 }
 
-/// Lines for people on a terminal, JSON documents otherwise.
-fn log_to_stderr(filter: &str) -> Result<(), CliError> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if std::io::stderr().is_terminal() {
-        log.init();
-    } else {
-        log.json().flatten_event(true).init();
-    }
-    Ok(())
-}
-
 async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, ServerConfigError>) -> CommandResult {
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
-    let github =
-        Github::new(api, Credentials::App(credentials.clone()), Setup::default()).map_err(CliError::unavailable)?;
+    let github = Github::new(api, Credentials::App(credentials.clone()), Setup::default())?;
     let known = introduction(&github).await?;
     let own = known.clone().unwrap_or_else(|| {
         // Nobody's: until GitHub has told the number, echoes of our own check runs are looked at once more.
@@ -140,9 +133,9 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         Some(pages) => server.setup(pages),
         None => server,
     };
-    survive_file_size_limit().map_err(CliError::unavailable)?;
+    survive_file_size_limit()?;
     let running = tokio::select! {
-        started = server.start(reconciler) => started.map_err(CliError::unavailable)?,
+        started = server.start(reconciler) => started?,
         // The database may be away for as long as it takes.
         stop = stop_signal() => return stop.map(|()| exit::OK).map_err(CliError::unavailable),
     };
@@ -176,7 +169,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         }
     };
     tokio::select! {
-        stop = stop_signal() => stop.map_err(CliError::unavailable)?,
+        stop = stop_signal() => stop?,
         () = learned => {}
         () = rotated => {}
     }

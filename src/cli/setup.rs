@@ -250,28 +250,19 @@ fn tell(
 ) -> Result<(), CliError> {
     let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
     let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
-    match format {
-        Format::Json => output::json(&json!({
-            "schema": "loopgate.setup/v1", "app_id": app.id, "slug": app.slug,
-            "credentials": app.file, "installed_on": accounts, "delivery_arrived": has_arrived,
-        })),
-        Format::Human => {
-            output::line(format_args!("Installed on {}.", accounts.join(", ")));
-            output::line(match (arrival, has_arrived) {
-                (Arrival::Public(_) | Arrival::Proxy(_), true) => {
-                    "Its webhooks arrive. Next: `loopgate init` in a repository."
-                }
-                (Arrival::Public(_) | Arrival::Proxy(_), false) => {
-                    "Its webhooks have not arrived yet. Next: `loopgate serve`, which asks for those that failed, and \
-                     `loopgate doctor`."
-                }
-                (Arrival::Poll, _) => {
-                    "Next: `loopgate serve`, which reads GitHub's log of deliveries, and `loopgate doctor`."
-                }
-            });
-            Ok(())
+    let next = match (arrival, has_arrived) {
+        (Arrival::Poll, _) => "Next: `loopgate serve`, which reads GitHub's log of deliveries, and `loopgate doctor`.",
+        (_, true) => "Its webhooks arrive. Next: `loopgate init` in a repository.",
+        (_, false) => {
+            "Its webhooks have not arrived yet. Next: `loopgate serve`, which asks for those that failed, and \
+             `loopgate doctor`."
         }
-    }
+    };
+    let document = json!({
+        "schema": "loopgate.setup/v1", "app_id": app.id, "slug": app.slug,
+        "credentials": app.file, "installed_on": accounts, "delivery_arrived": has_arrived,
+    });
+    format.show(&document, || format!("Installed on {}.\n{next}", accounts.join(", ")))
 }
 
 /// Registers an App on the public listener of a server that knows none. The exit code where it was stopped meanwhile.

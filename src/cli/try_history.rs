@@ -64,10 +64,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         fs::write(file, render::trial_page(&trial))
             .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", output::shown(file))))?;
     }
-    match format {
-        Format::Json => output::json(&trial)?,
-        Format::Human => output::text(render::trial(&trial)),
-    }
+    format.show(&trial, || render::trial(&trial))?;
     if let Some(error) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(
@@ -91,36 +88,39 @@ async fn read(
     let observer = Observer::new(github);
     let listed = observer.changed_last(&client, repository, PastState::Ended, arguments.last.into()).await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
-    let bar = progress_bar(listed.len());
-    let mut tried = Vec::with_capacity(listed.len());
+    Ok(read_each(&listed, async |one| {
+        if let Some(known) = kept.read(one) {
+            return Ok(known);
+        }
+        let past = observer.past(&client, repository, one.number, Vec::new(), &policy).await?;
+        let tried = render::tried(&past, &past.judge(|head| policy(&head.checks)));
+        kept.write(one, &tried);
+        Ok(tried)
+    })
+    .await)
+}
+
+/// Reads pull requests one after another, beside a progress bar; with the error that ended it early.
+pub(super) async fn read_each<T>(
+    listed: &[ListedPast],
+    mut read: impl AsyncFnMut(&ListedPast) -> Result<T, Error>,
+) -> (Vec<T>, Option<Error>) {
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
+    let bar = ProgressBar::new(listed.len() as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let (mut all, mut stopped) = (Vec::with_capacity(listed.len()), None);
     for one in listed {
         bar.set_message(format!("#{}", one.number));
-        let known = kept.read(&one);
-        let told = match known {
-            Some(known) => known,
-            None => match observer.past(&client, repository, one.number, Vec::new(), &policy).await {
-                Ok(past) => {
-                    let told = render::tried(&past, &past.judge(|head| policy(&head.checks)));
-                    kept.write(&one, &told);
-                    told
-                }
-                Err(error) => {
-                    bar.finish_and_clear();
-                    return Ok((tried, Some(error)));
-                }
-            },
-        };
-        tried.push(told);
+        match read(one).await {
+            Ok(one) => all.push(one),
+            Err(error) => {
+                stopped = Some(error);
+                break;
+            }
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok((tried, None))
-}
-
-/// How many pull requests have been read.
-pub(super) fn progress_bar(all: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
-    ProgressBar::new(all as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    (all, stopped)
 }
 
 /// An error of GitHub's, and what to do about it.

@@ -13,19 +13,18 @@ use serde_json::json;
 
 use super::{
     CliError, CommandResult,
+    action_outputs::{self, Files, Outputs},
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
-    feedback,
-    local::{self, CONFIGURATION, Shown},
-    output,
+    feedback, output,
     output::{FormatChoice, Loudness},
-    outputs::{self, Files, Outputs},
     progress, runtime,
+    working_tree::{self, CONFIGURATION, Shown},
 };
 use crate::{
     refs::LocalRepository,
-    render::{self, Detail, Told},
+    render::{self, Detail, Feedback},
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
 use loopgate_core::{
@@ -79,7 +78,7 @@ pub struct Arguments {
     #[arg(long, env = "LOOPGATE_BURN_IN", default_value_t = BURN_IN, value_parser = clap::value_parser!(u32).range(..=100), value_name = "N")]
     burn_in: u32,
     /// Where evidence.json is written
-    #[arg(long, default_value = local::EVIDENCE, value_name = "DIRECTORY")]
+    #[arg(long, default_value = working_tree::EVIDENCE, value_name = "DIRECTORY")]
     evidence: PathBuf,
     /// Which decisions end with an exit code other than 0 [default: all but proceed; in the Action: failure]
     #[arg(long, env = "LOOPGATE_FAIL_ON", value_enum, value_name = "WHICH")]
@@ -89,7 +88,7 @@ pub struct Arguments {
 impl Arguments {
     /// These checks alone, or all if there are none, against this base.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Self {
-        let evidence = PathBuf::from(local::EVIDENCE);
+        let evidence = PathBuf::from(working_tree::EVIDENCE);
         Self {
             checks,
             config: None,
@@ -110,7 +109,7 @@ pub(super) struct Verified {
     decision: Decision,
     /// Where the evidence is.
     path: PathBuf,
-    pub told: Told,
+    pub feedback: Feedback,
 }
 
 pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
@@ -133,10 +132,10 @@ pub(super) fn verify(
     arguments: &Arguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
-    let here = std::env::current_dir().map_err(CliError::unavailable)?;
+    let here = std::env::current_dir()?;
     // People wait for both before the first check begins.
     let (checkout, changes) = thread::scope(|scope| {
-        let changes = scope.spawn(|| local::changes(&here, arguments.base.as_deref()));
+        let changes = scope.spawn(|| working_tree::changes(&here, arguments.base.as_deref()));
         (Checkout::around(&here), changes.join())
     });
     let checkout = checkout.map_err(CliError::bad_data)?;
@@ -178,7 +177,7 @@ pub(super) fn verify(
     // However this process ends, what is left does not look like the evidence of something that did.
     let unfinished = document(&checkout, not_ended(&plan), Environment::default(), changes.as_ref(), started);
     let path = write(&Evidence { extent: EvidenceExtent::Interrupted, ..unfinished }, &directory)?;
-    outputs::tell_evidence(&path);
+    action_outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
     let (Executed { ran, environment, proof, base_tests, burn_in }, ending) =
@@ -199,22 +198,22 @@ pub(super) fn verify(
     if decision.memory_questions(&local.policy).look_up
         && let Ok(repository) = runtime()?.block_on(LocalRepository::open(&checkout.root))
     {
-        let found = local::look_up(&repository, &checkout.root, &decision, &local.snapshot, &local.policy);
+        let found = working_tree::look_up(&repository, &checkout.root, &decision, &local.snapshot, &local.policy);
         decision.remember(runtime()?.block_on(found));
     }
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     tell_outputs(&decision, &path, &summary)?;
-    let told = render::feedback_document(&decision, &local.snapshot, &local.policy);
-    let tree = if actions::is_here() { None } else { local::working_tree(&checkout.root, &arguments.evidence) };
-    let told = tree.into_iter().fold(told, Told::of_tree);
-    output::write(&directory.join(feedback::FILE), &told.written())?;
-    Ok(Some(Verified { local, decision, path, told }))
+    let document = render::feedback_document(&decision, &local.snapshot, &local.policy);
+    let tree = if actions::is_here() { None } else { working_tree::tree(&checkout.root, &arguments.evidence) };
+    let document = tree.into_iter().fold(document, Feedback::of_tree);
+    output::write(&directory.join(feedback::FILE), &document.written())?;
+    Ok(Some(Verified { local, decision, path, feedback: document }))
 }
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.
 fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
-    let (mut policy, detected) = local::policy(root, arguments.config.as_deref())?;
+    let (mut policy, detected) = working_tree::policy(root, arguments.config.as_deref())?;
     if let Some((why, detected)) = detected {
         progress::tell_detected(why, &detected);
     }
@@ -357,7 +356,7 @@ fn document(
     let run = ActionsRun::current();
     Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
-        repository: run.as_ref().map_or_else(|| local::repository_name(checkout), |run| run.repository.clone()),
+        repository: run.as_ref().map_or_else(|| working_tree::repository_name(checkout), |run| run.repository.clone()),
         head_sha: run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head),
         tree_hash: loopgate_core::evidence::tree_hash(checkout.tree),
         base_sha: changes.map(|changes| changes.merge_base),
@@ -397,8 +396,8 @@ fn make_folder(directory: &Path) -> std::io::Result<()> {
 fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
     let shown = Shown { head: checkout.head, tree: checkout.tree, base: base_sha };
     let words = ActionsRun::current().and_then(|run| run.words);
-    let (title, body) = words.unwrap_or_else(|| (local::branch(checkout), String::new()));
-    PullRequest { body, ..local::pull_request(checkout, shown, base, title, at) }
+    let (title, body) = words.unwrap_or_else(|| (working_tree::branch(checkout), String::new()));
+    PullRequest { body, ..working_tree::pull_request(checkout, shown, base, title, at) }
 }
 
 /// The working tree, seen as a pull request that nobody has opened yet.
@@ -429,7 +428,7 @@ impl Local {
         let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
         pull_request.head.sha = evidence.head_sha;
         pull_request.head.repository = Some(evidence.repository.clone());
-        let snapshot = local::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()));
+        let snapshot = working_tree::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()));
         // Only what was run can be asked for.
         let mut policy = policy;
         policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    CliError, CommandResult, exit, local,
+    CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, Format},
-    recorded::Since,
+    run_source::Since,
     runtime,
-    try_history::{progress_bar, with_remedy},
+    try_history::{read_each, with_remedy},
+    working_tree,
 };
 use crate::{
     config,
@@ -45,13 +46,10 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let policy = config::parse(&output::shown(&arguments.config), &text).map_err(CliError::bad_data)?;
     let repository = match &arguments.repository {
         Some(repository) => repository.clone(),
-        None => local::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
+        None => working_tree::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
     };
     let (compared, stopped) = runtime()?.block_on(compare(&repository, arguments.since, &policy))?;
-    match format {
-        Format::Json => output::json(&compared)?,
-        Format::Human => output::text(render::what_if(&compared)),
-    }
+    format.show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),
         Some(error) => Err(CliError::unavailable(format!(
@@ -75,19 +73,11 @@ async fn compare(repository: &RepoName, since: Since, policy: &Policy) -> Result
     if !is_all {
         output::note_line(format_args!("note: pull requests before the last {MOST} were not read"));
     }
-    let bar = progress_bar(listed.len());
     let mut compared = WhatIf::new();
-    for one in &listed {
-        bar.set_message(format!("#{}", one.number));
-        match observer.compare_past(&client, repository, one, policy, compared.clone()).await {
-            Ok(more) => compared = more,
-            Err(error) => {
-                bar.finish_and_clear();
-                return Ok((compared, Some(error)));
-            }
-        }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok((compared, None))
+    let (_, stopped) = read_each(&listed, async |one| {
+        compared = observer.compare_past(&client, repository, one, policy, compared.clone()).await?;
+        Ok(())
+    })
+    .await;
+    Ok((compared, stopped))
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
-    render::{Ended, ReadFrom, Reading, Told},
+    render::{Ended, Feedback, ReadFrom, Reading},
 };
 use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, gate::ReactionKind, observed::OwnCheck};
 
@@ -42,7 +42,7 @@ pub struct FeedbackSeen {
     pub head: Sha,
     /// Absent while the pull request is open.
     pub ended: Option<Ended>,
-    pub told: Told,
+    pub feedback: Feedback,
     pub from: ReadFrom,
 }
 
@@ -109,7 +109,7 @@ pub struct PostedComment {
 impl FeedbackSeen {
     /// `since`: only what was said of another head counts.
     pub fn reading(self, since: Option<Sha>) -> Reading {
-        Reading::of_head(self.told, self.from, self.head, since)
+        Reading::of_head(self.feedback, self.from, self.head, since)
     }
 }
 
@@ -132,30 +132,30 @@ impl FeedbackReader {
             _ if pull.merged => Some(Ended::Merged),
             _ => Some(Ended::Closed),
         };
-        let seen = |(from, told): (_, Told)| {
-            let told = ended.into_iter().fold(told, Told::ended);
-            FeedbackSeen { head, ended, told, from }
+        let seen = |(from, document): (_, Feedback)| {
+            let document = ended.into_iter().fold(document, Feedback::ended);
+            FeedbackSeen { head, ended, feedback: document, from }
         };
         let runs = format!("{repo}/commits/{head}/check-runs");
         let runs = permitted(self.client.list::<Runs>(&runs, MOST_PAGES).await.map(|runs| runs.items))?;
         let ours = |run: &Run| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
         let runs: Option<Vec<Run>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
         let speakers: Vec<String> = runs.iter().flatten().filter_map(Run::bot).collect();
-        if let Some(told) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
-            return Ok(seen((ReadFrom::CheckRun, told)));
+        if let Some(document) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
+            return Ok(seen((ReadFrom::CheckRun, document)));
         }
         let comments = format!("{repo}/issues/{}/comments", self.number);
         let comments = permitted(self.client.list::<Vec<Comment>>(&comments, MOST_PAGES).await.map(|list| list.items))?;
-        if let Some(told) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
-            return Ok(seen((ReadFrom::StatusComment, told)));
+        if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
+            return Ok(seen((ReadFrom::StatusComment, document)));
         }
         // Where both could be read, nothing was said.
         if (runs.is_none() || comments.is_none())
-            && let Some(told) = self.in_state().await?
+            && let Some(document) = self.in_state().await?
         {
-            return Ok(seen((ReadFrom::StateRef, told)));
+            return Ok(seen((ReadFrom::StateRef, document)));
         }
-        Ok(seen((ReadFrom::Nowhere, Told::nothing(&self.repository, self.number, head))))
+        Ok(seen((ReadFrom::Nowhere, Feedback::nothing(&self.repository, self.number, head))))
     }
 
     /// Looks until the verdict on another head than `since` is final, or the time is over. `say` is told what is waited for.
@@ -206,37 +206,39 @@ impl FeedbackReader {
     }
 
     /// The document, where it is of this pull request: others may share the head.
-    fn of_this(&self, told: Option<Told>) -> Option<Told> {
-        told.filter(|told| told.pull_request() == Some(self.number))
+    fn of_this(&self, document: Option<Feedback>) -> Option<Feedback> {
+        document.filter(|document| document.pull_request() == Some(self.number))
     }
 
     /// The newest check run's of an App other than GitHub Actions, if there is one.
-    fn in_runs(&self, runs: &[Run]) -> Option<Told> {
+    fn in_runs(&self, runs: &[Run]) -> Option<Feedback> {
         let document = |run: &Run| {
             let output = run.output.as_ref()?;
             let texts = [output.text.as_deref(), output.summary.as_deref()];
-            self.of_this(texts.into_iter().flatten().find_map(Told::within))
+            self.of_this(texts.into_iter().flatten().find_map(Feedback::within))
         };
-        let told = runs.iter().filter_map(|run| Some((run.bot()? != ACTIONS, run.id, document(run)?)));
-        told.max_by_key(|(is_elsewhere, id, _)| (*is_elsewhere, *id)).map(|(.., told)| told)
+        let documents = runs.iter().filter_map(|run| Some((run.bot()? != ACTIONS, run.id, document(run)?)));
+        documents.max_by_key(|(is_elsewhere, id, _)| (*is_elsewhere, *id)).map(|(.., document)| document)
     }
 
     /// That of a bot whose check runs carry our names, if there are such; of several the oldest, which is the one that
     /// is edited in place.
-    fn in_comments(&self, comments: &[Comment], speakers: &[String]) -> Option<Told> {
-        let told = comments.iter().filter_map(|comment| {
+    fn in_comments(&self, comments: &[Comment], speakers: &[String]) -> Option<Feedback> {
+        let documents = comments.iter().filter_map(|comment| {
             let (user, body) = (comment.user.as_ref()?, comment.body.as_deref()?);
             let is_ours = user.r#type == "Bot" && self.may_be(&user.login) && Marker::of(body) == Some(Marker::Status);
-            let told = is_ours.then(|| self.of_this(Told::within(body)))??;
-            Some((!speakers.contains(&user.login), user.login == ACTIONS, comment.id, told))
+            let document = is_ours.then(|| self.of_this(Feedback::within(body)))??;
+            Some((!speakers.contains(&user.login), user.login == ACTIONS, comment.id, document))
         });
-        told.min_by_key(|(is_silent, is_actions, id, _)| (*is_silent, *is_actions, *id)).map(|(.., told)| told)
+        documents
+            .min_by_key(|(is_silent, is_actions, id, _)| (*is_silent, *is_actions, *id))
+            .map(|(.., document)| document)
     }
 
-    async fn in_state(&self) -> Result<Option<Told>, Error> {
+    async fn in_state(&self) -> Result<Option<Feedback>, Error> {
         let objects = GithubObjects::new(self.client.clone(), self.repository.clone());
         match self.state_of(&objects).await {
-            Ok(told) => Ok(told),
+            Ok(document) => Ok(document),
             // As with the other two: not to be read.
             Err(RefsError::Refused(_)) => Ok(None),
             Err(error) => {
@@ -249,7 +251,7 @@ impl FeedbackReader {
         }
     }
 
-    async fn state_of(&self, objects: &GithubObjects) -> Result<Option<Told>, RefsError> {
+    async fn state_of(&self, objects: &GithubObjects) -> Result<Option<Feedback>, RefsError> {
         for name in [RefName::pull_request(self.number), RefName::archive(self.number)] {
             let store = StateStore::new(objects, name);
             let run = store.load().await?;
@@ -258,7 +260,7 @@ impl FeedbackReader {
                 Some(last) => store.recorded_attempt(tip, last.number).await?,
                 None => None,
             };
-            return Ok(Some(Told::of_state(state, attempt.as_ref())));
+            return Ok(Some(Feedback::of_state(state, attempt.as_ref())));
         }
         Ok(None)
     }

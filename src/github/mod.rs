@@ -60,8 +60,8 @@ pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    DormantRepository, Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun,
-    OwnComment, PastState, PullRequestFacts, Target,
+    CheckedConfiguration, DormantRepository, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer,
+    OwnCheckRun, OwnComment, PastState, PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};

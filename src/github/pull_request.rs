@@ -7,7 +7,7 @@ use serde::Deserialize;
 use loopgate_core::{PrNumber, RepoName};
 
 /// `owner/name#12`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct PullRequest {
     pub repository: RepoName,

@@ -18,110 +18,81 @@ use loopgate_core::{
     },
 };
 
-/// An unusable state, and what was found instead.
+/// An unusable state, and what was found to go on from.
 #[derive(Debug)]
 pub struct Damaged {
     why: String,
-    found: Found,
+    basis: Basis,
+    /// The history beside it; none where it may not be believed.
+    lines: Vec<HistoryLine>,
+    attempts: Vec<AttemptDigest>,
+    is_of_local_loop: bool,
+}
+
+/// The state that the lines of a history lead on from.
+#[derive(Debug)]
+enum Basis {
+    /// The newest good one, which the first `known` lines made.
+    Older { state: Box<LoopState>, commit: Sha, known: usize },
+    /// The state as it stands, without what somebody could have forged for their own good.
+    Stripped(Box<LoopState>),
+    /// A new run's: everything else is derived at the next decision.
+    New,
 }
 
 const UNSEALED: &str = "the saved state does not carry this App's seal";
-
-#[derive(Debug)]
-enum Found {
-    History {
-        lines: Vec<HistoryLine>,
-        attempts: Vec<AttemptDigest>,
-        basis: Basis,
-    },
-    Older {
-        state: Box<LoopState>,
-        commit: Sha,
-    },
-    /// The state as it stands, without what somebody could have forged for their own good.
-    Stripped(Box<LoopState>),
-    Nothing,
-}
-
-/// What the lines of a history are told on top of.
-#[derive(Debug)]
-enum Basis {
-    /// A new run of a pull request: everything else is derived at the next decision.
-    PullRequest,
-    /// A new local loop, with what its first line tells was confirmed.
-    LocalLoop,
-    /// An older state of the local loop, which knows what no line tells. The first `told` lines made it.
-    Older { state: Box<LoopState>, commit: Sha, told: usize },
-}
 
 /// Older commits looked at for a good state.
 const MOST_PARENTS: usize = 50;
 /// Attempts looked for: a run is forced to stop long before.
 const MOST_ATTEMPTS: u32 = 100;
 
-/// Looks for something to go on from. Who could rewrite the state could rewrite the history beside it, so only an older
-/// state under our seal stands in for one that lacks it.
+/// Looks for something to go on from: the newest good state of the run, and what the history tells since. Who could
+/// rewrite the state could rewrite the history beside it, so only an older state under our seal stands in for one that
+/// lacks it.
 pub(super) async fn salvage<G: GitObjects>(
     store: &StateStore<'_, G>,
     tip: Sha,
     unusable: Unusable,
 ) -> Result<Damaged, RefsError> {
-    let beside_it = !store.is_sealing() && !matches!(unusable, Unusable::Foreign);
-    let (why, mut left) = match unusable {
-        Unusable::Foreign => ("the saved state is that of another pull request".to_owned(), Found::Nothing),
-        Unusable::Unsealed(state) => (UNSEALED.to_owned(), Found::Stripped(Box::new(stripped(*state)))),
-        Unusable::Broken(why) => (why, Found::Nothing),
+    let is_history_believed = !store.is_sealing() && !matches!(unusable, Unusable::Foreign);
+    let (why, mut basis) = match unusable {
+        Unusable::Foreign => ("the saved state is that of another pull request".to_owned(), Basis::New),
+        Unusable::Unsealed(state) => (UNSEALED.to_owned(), Basis::Stripped(Box::new(stripped(*state)))),
+        Unusable::Broken(why) => (why, Basis::New),
     };
-    if beside_it {
-        let lines = match store.history(tip).await {
-            Ok(lines) => lines,
-            Err(RefsError::TooLarge { .. }) => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        if !lines.is_empty() {
-            let attempts = attempts(store, tip, &lines).await?;
-            let basis =
-                if store.is_of_local_loop() { local_basis(store, tip, &lines).await? } else { Basis::PullRequest };
-            return Ok(Damaged { why, found: Found::History { lines, attempts, basis } });
-        }
-    }
+    let lines = if is_history_believed { history(store, tip).await? } else { Vec::new() };
+    let attempts = attempts(store, tip, &lines).await?;
+    let is_of_local_loop = store.is_of_local_loop();
+    let is_of_the_run = |state: &LoopState| {
+        let last = lines.last();
+        last.is_none_or(|last| state.run_id == last.run_id && state.reflex.is_some() == is_of_local_loop)
+    };
     let mut commit = tip;
     for _ in 0..MOST_PARENTS {
         let Some(parent) = store.objects.parent(commit).await? else { break };
         commit = parent;
         match store.state_at(commit).await? {
-            Ok(state) => return Ok(Damaged { why, found: Found::Older { state: Box::new(state), commit } }),
-            Err(Unusable::Unsealed(state)) if matches!(left, Found::Nothing) => {
-                left = Found::Stripped(Box::new(stripped(*state)));
+            Ok(state) if is_of_the_run(&state) => {
+                let known = if lines.is_empty() { 0 } else { history(store, commit).await?.len() };
+                basis = Basis::Older { state: Box::new(state), commit, known };
+                break;
             }
-            Err(_) => {}
+            Err(Unusable::Unsealed(state)) if matches!(basis, Basis::New) => {
+                basis = Basis::Stripped(Box::new(stripped(*state)));
+            }
+            _ => {}
         }
     }
-    Ok(Damaged { why, found: left })
+    Ok(Damaged { why, basis, lines, attempts, is_of_local_loop })
 }
 
-/// The newest good state of the loop that the history ends with, among the older ones.
-async fn local_basis<G: GitObjects>(
-    store: &StateStore<'_, G>,
-    tip: Sha,
-    lines: &[HistoryLine],
-) -> Result<Basis, RefsError> {
-    let run_id = lines.last().map(|line| &line.run_id);
-    let mut commit = tip;
-    for _ in 0..MOST_PARENTS {
-        let Some(parent) = store.objects.parent(commit).await? else { break };
-        commit = parent;
-        let Ok(state) = store.state_at(commit).await? else { continue };
-        if Some(&state.run_id) != run_id || state.reflex.is_none() {
-            continue;
-        }
-        return match store.history(commit).await {
-            Ok(before) => Ok(Basis::Older { state: Box::new(state), commit, told: before.len() }),
-            Err(RefsError::TooLarge { .. }) => Ok(Basis::LocalLoop),
-            Err(error) => Err(error),
-        };
+/// The lines of the history in a commit; none where it is too large to be ours.
+async fn history<G: GitObjects>(store: &StateStore<'_, G>, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
+    match store.history(commit).await {
+        Err(RefsError::TooLarge { .. }) => Ok(Vec::new()),
+        read => read,
     }
-    Ok(Basis::LocalLoop)
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or said twice.
@@ -174,53 +145,46 @@ pub(super) fn readable_lines(bytes: &[u8]) -> Vec<HistoryLine> {
 impl Damaged {
     /// The state to go on from, and a sentence for the people who are told.
     pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, String) {
-        let state = match &self.found {
-            Found::History { lines, attempts, basis: Basis::Older { state, told, .. } } => {
-                go_on_from(state, lines.get(*told..).unwrap_or_default(), attempts)
+        let state = match &self.basis {
+            Basis::Older { state, known, .. } => {
+                led_on(state.as_ref().clone(), self.lines.get(*known..).unwrap_or_default(), &self.attempts)
             }
-            Found::History { lines, attempts, .. } => replay(begin(), lines, attempts),
-            Found::Older { state, .. } | Found::Stripped(state) => state.as_ref().clone(),
-            Found::Nothing => begin(),
+            Basis::Stripped(state) => state.as_ref().clone(),
+            Basis::New => replay(begin(), &self.lines, &self.attempts),
         };
         (state, self.to_string())
     }
 
     /// What the history tells of the beginning of the local loop.
     pub(super) fn begun(&self) -> Option<&LocalLoopStarted> {
-        let Found::History { lines, .. } = &self.found else { return None };
-        last_run(lines).find_map(|line| match &line.event {
+        last_run(&self.lines).find_map(|line| match &line.event {
             Event::RunStarted(RunStarted::LocalLoop(begun)) => Some(begun.as_ref()),
             _ => None,
         })
     }
 }
 
-/// An older state of a local loop, led on by the lines that were written since.
-fn go_on_from(state: &LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
-    let mut state = state.clone();
-    let known = state.attempts.last().map_or(0, |last| last.number);
-    state.attempts.extend(attempts.iter().filter(|attempt| attempt.number > known).cloned());
-    state.last_score = state.attempts.last().map(|attempt| attempt.score).or(state.last_score);
-    for line in since {
-        reflex::replay(&mut state, line, loop_call);
-    }
-    state
-}
-
-/// What the history and the attempts tell, on top of a new run. Everything derivable is derived at the next decision.
+/// A new run that goes by the name of the one in the history, led on by its lines and attempts.
 fn replay(fresh: LoopState, lines: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
     let Some(last) = lines.last() else { return fresh };
-    let mut state = LoopState {
+    let named = LoopState {
         workflow_id: workflow_id(&fresh.repository, &last.run_id),
         run_id: last.run_id.clone(),
         created_at: last_run(lines).next().unwrap_or(last).ts,
         phase: last.phase,
         iteration: last.iteration,
-        attempts: attempts.to_vec(),
-        last_score: attempts.last().map(|attempt| attempt.score),
+        attempts: Vec::new(),
         ..fresh
     };
-    for line in last_run(lines) {
+    led_on(named, lines, attempts)
+}
+
+/// A state with the attempts that it does not know yet, and with what the lines tell that were written since.
+fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
+    let known = state.attempts.last().map_or(0, |last| last.number);
+    state.attempts.extend(attempts.iter().filter(|attempt| attempt.number > known).cloned());
+    state.last_score = state.attempts.last().map(|attempt| attempt.score).or(state.last_score);
+    for line in last_run(since) {
         if state.reflex.is_some() {
             reflex::replay(&mut state, line, loop_call);
         } else {
@@ -308,21 +272,22 @@ fn observation(created: &ArtifactCreated, written: Timestamp) -> Option<HeadObse
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; ", self.why)?;
-        match &self.found {
-            Found::History { lines, attempts, basis } => {
-                write!(f, "rebuilt from {} lines of history and {} attempts", lines.len(), attempts.len())?;
-                match basis {
-                    Basis::PullRequest => Ok(()),
-                    Basis::Older { commit, .. } => write!(f, ", on the state of commit {}", commit.short()),
-                    Basis::LocalLoop => f.write_str(criteria_of(self.begun())),
-                }
+        let Self { why, basis, lines, attempts, is_of_local_loop } = self;
+        write!(f, "{why}; ")?;
+        if !lines.is_empty() {
+            write!(f, "rebuilt from {} lines of history and {} attempts", lines.len(), attempts.len())?;
+        }
+        match basis {
+            Basis::Older { commit, .. } if lines.is_empty() => {
+                write!(f, "went back to the state of commit {}", commit.short())
             }
-            Found::Older { commit, .. } => write!(f, "went back to the state of commit {}", commit.short()),
-            Found::Stripped(_) => {
+            Basis::Older { commit, .. } => write!(f, ", on the state of commit {}", commit.short()),
+            Basis::Stripped(_) => {
                 f.write_str("kept the attempts, dropped skips, resumes and when heads were first seen")
             }
-            Found::Nothing => f.write_str("nothing of it could be saved, so a new run was begun"),
+            Basis::New if lines.is_empty() => f.write_str("nothing of it could be saved, so a new run was begun"),
+            Basis::New if *is_of_local_loop => f.write_str(criteria_of(self.begun())),
+            Basis::New => Ok(()),
         }
     }
 }

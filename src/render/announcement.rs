@@ -1,6 +1,8 @@
 //! The call for a human in short, as plain text: for channels beside the pull request.
 
-use super::{causes, questions, sanitize::line, verdict::Subject, words};
+use minijinja::context;
+
+use super::{causes, messages, verdict::Subject, words};
 
 /// What a channel is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,22 +16,18 @@ pub struct Announcement {
 pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
     let escalation = subject.decision.view.escalation.as_ref()?;
     let pull_request = &subject.snapshot.pull_request;
-    let short = |text: &str, most: usize| line(text).chars().take(most).collect::<String>();
-    let who: Vec<String> = escalation.recipients.iter().map(words::recipient).collect();
-    let mut text = format!("{}\n", short(&pull_request.title, 200));
-    text.push_str(&format!("by {}, {}\n\n", pull_request.author.login, pull_request.url));
-    text.push_str(&format!("Why: {}\n", short(&causes::recognised(escalation), 300)));
-    if !who.is_empty() {
-        text.push_str(&format!("For: {}\n", words::few(&who, 6)));
-    }
-    text.push_str(&format!("\n{}\n", short(&questions::question(&escalation.question), 500)));
-    for (number, option) in (1..).zip(questions::options(&escalation.question).iter().take(6)) {
-        text.push_str(&format!("{number}. {}\n", short(option, 300)));
-    }
-    text.push_str("\nThe whole report, and how to resume, is on the pull request.\n");
-    let reason = words::trigger(escalation.trigger);
-    let number = pull_request.number;
-    Some(Announcement { subject: format!("{}#{number} is blocked: {reason}", subject.snapshot.repository), text })
+    let model = context! {
+        title => pull_request.title.as_str(),
+        author => pull_request.author.login.as_str(),
+        url => pull_request.url.as_str(),
+        why => causes::recognised(escalation),
+        who => escalation.recipients.iter().map(words::recipient).collect::<Vec<_>>(),
+        question => causes::question(&escalation.question),
+        options => causes::options(&escalation.question),
+    };
+    let (number, reason) = (pull_request.number, words::trigger(escalation.trigger));
+    let subject = format!("{}#{number} is blocked: {reason}", subject.snapshot.repository);
+    Some(Announcement { subject, text: messages::text("announcement.txt", model) })
 }
 
 #[cfg(test)]

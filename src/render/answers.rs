@@ -3,13 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
     configuration,
     handoff::attempt_row,
     links::Links,
-    memory, refusal, rules,
+    memory,
+    messages::{self, word},
+    refusal,
     sanitize::{Markdown, code, short_text},
     summary, templates,
     verdict::Subject,
@@ -17,11 +20,11 @@ use super::{
 };
 use loopgate_core::{
     commands::Verb,
-    gate::{GateReport, GateStanding, Word, WordOutcome},
+    gate::{Considered, GateReport, GateStanding, WordOutcome},
     policy::PolicyOrigin,
     stages::Blocker,
     state::AnswerOutcome,
-    verdict::RuleOutcome,
+    verdict::{RuleOutcome, RuleView},
 };
 
 /// One collapsed answer.
@@ -77,30 +80,21 @@ fn searched(subject: &Subject<'_>) -> String {
 /// System, state, failures, gates, last activity.
 fn status(subject: &Subject<'_>) -> String {
     let (view, next) = (&subject.decision.view, &subject.decision.next);
-    let capabilities = match view.capabilities.total {
-        0 => String::new(),
-        total => format!(", {} of {total} capabilities", view.capabilities.completed),
+    let applies = |gate: &&GateReport| !matches!(gate.standing, GateStanding::NotApplicable);
+    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status().as_str()));
+    let since = next.state_entered_at;
+    let model = context! {
+        title => short_text(&next.title, 200),
+        stage => view.stage.as_str(),
+        capabilities => Serde(&view.capabilities),
+        status => next.status.as_str(),
+        recorded => next.failures.history.len(),
+        resolved => next.failures.history.iter().filter(|failure| failure.resolution.is_some()).count(),
+        total => next.failures.total,
+        gates => gates.collect::<Vec<_>>(),
+        active => words::moment(next.last_verification.as_ref().map_or(since, |last| last.at.max(since))),
     };
-    let resolved = next.failures.history.iter().filter(|failure| failure.resolution.is_some()).count();
-    let gates: Vec<String> = view
-        .gates
-        .iter()
-        .filter(|gate| !matches!(gate.standing, GateStanding::NotApplicable))
-        .map(|gate| format!("{} {}", gate.name, gate.status().as_str()))
-        .collect();
-    let active =
-        next.last_verification.as_ref().map_or(next.state_entered_at, |last| last.at.max(next.state_entered_at));
-    format!(
-        "- System: {}\n- State: {}{capabilities}, status `{}`\n- Failures: {} recorded ({resolved} resolved), {} failing \
-         attempts in all\n- Gates: {}\n- Last activity: {}",
-        short_text(&next.title, 200),
-        view.stage.as_str(),
-        next.status.as_str(),
-        next.failures.history.len(),
-        next.failures.total,
-        if gates.is_empty() { "none apply".to_owned() } else { words::few(&gates, 10) },
-        words::moment(active),
-    )
+    messages::markdown("status", &"answer", model).into_string()
 }
 
 fn history(subject: &Subject<'_>) -> String {
@@ -109,24 +103,12 @@ fn history(subject: &Subject<'_>) -> String {
     if attempts.is_empty() {
         return "No attempt has been counted yet.".to_owned();
     }
-    let mut table = String::from("| # | When | Head | Outcome | Score | What happened |\n|--:|:--|:--|:--|--:|:--|");
     let hidden = attempts.len().saturating_sub(20);
-    for attempt in attempts.iter().skip(hidden) {
-        let row = attempt_row(attempt, &links);
-        table.push_str(&format!(
-            "\n| {} | {} | {} | {} | {} | {} |",
-            row.number,
-            words::moment(attempt.at),
-            row.head,
-            row.outcome,
-            row.score,
-            row.summary
-        ));
-    }
-    format!(
-        "{table}\n\nEverything: {}",
-        code(&summary::state_place(subject).how_to_read(subject.decision.next.pull_request))
-    )
+    let rows = attempts.iter().skip(hidden).map(|attempt| {
+        context! { when => words::moment(attempt.at), ..Serde(attempt_row(attempt, &links)) }
+    });
+    let everything = summary::state_place(subject).how_to_read(subject.decision.next.pull_request);
+    messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
 }
 
 /// Why it stands where it stands: both walks, every rule, every gate and every word about it.
@@ -141,15 +123,7 @@ fn explain(subject: &Subject<'_>) -> String {
         "- Evaluation: phase {:?}, score {} of {} needed",
         view.evaluation.phase, view.evaluation.score, view.evaluation.threshold
     ));
-    for rule in view.evaluation.rules.iter().take(40) {
-        let (icon, outcome) = match &rule.outcome {
-            RuleOutcome::Passed => ("✅", String::new()),
-            RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&rules::fix(why), 160))),
-            RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
-        };
-        let severity = super::artifact::severity(rule.severity);
-        said.push(format!("  - {icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight));
-    }
+    said.extend(view.evaluation.rules.iter().take(40).map(|rule| format!("  - {}", rule_line(rule, 160))));
     for gate in view.gates.iter().take(20) {
         said.push(format!("- Gate {}: {}", gate.name, gate.status().as_str()));
         let words = gate.considered.iter().rev().take(8);
@@ -158,40 +132,31 @@ fn explain(subject: &Subject<'_>) -> String {
     said.join("\n")
 }
 
-pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> String {
-    match hold {
-        None => "nothing holds it".to_owned(),
-        Some(Blocker::MissingEvidence(checks)) => {
-            format!("cannot proceed, {} has no evidence", words::checks_code(checks))
-        }
-        Some(Blocker::Failing(checks)) => format!("{} fails", words::checks_code(checks)),
-        Some(Blocker::Evaluation(phase)) => format!("the evaluation of phase {phase:?} has not passed"),
-        Some(Blocker::Gate(gate)) => format!("the {gate} gate is closed"),
-        Some(Blocker::Capability(_)) => {
-            let progress = &subject.decision.view.capabilities;
-            format!("{} of {} capabilities are done", progress.completed, progress.total)
-        }
-        Some(Blocker::Draft) => "it is a draft".to_owned(),
-        Some(Blocker::Review { have, need }) => format!("{have} of {need} reviews approve"),
-        Some(Blocker::ChangesRequested(by)) => format!("{} asked for changes", words::person(by)),
-        Some(Blocker::Merge) => "it waits to be merged".to_owned(),
-        Some(Blocker::Configuration) => "the configuration cannot be used".to_owned(),
-    }
+/// A rule with what it weighs and how it ended.
+pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
+    let (icon, outcome) = match &rule.outcome {
+        RuleOutcome::Passed => ("✅", String::new()),
+        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&words::fix(why), most))),
+        RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
+    };
+    let severity = word("severity", &messages::variant_name(&rule.severity));
+    Markdown::ours(format!("{icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight))
 }
 
-/// One word about a gate, and what came of it.
-pub(super) fn considered(word: &loopgate_core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
+/// What holds a pull request where it stands.
+pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
+    let progress = &subject.decision.view.capabilities;
+    let beside = context! { completed => progress.completed, total => progress.total };
+    hold.map_or_else(|| Markdown::ours("nothing holds it"), |hold| messages::markdown("blocker", hold, beside))
+}
+
+/// One word about a gate, and whether it counts.
+pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
+    let did = messages::word("word", &messages::variant_name(&word.word));
     let by = words::person(&word.by);
-    let verb = match word.word {
-        Word::Approve => "approved",
-        Word::Reject => "rejected",
-        Word::Revoke => "took it back",
-        Word::Dismiss => "dismissed a rejection",
-        Word::NearMiss => "wrote something like an approval",
-    };
     match &word.outcome {
-        WordOutcome::Counted => Markdown::ours(format!("{by} {verb}: counts")),
-        WordOutcome::Superseded => Markdown::ours(format!("{by} {verb}: replaced by a newer word")),
+        WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
+        WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
         WordOutcome::Refused(refused) => {
             let context = refusal::Gate {
                 report: gate,
@@ -209,16 +174,18 @@ fn lint(subject: &Subject<'_>) -> String {
     if let Some(note) = configuration::note(&subject.decision.view.origin) {
         return note.into_string();
     }
-    let from = match &subject.decision.view.origin {
-        PolicyOrigin::Base { commit } => format!("as of commit {}", code(&commit.short())),
-        PolicyOrigin::WorkingTree => "of the working tree".to_owned(),
-        _ => "built in".to_owned(),
+    let origin = &subject.decision.view.origin;
+    let commit = match origin {
+        PolicyOrigin::Base { commit } => Some(code(&commit.short())),
+        _ => None,
     };
-    format!(
-        "The configuration {from} is valid: {}, {}.",
-        words::count(policy.verify.checks.len(), "check"),
-        words::count(policy.gates.len(), "gate")
-    )
+    let beside = context! {
+        commit,
+        is_of_tree => matches!(origin, PolicyOrigin::WorkingTree),
+        checks => policy.verify.checks.len(),
+        gates => policy.gates.len(),
+    };
+    messages::markdown("configuration", &"valid", beside).into_string()
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use minijinja::{Value, context};
+
 use super::{
     fit::Shown,
+    messages,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text},
-    tampering::tampering,
-    words,
 };
 use loopgate_core::{
     evidence::{BaseTestRun, ProofEnd},
@@ -25,13 +26,7 @@ pub(super) fn shown(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
     let runs = runs(snapshot);
     let failing = runs.values().copied().filter(|run| run.on_head == ProofEnd::Failed);
     let (count, of) = (failing.clone().count(), runs.len());
-    let head = match of {
-        1 => "The test file that is edited here fails as it was:".to_owned(),
-        _ => {
-            let fail = if count == 1 { "fails" } else { "fail" };
-            format!("{count} of the {of} test files that are edited here {fail} as they were:")
-        }
-    };
+    let head = messages::plain("base_test", &"head", context! { count, of });
     (count > 0).then(|| (head, Shown::first(10, failing, |run| one(run, snapshot))))
 }
 
@@ -47,7 +42,7 @@ pub(super) fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
         Some(ProofEnd::Passed) => " As it was before, it passes here too.",
         Some(ProofEnd::Broken) | None => "",
     };
-    short_text(&format!("{}.{as_it_was}", tampering(found)), 340)
+    short_text(&format!("{found}.{as_it_was}"), 340)
 }
 
 /// One of each file, where several jobs have run it.
@@ -60,13 +55,17 @@ fn runs(snapshot: &Snapshot) -> BTreeMap<&str, &BaseTestRun> {
 }
 
 fn one(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
-    let names: Vec<String> = run.failing.iter().map(|name| short(name).into_string()).collect();
-    let verb = if names.len() == 1 { "fails" } else { "fail" };
-    let fail = if names.is_empty() { String::new() } else { format!(": {} {verb}", words::few(&names, NAMED)) };
     let edited = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
     let diff = edited.and_then(|file| file.patch.as_deref()).map(|patch| fence("diff", &clip_lines(patch, LINES)));
-    let both = diff.map(|diff| format!("\n\n<details>\n<summary>Both versions</summary>\n\n{diff}\n\n</details>"));
-    Markdown::ours(format!("{}{fail} ({}){}", short(&run.file), short(&run.command), both.unwrap_or_default()))
+    let failing = run.failing.iter().map(|name| Value::from(short(name)));
+    let model = context! {
+        file => short(&run.file),
+        command => short(&run.command),
+        failing => failing.collect::<Vec<_>>(),
+        named => NAMED,
+        diff,
+    };
+    messages::markdown("base_test", &"run", model)
 }
 
 /// Whoever wrote the evidence wrote these.

@@ -1,58 +1,28 @@
-//! Why a human is called: what was recognised, as one clause. Names from outside stand in it as they are; who shows it
-//! makes it safe.
+//! Why a person is called, and the one question put to them. Names from outside stand in these texts as they are; who
+//! shows them makes them safe.
 
 use super::{
     disputes,
-    tampering::tampering,
-    words::{count, moment, plural},
+    messages::{self, word_or_else},
+    words,
 };
 use loopgate_core::{
-    CheckName,
-    attempts::{AttemptsEnd, Cause, Circle},
+    attempts::{AttemptsEnd, Cause},
     deciding::Decision,
-    escalation::EscalationView,
-    gate::waiting::OverdueGate,
-    policy::Trigger,
-    state::{
-        Outage,
-        history::{Escalated, Event, HistoryLine},
-    },
+    escalation::{EscalationView, Question},
+    state::history::{Escalated, Event, HistoryLine},
 };
+use minijinja::{Value, context};
 
 /// What was recognised, by the cause itself.
 pub(super) fn cause_in_words(cause: &Cause) -> String {
-    match cause {
-        Cause::SecurityIssueFound => "a security check fails".to_owned(),
-        Cause::Tampering { first, more: 0 } => tampering(first),
-        Cause::Tampering { first, more } => format!("{} (and {more} more)", tampering(first)),
-        Cause::Disputed { first, more } => {
-            let more = if *more > 0 { format!(" (and {more} more)") } else { String::new() };
-            format!("`{}` is disputed: {}{more}", disputes::subject(first), disputes::claim(first))
+    let beside = match cause {
+        Cause::Disputed { first, .. } => {
+            context! { subject => disputes::subject(first), claim => disputes::claim(first) }
         }
-        Cause::ManyDisputes { disputes } => {
-            format!("{disputes} failures of this run were disputed, so it is unclear what is wanted")
-        }
-        Cause::RegressionDetected { tests } => regression(tests),
-        Cause::CircularFailure { circle } => circular(*circle),
-        Cause::SameError { attempts, last } => format!("the same failure in {attempts} attempts in a row: {last}"),
-        Cause::TotalFailures { attempts } => format!("{} in this run", count(*attempts, "failing attempt")),
-        Cause::MaxAttemptsReached { reason } => attempts_end(reason),
-        Cause::Stagnation => "the score gained less than 0.02, twice in a row".to_owned(),
-        Cause::TimeoutExceeded { last } => {
-            format!("does not end by itself, so trying again would not either: {last}")
-        }
-        Cause::ExternalDependencyDown { outage } => outage_in_words(outage),
-        Cause::BudgetExhausted { attempts } => {
-            let failed = plural(*attempts as usize, "attempt has failed", "attempts have failed");
-            format!("{failed}, more than the fixer's budget allows")
-        }
-        Cause::GateTimeout { gates } => gates.iter().map(overdue_gate).collect::<Vec<_>>().join("; "),
-        Cause::CoverageThresholdUnmet { last } => format!("nothing but coverage is missing: {last}"),
-        Cause::NoChange => "the same code as the attempt before fails again".to_owned(),
-        Cause::UnknownErrorType { last } => format!(
-            "two attempts in a row failed without saying how: {last}. A report would: name it under `report:` of the check"
-        ),
-    }
+        _ => context! {},
+    };
+    messages::plain("cause", cause, beside)
 }
 
 /// Whether the sentence tells more than the cause's name and the failures beside it.
@@ -95,77 +65,44 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
 pub(super) fn recognised(escalation: &EscalationView) -> String {
     match &escalation.cause {
         Some(cause) => cause_in_words(cause),
-        None => trigger_alone(escalation.trigger).to_owned(),
+        None => words::trigger(escalation.trigger).to_owned(),
     }
 }
 
-fn regression(tests: &[String]) -> String {
-    let names: Vec<String> = tests.iter().map(|name| format!("`{name}`")).collect();
-    format!("passed before and fails now: {}", names.join(", "))
+/// The question to a person.
+pub(super) fn question(question: &Question) -> String {
+    messages::plain("question", question, beside(question))
 }
 
-fn circular(circle: Circle) -> String {
-    match circle {
-        Circle::Failure { first, gone, back } => {
-            format!("the failure of attempt {first} was gone in attempt {gone} and is back in attempt {back}")
-        }
-        Circle::Code { first, again } => format!("attempt {again} is the code of attempt {first} again"),
+/// The answers that the question offers, in their order.
+pub(super) fn options(question: &Question) -> Vec<String> {
+    match question {
+        Question::Disputed { dispute, .. } => options_by(question, &format!("/loop settle {}", dispute.failure)),
+        _ => options_by(question, "/loop settle"),
     }
 }
 
-fn attempts_end(reason: &AttemptsEnd) -> String {
-    match reason {
-        AttemptsEnd::Rejected { last } => last.clone(),
-        AttemptsEnd::NotRetried { last } => format!("1 failing attempt, and none is retried: {last}"),
-        AttemptsEnd::UsedUp { attempts, errors: 1 } => {
-            format!("{} in a row, always the same error", count(*attempts, "failing attempt"))
+/// The answers if `settle` is the command by which a person says who is right.
+pub(super) fn options_by(question: &Question, settle: &str) -> Vec<String> {
+    let beside = context! { settle, ..beside(question) };
+    lines(&messages::plain("answers", question, beside))
+}
+
+/// The lines of an entry that has several.
+pub(super) fn lines(entry: &str) -> Vec<String> {
+    entry.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+fn beside(question: &Question) -> Value {
+    match question {
+        Question::Disputed { dispute, .. } => {
+            context! { subject => disputes::subject(dispute), claim => disputes::claim(dispute) }
         }
-        AttemptsEnd::UsedUp { attempts, errors } => {
-            format!("{attempts} failing attempts in a row, {errors} different errors")
-        }
-    }
-}
-
-fn outage_in_words(outage: &Outage) -> String {
-    let since = moment(outage.since);
-    let listed = |checks: &std::collections::BTreeSet<CheckName>| {
-        checks.iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
-    };
-    let fail = if outage.checks.len() == 1 { "fails" } else { "fail" };
-    let failing = (!outage.checks.is_empty())
-        .then(|| format!("{} {fail} for reasons outside the code since {since}", listed(&outage.checks)));
-    let unclear = (!outage.unclear.is_empty()).then(|| {
-        format!(
-            "{} ended without a result (cancelled, not started, or with evidence that was refused) since {since}",
-            listed(&outage.unclear)
-        )
-    });
-    failing.into_iter().chain(unclear).collect::<Vec<_>>().join("; ")
-}
-
-fn overdue_gate(overdue: &OverdueGate) -> String {
-    format!("the {} gate has waited for its approvers since {}", overdue.gate, moment(overdue.since))
-}
-
-const fn trigger_alone(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::SecurityIssueFound => "a security check found an issue",
-        Trigger::Tampering => "tests or thresholds were weakened",
-        Trigger::Disputed => "a failure is disputed",
-        Trigger::RegressionDetected => "tests that passed before fail now",
-        Trigger::CircularFailure => "the attempts go round in a circle",
-        Trigger::SameError => "the same error keeps coming back",
-        Trigger::TotalFailures => "the run has failed too often",
-        Trigger::MaxAttemptsReached => "the attempts are used up",
-        Trigger::Stagnation => "the score stands still",
-        Trigger::TimeoutExceeded => "a check does not end",
-        Trigger::ExternalDependencyDown => "something outside the pull request is down",
-        Trigger::AmbiguousRequirement => "it is unclear what is wanted",
-        Trigger::BudgetExhausted => "the budget for fixes is used up",
-        Trigger::GateTimeout => "a gate has waited too long for its approval",
-        Trigger::CoverageThresholdUnmet => "only the coverage is missing",
-        Trigger::NoChange => "the same code was tried again",
-        Trigger::UnknownErrorType => "the error is of no known kind",
+        Question::OfRun { about, .. } => context! {
+            of_run_question => word_or_else("question_of_run", about.as_str()),
+            of_run_answers => word_or_else("answers_of_run", about.as_str()),
+        },
+        Question::WhoDecides | Question::WhichSide { .. } => context! {},
     }
 }
 
@@ -173,7 +110,7 @@ const fn trigger_alone(trigger: Trigger) -> &'static str {
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::fixtures::Story;
+    use loopgate_core::{fixtures::Story, state::Outage};
 
     #[test]
     fn the_history_says_why_a_human_was_called() {
@@ -187,7 +124,8 @@ mod tests {
         let blocked = serde_json::to_value(&decision.next.blocked).unwrap();
         assert_eq!(
             called["payload"].to_string(),
-            serde_json::json!({ "triggers": triggers, "pattern": pattern, "blocked": blocked }).to_string()
+            serde_json::json!({ "kind": "pull_request", "triggers": triggers, "pattern": pattern, "blocked": blocked })
+                .to_string()
         );
     }
 

@@ -1,13 +1,15 @@
 //! The texts of `loopgate / verify` and `loopgate / gates`.
 
+use minijinja::context;
 use serde::Serialize;
 
 use super::{
     annotations::{CheckAnnotation, annotations},
     configuration, explain, fit,
-    gate_card::{self, GateCard},
+    gate_card::{self, GateCard, GateList},
     links::Links,
-    sanitize::{Markdown, clip, code, line},
+    messages,
+    sanitize::{clip, code, line},
     status::{self, StatusModel},
     templates,
     verdict::{self, Subject},
@@ -73,23 +75,17 @@ pub(super) fn title(words: String) -> String {
 
 /// What `loopgate / verify` says where work was given up because the server ended so many times during it.
 pub fn given_up(times: u32) -> CheckRunText {
-    let summary = format!(
-        "The server that runs Loopgate ended {times} times while it worked on this pull request, so it does not try \
-         again by itself.\n\nA push or a comment tries once more. Whoever runs the server finds it with \
-         `loopgate dead-letters`."
-    );
+    let summary = messages::markdown("check_run", &"given_up", context! { times }).into_string();
     let title = title("Not looked at any more: the server failed".to_owned());
     CheckRunText { title, summary, ..CheckRunText::default() }
 }
 
 /// A check run on a head that was left for another one, or for a base that was left.
 pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
-    let (by, again) = match by {
-        Some(head) => (head.short(), "It is judged again where it is the head of a pull request again."),
-        None => (format!("into {base}"), "It is judged again where that is its base again."),
-    };
-    let summary = format!("What people said of this commit held for a pull request that has moved on. {again}");
-    CheckRunText { title: title(format!("Superseded: now {by}")), summary, ..CheckRunText::default() }
+    let summary =
+        messages::markdown("check_run", &"superseded", context! { is_new_head => by.is_some() }).into_string();
+    let now = by.map_or_else(|| format!("into {base}"), |head| head.short());
+    CheckRunText { title: title(format!("Superseded: now {now}")), summary, ..CheckRunText::default() }
 }
 
 /// What another pull request on the same commit comes to, where branches share the names of their checks.
@@ -256,25 +252,11 @@ fn gates_title(gates: &[GateReport]) -> String {
     }
 }
 
-#[derive(Serialize)]
-struct GatesModel {
-    verdict: &'static str,
-    gates: fit::Shown<GateCard>,
-    unmatched: fit::Shown<Markdown>,
-    quiet: Markdown,
-}
-
-impl fit::Shorten for GatesModel {
-    fn shorten(&mut self) -> fit::Shortened {
-        self.gates.halve()
-    }
-}
-
 fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
     let closed = view.gates.iter().any(GateReport::is_closed);
-    let mut model = GatesModel {
+    let mut model = GateList {
         verdict: match (closed, shown.is_empty()) {
             (true, _) => "A gate is not approved yet. The people named below decide.",
             (false, true) => "Nothing in this pull request needs a gate.",
@@ -284,6 +266,6 @@ fn gates_summary(subject: &Subject<'_>) -> String {
         unmatched: status::unmatched(subject),
         quiet: gate_card::quiet(&quiet, &links),
     };
-    let render = |model: &GatesModel| templates::render("check_run/gates.md", model);
+    let render = |model: &GateList| templates::render("check_run/gates.md", model);
     fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| gates_title(&view.gates))
 }

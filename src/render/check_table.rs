@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{
     links::Links,
+    messages::{self, word},
     sanitize::{Markdown, short_text},
     words,
 };
@@ -45,50 +46,37 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
         link: Markdown::default(),
         note: None,
     };
-    row.outcome = Markdown::ours(match &check.standing {
-        CheckStanding::Missing => "⏳ no evidence yet".to_owned(),
-        CheckStanding::Running { url } => {
-            row.link = url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
-            "⏳ running".to_owned()
-        }
-        CheckStanding::AwaitsApproval { url } => {
-            row.link = url.as_deref().map(|url| links.to("run", url)).unwrap_or_default();
-            "⏳ waits to be let run".to_owned()
-        }
-        CheckStanding::TimedOutWaiting => "❌ no evidence in time".to_owned(),
+    if let CheckStanding::Done(evidence) = &check.standing {
+        row.outcome = Markdown::ours(outcome(check, evidence));
+        fill(&mut row, evidence, links);
+        return row;
+    }
+    let standing = messages::variant_name(&check.standing);
+    row.outcome = Markdown::ours(format!("{} {}", word("standing_sign", &standing), word("standing", &standing)));
+    row.note = match &check.standing {
         CheckStanding::Skipped { by, reason } => {
-            row.note = Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))));
-            "⏭️ skipped".to_owned()
+            Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))))
         }
-        CheckStanding::AwaitsRelease { job, cause, url } => {
-            row.link = url.as_deref().map(|url| links.to("job", url)).unwrap_or_default();
-            row.note = Some(short_text(&words::skipped_job(job, cause), 300));
-            "⏳ skipped, and waited for".to_owned()
-        }
-        CheckStanding::NotApplicable { url, .. } => {
-            row.link = url.as_deref().map(|url| links.to("job", url)).unwrap_or_default();
-            "⏭️ skipped by its own condition".to_owned()
-        }
-        CheckStanding::NotStarted { url, .. } => {
-            row.link = url.as_deref().map(|url| links.to("why", url)).unwrap_or_default();
-            "❌ could not be started".to_owned()
-        }
-        CheckStanding::Lost { legs } => {
-            row.link =
-                legs.iter().find_map(|leg| leg.url.as_deref()).map(|url| links.to("log", url)).unwrap_or_default();
-            row.note = Some(short_text(&words::lost(legs), 300));
-            "❌ lost".to_owned()
-        }
-        CheckStanding::Refused { reason } => {
-            row.note = Some(short_text(reason, 300));
-            "❌ evidence refused".to_owned()
-        }
-        CheckStanding::Done(evidence) => {
-            fill(&mut row, evidence, links);
-            outcome(check, evidence)
-        }
-    });
+        CheckStanding::AwaitsRelease { job, cause, .. } => Some(short_text(&words::skipped_job(job, cause), 300)),
+        CheckStanding::Lost { legs } => Some(short_text(&messages::lost_jobs(legs), 300)),
+        CheckStanding::Refused { reason } => Some(short_text(reason, 300)),
+        _ => None,
+    };
+    row.link = url(&check.standing).map(|url| links.to(word("standing_link", &standing), url)).unwrap_or_default();
     row
+}
+
+/// The page of the job or run that a check without an outcome waits for.
+fn url(standing: &CheckStanding) -> Option<&str> {
+    match standing {
+        CheckStanding::Running { url }
+        | CheckStanding::AwaitsApproval { url }
+        | CheckStanding::AwaitsRelease { url, .. }
+        | CheckStanding::NotApplicable { url, .. }
+        | CheckStanding::NotStarted { url, .. } => url.as_deref(),
+        CheckStanding::Lost { legs } => legs.iter().find_map(|leg| leg.url.as_deref()),
+        _ => None,
+    }
 }
 
 fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {

@@ -1,35 +1,28 @@
 //! What is wrong in `.github/loopgate.yml`, where, and what governs meanwhile.
 
-use serde::Serialize;
+use minijinja::{context, value::Serde};
 
 use super::{
+    messages,
     sanitize::{Markdown, code, fence, short_text},
     templates,
 };
 use loopgate_core::policy::PolicyOrigin;
 
-/// One paragraph for the status comment; none while the file is fine.
+/// One paragraph for the status comment; `None` while the file is fine.
 pub fn note(origin: &PolicyOrigin) -> Option<Markdown> {
     let error = origin.error()?;
-    let hint = error.hint.as_deref().map(|hint| format!(" {}", sentence(hint))).unwrap_or_default();
-    Some(Markdown::ours(format!(
-        "{} is wrong on the base branch, line {}, column {}: {}.{hint} Until it is fixed, {}.",
-        code(&error.file),
-        error.line,
-        error.column,
-        short_text(&error.message, 300),
-        governs(origin)
-    )))
+    let hint = error.hint.as_deref().map(sentence);
+    Some(messages::markdown("configuration", &"note", context! { hint, governs => governs(origin), ..Serde(error) }))
 }
 
 /// What is in force instead of the broken file.
-fn governs(origin: &PolicyOrigin) -> String {
-    match origin {
-        PolicyOrigin::LastGood { commit, .. } => {
-            format!("the last good configuration (commit {}) governs", code(&commit.short()))
-        }
-        _ => "the presets govern, since no earlier version of it is valid".to_owned(),
-    }
+fn governs(origin: &PolicyOrigin) -> Markdown {
+    let commit = match origin {
+        PolicyOrigin::LastGood { commit, .. } => Some(code(&commit.short())),
+        _ => None,
+    };
+    messages::markdown("configuration", &"governs", context! { commit })
 }
 
 /// A hint may or may not be a whole sentence.
@@ -43,21 +36,9 @@ fn sentence(hint: &str) -> Markdown {
 
 /// The check run's text.
 pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
-    #[derive(Serialize)]
-    struct Model {
-        file: Markdown,
-        frame: Markdown,
-        governs: Markdown,
-    }
     let error = origin.error()?;
-    Some(templates::render(
-        "check_run/configuration.md",
-        &Model {
-            file: code(&error.file),
-            frame: fence("text", &error.to_string()),
-            governs: Markdown::ours(governs(origin)),
-        },
-    ))
+    let (file, frame) = (code(&error.file), fence("text", &error.to_string()));
+    Some(templates::render("check_run/configuration.md", &context! { file, frame, governs => governs(origin) }))
 }
 
 #[cfg(test)]

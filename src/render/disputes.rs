@@ -1,20 +1,15 @@
 //! Disputed failures in words: what is disputed, who was said to be right, and what follows. Names and reasons from
 //! outside stand in these texts as they are; who shows them makes them safe.
 
+use minijinja::context;
 use serde_json::{Value, json};
 
-use loopgate_core::state::{Dispute, DisputeEnd, DisputeKind, Settlement};
+use super::messages::{self, word};
+use loopgate_core::state::{Dispute, DisputeEnd, Settlement};
 
 /// "alice says that the test is wrong: it rounds down"
 pub(super) fn claim(dispute: &Dispute) -> String {
-    let what = match dispute.kind {
-        DisputeKind::TestWrong => "the test is wrong",
-        DisputeKind::RequirementUnclear => "it is unclear what is wanted",
-        DisputeKind::Impossible => "what is asked for cannot be had",
-        DisputeKind::NotMine => "the change has nothing to do with it",
-        DisputeKind::Environment => "the environment is at fault",
-    };
-    format!("{} says that {what}: {}", dispute.by, dispute.reason)
+    format!("{} says that {}: {}", dispute.by, word("dispute", dispute.kind.as_str()), dispute.reason)
 }
 
 /// How whoever disputes a failure says so with an account of their own; `words` are those of the command.
@@ -42,25 +37,13 @@ pub(super) fn settled(dispute: &Dispute) -> String {
 
 /// Who is right.
 pub(super) fn verdict(outcome: &Settlement) -> String {
-    match outcome {
-        Settlement::Test => "the test is right".to_owned(),
-        Settlement::Code => "the code is right".to_owned(),
-        Settlement::Neither(text) => format!("neither is right, but “{text}”"),
-    }
+    messages::plain("settlement", outcome, context! {})
 }
 
 /// What follows for whoever repairs.
 pub(super) fn to_do(dispute: &Dispute) -> String {
     match &dispute.end {
-        Some(DisputeEnd::Settled { outcome: Settlement::Test, .. }) => {
-            "Change the code so that the test passes.".to_owned()
-        }
-        Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }) => {
-            "Change the test so that it asks for what the code does, and nothing else in it.".to_owned()
-        }
-        Some(DisputeEnd::Settled { outcome: Settlement::Neither(text), .. }) => {
-            format!("Make code and test so: {text}")
-        }
+        Some(DisputeEnd::Settled { outcome, .. }) => messages::plain("settlement_to_do", outcome, context! {}),
         Some(DisputeEnd::Mended { .. }) | None => "Wait until it is settled.".to_owned(),
     }
 }

@@ -9,7 +9,6 @@ use super::{
     disputes,
     fit::{Shortened, Shown},
     links::{Links, place},
-    rules,
     sanitize::{Markdown, clip_lines, code, fence, short_text, summary_code},
     words,
 };
@@ -242,7 +241,7 @@ fn todo(fact: &FeedbackFact, view: &View) -> Option<Todo> {
     Some(match fact {
         FeedbackFact::Failure(_) => return None,
         FeedbackFact::Rule { id, why, .. } => {
-            let fix = rules::fix(why);
+            let fix = words::fix(why);
             let fix = if optional { format!("optional: {fix}") } else { fix };
             Todo { whence: code(id.as_str()), what: short_text(&sentence(&fix), 400) }
         }

@@ -1,6 +1,6 @@
 //! Feedback as lines: where, what, do what, why.
 
-use super::{disputes, rules};
+use super::{disputes, words};
 use loopgate_core::{
     failure::{FeedbackLine, cut_at_sentence},
     state::{Dispute, RejectedIn},
@@ -25,7 +25,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             id: None,
             location: id.to_string(),
             problem: format!("The rule “{description}” does not hold."),
-            action: sentence(&rules::fix(why)),
+            action: sentence(&words::fix(why)),
             reason: "It counts in the score that the loop asks for.".to_owned(),
             reproduce: None,
         },

@@ -1,19 +1,13 @@
 //! What a fixer is asked that works elsewhere: the comment, to an agent by its name or as a note that a workflow was
 //! started, and what that workflow is given.
 
+use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
-use super::{
-    machine::Status,
-    marker,
-    sanitize::{Markdown, code, short_text},
-    verdict::Subject,
-    words,
-};
+use super::{marker, messages, model::Document, verdict::Subject, words};
 use loopgate_core::{
     deciding::Post,
-    escalation::fix_request::{FixRequest, Whom},
-    failure::FeedbackLine,
+    escalation::fix_request::{FixTurn, Whom},
     policy::{DispatchFixer, Fixer},
 };
 
@@ -21,43 +15,31 @@ use loopgate_core::{
 const ITEMS: usize = 10;
 
 pub(super) fn request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> String {
-    let most = subject.decision.view.max_attempts;
-    let branch = code(&subject.snapshot.pull_request.head.branch);
-    let failed = match (whom, &subject.decision.next.senior) {
-        (Whom::Senior, Some(call)) => format!("attempt {attempt} failed: {}", words::trigger(call.trigger)),
-        _ => format!("attempt {attempt} of {most} failed"),
+    let trigger = match (whom, &subject.decision.next.senior) {
+        (Whom::Senior, Some(call)) => Some(words::trigger(call.trigger)),
+        _ => None,
     };
-    let head = match whom.of(subject.policy) {
-        // The one who is asked is named by the configuration, and is meant to be notified.
-        Some(Fixer::Mention(login)) => format!(
-            "@{login} {failed}. Please fix it and push to {branch}. Change the code, not what checks it: tests, workflows \
-             and configuration stay as they are."
-        ),
-        Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => {
-            format!("{} The workflow {} was asked to fix it on {branch}.", words::sentence(&failed, 200), code(file))
-        }
-        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => format!(
-            "{} The event {} was sent, so that it is fixed on {branch}.",
-            words::sentence(&failed, 200),
-            code(event_type)
-        ),
-        Some(Fixer::Author | Fixer::Command(_)) | None => words::sentence(&failed, 200).into_string(),
+    let most = subject.decision.view.max_attempts;
+    let failed = messages::plain("fix_request", &"failed", context! { attempt, most, trigger });
+    let fixer = whom.of(subject.policy);
+    let (login, file, event_type) = match fixer {
+        Some(Fixer::Mention(login)) => (Some(login.as_str()), None, None),
+        Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => (None, Some(file.as_str()), None),
+        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => (None, None, Some(event_type.as_str())),
+        Some(Fixer::Author | Fixer::Command(_)) | None => (None, None, None),
     };
     let feedback = subject.feedback();
-    let items: Vec<String> = feedback.iter().take(ITEMS).enumerate().map(|(i, item)| entry(i + 1, item)).collect();
-    let more = match feedback.len().saturating_sub(ITEMS) {
-        0 => String::new(),
-        more => format!("\n… and {more} more in the status comment."),
+    let model = context! {
+        login,
+        file,
+        event_type,
+        sentence => words::sentence(&failed, 200),
+        failed,
+        branch => subject.snapshot.pull_request.head.branch.as_str(),
+        items => Serde(feedback.iter().take(ITEMS).collect::<Vec<_>>()),
+        more => feedback.len().saturating_sub(ITEMS),
     };
-    format!("{}\n{head}\n\n{}{more}\n", marker(post), items.join("\n"))
-}
-
-fn entry(number: usize, item: &FeedbackLine) -> String {
-    let problem: Markdown = short_text(&item.problem, 300);
-    let action = Some(short_text(&item.action, 300)).filter(|_| !item.action.is_empty());
-    let action = action.map(|action| format!(" {action}")).unwrap_or_default();
-    let again = item.reproduce.as_deref().map(|command| format!(" Again: {}", code(command))).unwrap_or_default();
-    format!("{number}. {}: {problem}{action}{again}", code(&item.location))
+    format!("{}\n{}\n", marker(post), messages::markdown("fix_request", &"comment", model))
 }
 
 /// A workflow that is started with the feedback.
@@ -70,7 +52,7 @@ pub struct Dispatch {
 }
 
 /// The workflow to start; none where naming the fixer in a comment is all.
-pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatch> {
+pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> {
     let Some(Fixer::Dispatch(to)) = fix.whom.of(subject.policy) else { return None };
     let (pull, most) = (&subject.snapshot.pull_request, subject.policy.retry.max_attempts);
     let payload = json!({
@@ -80,7 +62,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatc
         "head_sha": pull.head.sha,
         "attempt": fix.attempt,
         "max_attempts": most,
-        "feedback": Status::of(subject),
+        "feedback": Document::of(subject),
     });
     Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
 }

@@ -2,27 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{
-    fit::Shown,
+    answers,
+    fit::{Shorten, Shortened, Shown},
     links::Links,
+    messages::{self, word},
     refusal,
-    sanitize::{Markdown, address, code, short_text, text},
+    sanitize::{Markdown, address, short_text},
     verdict::Subject,
     words,
 };
 use loopgate_core::{
-    GateName, Login, PatternName,
-    gate::{
-        Absence, Approval, GateReport, GateStanding, Holding, MatchReason, Refusal, RuleEvidence, TriggerMatch,
-        Unusable,
-    },
+    GateName, Login,
+    gate::{Approval, GateReport, GateStanding, Holding, MatchReason, RuleEvidence, TriggerMatch},
     observed::Lifecycle,
     policy::{ApproveBy, Policy, RuleTier},
 };
 
-/// What `parts/gate.md` shows.
+/// Places and words shown of one gate where it is explained.
+const MOST_PLACES: usize = 20;
+const MOST_WORDS: usize = 30;
+
+/// What `parts/gate.md` and `parts/gate_explained.md` show.
 #[derive(Clone, Debug, Serialize)]
 pub struct GateCard {
     pub icon: &'static str,
@@ -36,6 +40,34 @@ pub struct GateCard {
     /// Words that do not count.
     pub refused: Shown<Markdown>,
     pub notes: Shown<Markdown>,
+    /// Every word that was considered, the newest first; only where the gate is explained.
+    pub words: Shown<Markdown>,
+    /// The members of the teams, where only somebody with the right to know asked.
+    pub members: Vec<String>,
+}
+
+/// Gates, those in the way first where they are explained.
+#[derive(Serialize)]
+pub struct GateList {
+    pub verdict: &'static str,
+    pub gates: Shown<GateCard>,
+    pub unmatched: Shown<Markdown>,
+    pub quiet: Markdown,
+}
+
+impl Shorten for GateList {
+    /// Old words first, then places, then whole gates.
+    fn shorten(&mut self) -> Shortened {
+        let mut shortened = Shortened::NothingLeft;
+        for gate in &mut self.gates.items {
+            if gate.words.items.len() > 3 && gate.words.halve() == Shortened::Yes
+                || gate.why.items.len() > 4 && gate.why.halve() == Shortened::Yes
+            {
+                shortened = Shortened::Yes;
+            }
+        }
+        if shortened == Shortened::Yes { shortened } else { self.gates.halve() }
+    }
 }
 
 /// How approvals of a gate are given, by the policy in force.
@@ -63,6 +95,19 @@ impl GateCard {
             why: if undecided { why(report, links, 4) } else { Shown::default() },
             refused: if merged { Shown::default() } else { refusal::lines(&report.considered, &gate) },
             notes: if undecided { notes(report, links) } else { Shown::default() },
+            words: Shown::default(),
+            members: Vec::new(),
+        }
+    }
+
+    /// With all that is known of it.
+    pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        let words = report.considered.iter().rev();
+        Self {
+            why: why(report, links, MOST_PLACES),
+            notes: notes(report, links),
+            words: Shown::first(MOST_WORDS, words, |word| answers::considered(word, report, subject)),
+            ..Self::new(report, subject, links)
         }
     }
 
@@ -74,29 +119,22 @@ impl GateCard {
 }
 
 fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
-    let (icon, state) = match (&report.standing, report.holding) {
-        (GateStanding::NotApplicable, _) => ("➖", "does not apply here.".to_owned()),
-        (GateStanding::Open, Holding::Holds) => {
-            ("🔒", "is not approved yet. Merging is blocked until then.".to_owned())
+    let advisory = report.holding == Holding::Advisory;
+    let (icon, variant, beside) = match &report.standing {
+        GateStanding::NotApplicable => ("➖", "not_applicable", context! {}),
+        GateStanding::Open => (if advisory { "ℹ️" } else { "🔒" }, "open", context! { advisory }),
+        GateStanding::Approved { by } => {
+            let approved =
+                |one: &Approval| Markdown::ours(format!("{} on {}", linked(&one.by, &one.url), links.commit(one.head)));
+            let approvers: Vec<Value> = by.iter().map(approved).map(Value::from).collect();
+            ("✅", "approved", context! { approvers })
         }
-        (GateStanding::Open, Holding::Advisory) => ("ℹ️", "applies, and holds nothing in this mode.".to_owned()),
-        (GateStanding::Approved { by }, _) => {
-            let who: Vec<String> = by.iter().map(|approval| approved(approval, links)).collect();
-            ("✅", format!("approved by {}.", words::and(&who)))
+        GateStanding::Rejected { by, words, url, .. } => {
+            let person = Markdown::ours(linked(by, url));
+            ("❌", "rejected", context! { person, quoted => short_text(words, 300) })
         }
-        (GateStanding::Rejected { by, words, url, .. }, _) => ("❌", rejected(by, words, url)),
     };
-    (icon, Markdown::ours(state))
-}
-
-fn approved(approval: &Approval, links: &Links) -> String {
-    format!("{} on {}", linked(&approval.by, &approval.url), links.commit(approval.head))
-}
-
-fn rejected(by: &Login, words: &str, url: &str) -> String {
-    let quoted = short_text(words, 300);
-    let colon = if quoted.is_empty() { ".".to_owned() } else { format!(": “{quoted}”") };
-    format!("rejected by {}{colon}", linked(by, url))
+    (icon, messages::markdown("gate_standing", &variant, beside))
 }
 
 fn linked(who: &Login, url: &str) -> String {
@@ -106,39 +144,22 @@ fn linked(who: &Login, url: &str) -> String {
 
 /// "bob or carol (team acme/security) comments `security approved`."
 fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
-    let name = &report.name;
-    match &report.standing {
-        GateStanding::NotApplicable | GateStanding::Approved { .. } => None,
-        GateStanding::Rejected { by, .. } => Some(Markdown::ours(format!(
-            "{who} comments {} or {}; or a maintainer comments {}.",
-            refusal::phrase(name),
-            code(&format!("{name} approval revoked")),
-            code(&format!("/dismiss {name} @{by} reason")),
-            who = words::person(by)
-        ))),
-        GateStanding::Open => {
-            let eligible = &report.eligible;
-            if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() {
-                return Some(Markdown::ours(format!(
-                    "nobody could be found who may. Whoever maintains the configuration names approvers in {}, on the \
-                     base branch.",
-                    code(&format!("gates.{name}.approvers"))
-                )));
-            }
-            let approvers = text(&words::approvers(report));
-            let approves = refusal::approves(name, by);
-            let have: Vec<String> =
-                report.approvals.iter().map(|approval| words::person(&approval.by).into_string()).collect();
-            let still = match (report.needed, have.as_slice()) {
-                (..=1, _) => String::new(),
-                (needed, []) => format!(" {needed} approvals are needed."),
-                (needed, have) => {
-                    format!(" {needed} approvals are needed; {} so far: {}.", have.len(), words::and(have))
-                }
-            };
-            Some(Markdown::ours(format!("{approvers} {approves}.{still}")))
+    let (name, eligible) = (report.name.as_str(), &report.eligible);
+    let (variant, beside) = match &report.standing {
+        GateStanding::NotApplicable | GateStanding::Approved { .. } => return None,
+        GateStanding::Rejected { by, .. } => ("rejected", context! { name, by => by.as_str() }),
+        GateStanding::Open
+            if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() =>
+        {
+            ("nobody", context! { name })
         }
-    }
+        GateStanding::Open => {
+            let have: Vec<String> = report.approvals.iter().map(|approval| approval.by.to_string()).collect();
+            let approves = messages::markdown("approves", &by, context! { name });
+            ("open", context! { approvers => words::approvers(report), approves, needed => report.needed, have })
+        }
+    };
+    Some(messages::markdown("gate_how", &variant, beside))
 }
 
 /// Why a gate applies, with the places to look at: lines before whole files, and of a line that several rules name what
@@ -157,60 +178,19 @@ const fn is_suspect(found: &TriggerMatch) -> bool {
     matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. })
 }
 
+/// The place that a trigger matched, and what matched there.
 pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
-    let what = match &found.reason {
-        MatchReason::Always => "the whole pull request: every one needs this gate".to_owned(),
-        MatchReason::Path { name: Some(name), .. } => format!("matches “{}”", name.as_str().replace('_', " ")),
-        MatchReason::Path { name: None, glob: Some(glob) } => format!("matches {}", code(glob)),
-        MatchReason::Path { name: None, glob: None } => "has a word in its path that the gate looks for".to_owned(),
-        MatchReason::AddedLine { name, excerpt } => format!("adds {}{}", code(excerpt), pattern(name.as_ref())),
-        MatchReason::RemovedLine { name, excerpt } => format!("removes {}{}", code(excerpt), pattern(name.as_ref())),
-        MatchReason::Rule { id, says, evidence, .. } => ruled(id, says, evidence),
-        MatchReason::Unreadable => "GitHub shows no readable diff of it, so it counts as matching".to_owned(),
-        MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
-        MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),
-        MatchReason::Label { label } => format!("the label {} is set", code(label)),
-        MatchReason::LabelRemoved { label } => {
-            format!("the label {} asked for it, and taking it away does not take that back", code(label))
-        }
-        MatchReason::NotExcluded => "nothing here is on the list of what it leaves out".to_owned(),
-        MatchReason::BaseBranch { branch } => format!("the base branch is {}", code(branch)),
-        MatchReason::Author { login } => format!("{} wrote it", words::person(login)),
-        MatchReason::Agent { name } => format!("the coding agent {} had a hand in it", code(name)),
-        MatchReason::Size { lines, files } => {
-            format!("it changes {} in {}", words::count(*lines, "line"), words::count(*files, "file"))
-        }
-        MatchReason::Draft => "it is a draft".to_owned(),
-        MatchReason::Finding { rule } => format!("the finding {}", code(rule)),
-        MatchReason::TooLarge => "the whole pull request: it is too large to read".to_owned(),
-        MatchReason::Mode => "the whole pull request: in supervised mode every gate holds".to_owned(),
-    };
+    let what = messages::markdown("match", &found.reason, context! {});
     let is_gone = matches!(
         found.reason,
         MatchReason::RemovedLine { .. } | MatchReason::Rule { evidence: RuleEvidence::RemovedLine(_), .. }
     );
-    let place = found.file.as_ref().map(|file| match is_gone {
-        true => links.removed_in_diff(file, found.line),
-        false => links.in_diff(file, found.line),
-    });
     let blank = if matches!(found.reason, MatchReason::Rule { .. }) { "" } else { " " };
-    Markdown::ours(match place {
-        Some(place) => format!("{place}{blank}{what}"),
+    match &found.file {
+        Some(file) if is_gone => Markdown::ours(format!("{}{blank}{what}", links.removed_in_diff(file, found.line))),
+        Some(file) => Markdown::ours(format!("{}{blank}{what}", links.in_diff(file, found.line))),
         None => what,
-    })
-}
-
-/// What a rule says of a place, behind the place, and the rule's name: ": a check of rights is removed or changed:
-/// `@login_required` is removed (rule `auth-check-removed`)".
-fn ruled(id: &PatternName, says: &str, evidence: &RuleEvidence) -> String {
-    let shown = match evidence {
-        RuleEvidence::Path => String::new(),
-        RuleEvidence::AddedLine(text) | RuleEvidence::Named(text) | RuleEvidence::NewFolder(text) => {
-            format!(": {}", code(text))
-        }
-        RuleEvidence::RemovedLine(text) => format!(": {} is removed", code(text)),
-    };
-    format!(": {says}{shown} (rule {})", code(id.as_str()))
+    }
 }
 
 /// Gates that do not apply, each with the suspect that alone does not open it.
@@ -222,75 +202,36 @@ pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
     Markdown::ours(words::few(&gates.iter().map(named).collect::<Vec<_>>(), 20))
 }
 
-/// The name of the pattern that a line matches, behind the line. One without a name goes unsaid: an expression tells
-/// people little.
-fn pattern(name: Option<&PatternName>) -> String {
-    name.map(|name| format!(" ({})", code(name.as_str()))).unwrap_or_default()
-}
-
 /// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, a team that is not
 /// there, authors GitHub does not know.
 pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
+    let say = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
-        let files: Vec<String> =
-            report.awaiting_owners.iter().map(|file| links.in_diff(file, None).into_string()).collect();
-        format!("Their owners have not approved yet: {}.", words::few(&files, 5))
+        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None)));
+        say("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {
-        let instead = eligible.permission.map_or("other people", words::permission);
-        let team = code(&absent.team.to_string());
-        let why = match &absent.absence {
-            Absence::Missing => format!("There is no team {team} that Loopgate could ask"),
-            Absence::NoAccess => format!("The team {team} cannot read this repository"),
-            Absence::Unreadable(reason) => {
-                format!("Loopgate may not read who is in the team {team} ({})", short_text(reason, 160))
-            }
-        };
-        format!("{why}, so people with {instead} stand in for it.")
+        let why = messages::markdown("absence", &absent.absence, context! { team => absent.team.to_string() });
+        say("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
     });
-    let unusable = eligible
-        .unusable
-        .iter()
-        .map(|name| format!("{} cannot approve: {}.", code(&name.name), short_text(unusable_because(&name.why), 160)));
+    let unusable = eligible.unusable.iter().map(|unusable| {
+        let why = messages::plain("unusable", &unusable.why, context! {});
+        say("unusable", context! { name => unusable.name.as_str(), why })
+    });
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
-        let commits: Vec<String> = eligible.unattributed.iter().map(|sha| links.commit(*sha).into_string()).collect();
-        let counts = match eligible.must_name_head {
-            false => "It counts as its pusher’s.".to_owned(),
-            true => format!(
-                "Nor who pushed it: approvals name the commit, {}.",
-                code(&format!("{} approved <sha>", report.name))
-            ),
-        };
-        format!("GitHub does not know who wrote {}. {counts}", words::few(&commits, 3))
+        let commits = eligible.unattributed.iter().map(|sha| Value::from(links.commit(*sha)));
+        let (commits, must_name_head) = (commits.collect::<Vec<_>>(), eligible.must_name_head);
+        say("unknown", context! { commits, must_name_head, name => report.name.as_str() })
     });
     // Who wrote here is answered.
     let is_answered = |login: &Login| report.considered.iter().any(|word| word.by == *login);
     let fell_out = eligible.fell_out.iter().filter(|(login, _)| !is_answered(login));
     let fell_out = fell_out.filter_map(|(login, refusal)| {
-        let (did, switch) = match refusal {
-            Refusal::IsAuthor { .. } => ("wrote this pull request", "allow_author"),
-            Refusal::IsContributor => ("wrote or committed a part of it", "allow_contributors"),
-            Refusal::IsCoAuthor => ("is named as co-author of a commit", "allow_coauthors"),
-            Refusal::IsPusher => ("pushed to its branch", "allow_pusher"),
-            Refusal::IsRequester => ("asked the coding agent for it", "allow_requester"),
-            _ => return None,
-        };
-        let who = words::person(login);
-        Some(format!("{who} cannot approve: {who} {did} ({}).", code(switch)))
+        let variant = messages::variant_name(refusal);
+        let (did, switch) = (word("fell_out", &variant), word("fell_out_key", &variant));
+        (!did.is_empty()).then(|| say("fell_out", context! { who => login.as_str(), did, switch }))
     });
     let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown).chain(fell_out);
-    Shown::first(6, all, Markdown::ours)
-}
-
-fn unusable_because(why: &Unusable) -> &str {
-    match why {
-        Unusable::NoCodeowners => "the base branch has no CODEOWNERS file",
-        Unusable::OwnsNothing => "none of the files that trigger the gate has an owner",
-        Unusable::Email => "an e-mail address in CODEOWNERS names no account",
-        Unusable::NoAccount => "there is no such account",
-        Unusable::NoTeam => "there is no such team, or it is secret",
-        Unusable::NoAccess => "the team cannot read this repository",
-        Unusable::Unknown(reason) => reason,
-    }
+    Shown::first(6, all, |note| note)
 }

@@ -1,5 +1,7 @@
-//! The comment that asks for a gate: who is asked, what to look at, what to ask oneself, exactly what to write.
+//! The comments that ask for a gate and that remind its approvers: who is asked, what to look at, exactly what to write.
 
+use chrono::TimeDelta;
+use minijinja::context;
 use serde::Serialize;
 
 use super::{
@@ -7,33 +9,43 @@ use super::{
     gate_card,
     links::Links,
     marker,
-    sanitize::{Markdown, code},
+    messages::{self, markdown},
+    sanitize::{Markdown, text},
     templates,
     verdict::Subject,
     words,
 };
 use loopgate_core::{
-    GateName,
+    GateName, Login, TeamSlug, Timestamp,
     deciding::Post,
     gate::{GateReport, Reviewer},
     observed::Readiness,
-    policy::{ApproveBy, ChecklistMode},
+    policy::{ChecklistMode, InvalidateOnPush},
 };
 
 /// `gates/request.md` and the gate's own template on top of it.
 #[derive(Serialize)]
 struct Request {
+    #[serde(flatten)]
+    asked: Asked,
+    matches: Shown<Markdown>,
+    checklist_required: bool,
+    author: Markdown,
+    binds: String,
+    notes: Shown<Markdown>,
+}
+
+/// What a request and a reminder share.
+#[derive(Serialize)]
+struct Asked {
     marker: Markdown,
     gate: String,
     who: String,
     mentions: Markdown,
-    matches: Shown<Markdown>,
-    checklist_required: bool,
+    /// What to write, or where to click.
     how: Markdown,
+    /// "comment `security rejected`", after "to turn it down".
     reject: Markdown,
-    author: Markdown,
-    binds: Markdown,
-    notes: Shown<Markdown>,
 }
 
 impl Shorten for Request {
@@ -47,91 +59,75 @@ impl Shorten for Request {
 
 /// The request of one gate.
 pub(super) fn request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
-    let Some(report) = subject.gate(gate) else {
-        return format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
+    let shortest = || format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
+    let Some(report) = subject.gate(gate) else { return shortest() };
+    let policy = subject.policy.gates.get(gate);
+    let links = Links::of(subject.snapshot);
+    let mut model = Request {
+        asked: Asked::new(subject, report, post, mentions(subject, report)),
+        matches: gate_card::why(report, &links, 40),
+        checklist_required: policy.map(|gate| gate.checklist) == Some(ChecklistMode::Required),
+        author: words::person(&subject.snapshot.pull_request.author.login),
+        binds: binds(subject, report),
+        notes: gate_card::notes(report, &links),
     };
-    let mut model = Request::of(subject, report, post);
-    let template = template(subject, gate);
-    let render = |model: &Request| templates::render(&template, model);
-    fit::fit(&mut model, fit::LIMIT, render)
-        .unwrap_or_else(|| format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post)))
+    // The template of a gate's own, or what is asked of any gate.
+    let preset = policy.and_then(|gate| gate.preset.as_ref());
+    let template =
+        preset.map_or_else(|| "gates/custom.md".to_owned(), |preset| format!("gates/{}.md", preset.template));
+    fit::fit(&mut model, fit::LIMIT, |model| templates::render(&template, model)).unwrap_or_else(shortest)
 }
 
-/// The template of a gate's own, or what is asked of any gate.
-fn template(subject: &Subject<'_>, gate: &GateName) -> String {
-    match subject.policy.gates.get(gate).and_then(|gate| gate.preset.as_ref()) {
-        Some(preset) => format!("gates/{}.md", preset.template),
-        None => "gates/custom.md".to_owned(),
-    }
+/// The reminder of one gate: how long it has waited, and what happens next.
+pub(super) fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
+    let waiting = subject.decision.next.gates.get(gate).and_then(|gate| gate.waiting_since);
+    let Some((report, since)) = subject.gate(gate).zip(waiting) else {
+        return format!("{}\n### ⏰ The {gate} gate still waits for a decision\n", marker(post));
+    };
+    let since: Timestamp = since;
+    let limit = subject.policy.gates.get(gate).map_or(TimeDelta::hours(72), |gate| gate.escalate_after);
+    // Also those whose review was requested are mentioned: that they were asked once is why they are reminded.
+    let everybody = mention(report.eligible.teams.keys(), report.eligible.people.iter());
+    let asked = minijinja::value::Serde(Asked::new(subject, report, post, everybody));
+    let since_when = words::moment(since);
+    let model = context! {
+        since => since_when,
+        deadline => words::moment(since + limit),
+        called => text(&words::called(subject.policy)),
+        ..asked
+    };
+    templates::render("gates/reminder.md", &model)
 }
 
-impl Request {
-    fn of(subject: &Subject<'_>, report: &GateReport, post: &Post) -> Self {
-        let name = &report.name;
-        let links = Links::of(subject.snapshot);
-        let by = gate_card::approve_by(subject.policy, name);
-        let required = subject.policy.gates.get(name).map(|gate| gate.checklist) == Some(ChecklistMode::Required);
+impl Asked {
+    fn new(subject: &Subject<'_>, report: &GateReport, post: &Post, mentions: Markdown) -> Self {
+        let by = gate_card::approve_by(subject.policy, &report.name);
+        let name = context! { name => report.name.as_str() };
+        let who = words::approvers(report);
         Self {
             marker: Markdown::ours(marker(post)),
-            gate: name.to_string(),
-            who: who(report),
-            mentions: mentions(subject, report),
-            matches: gate_card::why(report, &links, 40),
-            checklist_required: required,
-            how: how(name, by),
-            reject: reject(name, by),
-            author: words::person(&subject.snapshot.pull_request.author.login),
-            binds: Markdown::ours(format!("{}{}", binds(subject, report), lets_go(subject, report))),
-            notes: gate_card::notes(report, &links),
+            gate: report.name.to_string(),
+            who: if report.needed > 1 { format!("{who}; {} approvals are needed", report.needed) } else { who },
+            mentions,
+            how: markdown("approve_how", &by, name.clone()),
+            reject: markdown("approve_reject", &by, name),
         }
     }
 }
 
-pub(super) fn who(report: &GateReport) -> String {
-    let who = words::approvers(report);
-    if report.needed > 1 { format!("{who}; {} approvals are needed", report.needed) } else { who }
-}
-
-pub(super) fn how(name: &GateName, by: ApproveBy) -> Markdown {
-    let phrase = format!("Write this on a line of its own in a comment:\n\n```text\n{name} approved\n```");
-    let review = "*Files changed* → *Review changes* → *Approve*, on the head commit.";
-    Markdown::ours(match by {
-        ApproveBy::Comment => phrase,
-        ApproveBy::Review => format!("Approve in a review: {review}"),
-        ApproveBy::CommentOrReview => format!("{phrase}\n\nOr approve in a review: {review}"),
-    })
-}
-
-/// "comment `security rejected`", after "to turn it down".
-pub(super) fn reject(name: &GateName, by: ApproveBy) -> Markdown {
-    let comment = || format!("comment {}", code(&format!("{name} rejected")));
-    Markdown::ours(match by {
-        ApproveBy::Comment => comment(),
-        ApproveBy::Review => "request changes in a review".to_owned(),
-        ApproveBy::CommentOrReview => format!("{} or request changes in a review", comment()),
-    })
-}
-
-/// How long an approval lasts.
-fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
-    use loopgate_core::policy::InvalidateOnPush::{Any, Matching, Never};
-    match subject.policy.gates.get(&report.name).map_or(Matching, |gate| gate.invalidate_on_push) {
-        Matching => "Your approval stays valid unless one of these files changes.",
-        Any => "Your approval stays valid until the next push.",
-        Never => "Your approval stays valid for the whole pull request.",
-    }
-}
-
-/// What else it does, so that nobody approves more than they meant to.
-fn lets_go(subject: &Subject<'_>, report: &GateReport) -> &'static str {
-    match subject.lets_runs_go(report) {
+/// How long an approval lasts, and what else it does, so that nobody approves more than they meant to.
+fn binds(subject: &Subject<'_>, report: &GateReport) -> String {
+    let policy = subject.policy.gates.get(&report.name);
+    let lasts = policy.map_or(InvalidateOnPush::Matching, |gate| gate.invalidate_on_push);
+    let lets_go = match subject.lets_runs_go(report) {
         true => " It also lets the workflows run that GitHub holds back on the approved commit.",
         false => "",
-    }
+    };
+    format!("{}{lets_go}", messages::word("invalidate_on_push", &messages::variant_name(&lasts)))
 }
 
-/// Review requests notify by themselves. Whoever may decide and is not asked that way is mentioned instead, except on a
-/// draft, where people are not called yet.
+/// Review requests notify by themselves. Approvers who are not asked that way are mentioned instead, except on a draft,
+/// where people are not called yet.
 fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     let pull = &subject.snapshot.pull_request;
     if pull.readiness == Readiness::Draft {
@@ -147,6 +143,11 @@ fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
         .people
         .iter()
         .filter(|login| !asked.contains(&Reviewer::User((*login).clone())) && !pull.requested_users.contains(login));
+    mention(teams, people)
+}
+
+/// The first ten of them, to be notified.
+fn mention<'a>(teams: impl Iterator<Item = &'a TeamSlug>, people: impl Iterator<Item = &'a Login>) -> Markdown {
     let mentions = teams.map(|team| format!("@{team}")).chain(people.map(|login| format!("@{login}")));
     Markdown::ours(mentions.take(10).collect::<Vec<_>>().join(" "))
 }

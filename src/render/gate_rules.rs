@@ -4,9 +4,10 @@ use loopgate_core::{
     gate::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
     policy::RuleTier,
 };
+use minijinja::value::Serde;
 use serde::Serialize;
 
-use super::{gate_card, links::Links, plain::plain, sanitize::line, words};
+use super::{gate_card, links::Links, messages, plain::plain, sanitize::line};
 
 /// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found.
 #[derive(Debug, Serialize)]
@@ -56,37 +57,7 @@ impl GateRules {
 
     /// For a terminal.
     pub fn text(&self) -> String {
-        let looked_at = format!(
-            "{}, {}",
-            words::count(self.files as u64, "file"),
-            words::count(self.changed_lines as u64, "changed line")
-        );
-        let mut text = match (self.applies, self.rules.as_slice()) {
-            (true, _) => format!("The gate {} applies. Looked at {looked_at}.\n", self.gate),
-            (false, []) => format!("The gate {} does not apply. {looked_at}: no rule.\n", self.gate),
-            (false, _) => {
-                format!(
-                    "The gate {} does not apply: one suspect alone does not open it. Looked at {looked_at}.\n",
-                    self.gate
-                )
-            }
-        };
-        for found in &self.rules {
-            let place = found.line.map_or_else(|| found.file.clone(), |line| format!("{}:{line}", found.file));
-            let excerpt = if found.excerpt.is_empty() { String::new() } else { format!(": {}", found.excerpt) };
-            text.push_str(&format!(
-                "\n{place}\n  {}{excerpt}\n  rule {} ({}), {}\n  to turn it off: {}\n",
-                found.says,
-                found.rule,
-                found.tier.as_str(),
-                found.document,
-                found.turn_off
-            ));
-        }
-        for condition in &self.conditions {
-            text.push_str(&format!("\n{condition}\n"));
-        }
-        text
+        messages::text("gate_rules.txt", Serde(self).into())
     }
 }
 

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::{
     fit::{Shortened, Shown},
     links::Links,
-    rules,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
     words,
@@ -75,7 +74,7 @@ fn deferred(subject: &Subject<'_>) -> Shown<Markdown> {
     let rules = view.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
         RuleOutcome::Failed(why) => {
-            Some(Markdown::ours(format!("{}: {}", code(rule.id.as_str()), short_text(&rules::fix(why), 200))))
+            Some(Markdown::ours(format!("{}: {}", code(rule.id.as_str()), short_text(&words::fix(why), 200))))
         }
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use minijinja::{context, value::Serde};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    disputes,
+    disputes, messages,
     sanitize::{Markdown, clip, code, short_text},
     words,
 };
@@ -23,7 +24,7 @@ pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
 }
 
 /// One match as a fixer gets it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     pub card: FailureId,
     pub tier: Tier,
@@ -32,7 +33,7 @@ pub struct Remembered {
     pub place: String,
     pub why: String,
     pub hunk: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_before: Vec<String>,
 }
 
@@ -74,24 +75,24 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         (times, Some(number)) => format!("seen {}, last in #{number}", words::times(times)),
         (times, None) => format!("seen {} before", words::times(times)),
     };
-    let by = |told: &ToldFix| match told.pull_request {
-        Some(number) if last == Some(number) => format!("there by {}", code(&told.commit.short())),
-        Some(number) => format!("in #{number} by {}", code(&told.commit.short())),
-        None => format!("by {}", code(&told.commit.short())),
-    };
-    let joined = |said: String| if seen.is_empty() { said } else { format!("{seen}; {said}") };
-    let said = match (found.outcome, &found.told) {
-        (MatchOutcome::Shown, Some(told)) => joined(match found.tier {
-            Some(Tier::SameError) | None => format!("fixed {} {}", by(told), change(told)),
-            Some(Tier::SameTest) => format!("the same test was fixed {} {}", by(told), change(told)),
-        }),
-        (MatchOutcome::Stale, _) => {
-            joined("the fix of that time does not apply: its place was rewritten since".to_owned())
+    let fixed_by = found.told.as_ref().map(|told| {
+        let commit = code(&told.commit.short());
+        match told.pull_request {
+            Some(number) if last == Some(number) => Markdown::ours(format!("there by {commit}")),
+            Some(number) => Markdown::ours(format!("in #{number} by {commit}")),
+            None => Markdown::ours(format!("by {commit}")),
         }
+    });
+    let change = found.told.as_ref().map(|told| Markdown::ours(change(told)));
+    let same_test = found.tier == Some(Tier::SameTest);
+    let said = match (found.outcome, &found.told) {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
-        (MatchOutcome::Seen, _) => joined("no fix is known".to_owned()),
-        (MatchOutcome::WontFix, _) => joined("a person decided that it will not be fixed".to_owned()),
         (MatchOutcome::Shown, None) => String::new(),
+        (outcome, _) => {
+            let beside = context! { fixed_by, change, same_test };
+            let said = messages::markdown("memory_match", &outcome, beside).into_string();
+            if seen.is_empty() { said } else { format!("{seen}; {said}") }
+        }
     };
     let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
     let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
@@ -148,18 +149,16 @@ pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
 /// What a memory amounts to, for a terminal.
 pub fn memory_stats(memory: &Memory) -> String {
     let Offers { shown, followed, all } = memory.offers;
-    let patterns = memory.cards.values().filter(|card| card.pattern().is_some()).count();
-    let flaky = memory.recurring.values().filter(|seen| seen.flips > 0).count();
-    format!(
-        "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  shown      {}\n  followed   {}\n  all        {}",
-        words::count(memory.cards.len(), "card"),
-        patterns,
-        words::count(memory.recurring.len(), "recurring failure"),
-        words::count(flaky, "test"),
-        rate(shown),
-        rate(followed),
-        rate(all),
-    )
+    let model = context! {
+        cards => memory.cards.len(),
+        patterns => memory.cards.values().filter(|card| card.pattern().is_some()).count(),
+        recurring => memory.recurring.len(),
+        flaky => memory.recurring.values().filter(|seen| seen.flips > 0).count(),
+        shown => rate(shown),
+        followed => rate(followed),
+        all => rate(all),
+    };
+    messages::text("memory_stats.txt", model)
 }
 
 fn rate(rate: Rate) -> String {
@@ -170,29 +169,12 @@ fn rate(rate: Rate) -> String {
 /// Cards for a terminal, each with the line at which its place stands now, where that is known.
 pub fn memory_cards<'a>(cards: impl IntoIterator<Item = (&'a Card, Option<u32>)>) -> String {
     let card = |(card, at): (&Card, Option<u32>)| {
-        let line = |text: &str| super::sanitize::short_line(text, 160);
-        let name = card.test.as_deref().unwrap_or(&card.template);
-        let pull = card.fix_pull_request.map(|number| format!(" (#{number})")).unwrap_or_default();
-        let worked = match card.effectiveness() {
-            Some(share) => format!("; told and followed {} times, worked {:.0} %", card.followed, share * 100.0),
-            None => String::new(),
-        };
-        let tried = card.tried_and_failed.iter().map(|tried| format!("\n  did not help: {}", line(tried)));
-        format!(
-            "{} {}\n  {}\n  fixed by {}{pull}: {} ({}) in {}\n  in {}{worked}{}",
-            card.id,
-            line(name),
-            line(&card.cause),
-            card.fix.commit.short(),
-            line(&card.fix.description),
-            line(&card.fix.diff_summary),
-            card.cited().next().map(|path| line(&super::links::place(path, at))).unwrap_or_default(),
-            words::count(card.mended_in.len(), "run"),
-            tried.collect::<String>(),
-        )
+        let place = card.cited().next().map(|path| super::links::place(path, at)).unwrap_or_default();
+        let share = card.effectiveness().map(|share| format!("{:.0} %", share * 100.0));
+        context! { place, share, commit => card.fix.commit.short(), card => Serde(card) }
     };
-    let cards: Vec<String> = cards.into_iter().map(card).collect();
-    if cards.is_empty() { "Nothing like it is remembered.".to_owned() } else { cards.join("\n\n") }
+    let cards: Vec<_> = cards.into_iter().map(card).collect();
+    messages::text("memory_cards.txt", context! { cards }).trim_end().to_owned()
 }
 
 /// Errors that were seen and that nothing is known to have fixed, for a terminal.

@@ -4,17 +4,16 @@
 //! `config/templates/`, single sentences in one named function each. Whatever came from outside passes through
 //! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`fit`]).
 
+mod amounts;
 mod annotations;
 mod announcement;
 mod answers;
-mod artifact;
 mod base_tests;
 mod causes;
+mod changes;
 mod check_run;
 mod check_table;
-mod compare_line;
 mod configuration;
-mod coverage_line;
 mod dashboard;
 #[cfg(test)]
 mod decided_tests;
@@ -25,45 +24,40 @@ mod explain;
 mod export;
 mod failure_card;
 mod feedback;
+mod feedback_text;
 mod fit;
 mod fix_request;
 #[cfg(test)]
 mod fixtures;
 mod gate_card;
-mod gate_reminder;
 mod gate_request;
 mod gate_rules;
 mod handoff;
 #[cfg(test)]
 mod hostile_tests;
 mod iteration;
-mod job_summary;
-mod labels;
 mod links;
-mod machine;
 mod memory;
 mod merge_group;
+mod messages;
 mod metrics;
 mod metrics_chart;
+mod model;
 mod plain;
 #[cfg(test)]
 mod post_tests;
 mod posts;
-mod questions;
 mod reflex;
 mod refusal;
 mod reply;
-mod rules;
 mod sanitize;
 mod status;
 mod steps;
 mod summary;
-mod tampering;
 mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod told;
 mod traces;
 mod tried;
 mod verdict;
@@ -90,20 +84,18 @@ pub use dashboard::{
     work_class,
 };
 pub use disputes::dispute_to_say;
-pub use explain::Explanation;
 pub use export::executable_feedback;
 pub use feedback::feedback;
+pub use feedback_text::{feedback_text, held_up_text, waiting_text};
 pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use gate_rules::GateRules;
 pub use iteration::{IterationAnswer, iteration_answer};
-pub use job_summary::job_summary;
-pub use labels::label_description;
-pub use machine::{Currency, Ended, FixTask, ReadFrom, Reading, Told, json_text};
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
+pub use model::{Currency, Ended, Feedback, FixTask, ReadFrom, Reading, json_text};
 pub use plain::{folded, plain};
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fewer_tests,
@@ -112,15 +104,14 @@ pub use reflex::{
 };
 pub use reply::refused_command;
 pub use sanitize::{block as plain_block, line as plain_line};
-pub use status::STATUS_MARKER;
+pub use status::{STATUS_MARKER, job_summary};
 pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, Detail, notes, report as terminal_report};
-pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};
 pub use warning::not_repeated;
 pub use what_if::what_if;
-pub use words::moment;
+pub use words::{label_description, moment};
 pub use workflow::{annotation_commands, configuration_commands, defused, error_command, silenced};
 
 /// Every text of one pull request.
@@ -173,7 +164,7 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         gates: check_run::gates(&subject),
         posts,
         restored: posts::restored(&subject, own),
-        artifact: artifact::report(&subject, model.clone()),
+        artifact: status::artifact(&subject, model.clone()),
         announcement: announcement::announcement(&subject),
         dispatch: decision.surface.fix.and_then(|fix| fix_request::dispatch(&subject, fix)),
         status_comment: status::comment(&subject, model),
@@ -185,8 +176,8 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Str
     explain::page(&verdict::Subject { decision, snapshot, policy })
 }
 
-/// The same as a document for programs.
-pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
+/// [`explain`] as a document for programs.
+pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> serde_json::Value {
     explain::document(&verdict::Subject { decision, snapshot, policy })
 }
 
@@ -210,14 +201,14 @@ pub fn loop_page(
     LoopPage::now(&verdict::Subject { decision, snapshot, policy }, recorded, now)
 }
 
-/// What stands between a head and ready, for whoever fixes it: `loopgate.feedback/v1`.
-pub fn feedback_document(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Told {
-    machine::Status::of(&verdict::Subject { decision, snapshot, policy }).told()
+/// What stands between a head and ready, for the one who fixes it: `loopgate.feedback/v1`.
+pub fn feedback_document(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Feedback {
+    Feedback::of_document(&model::Document::of(&verdict::Subject { decision, snapshot, policy }))
 }
 
 /// What a local loop's fixer gets on its standard input: `loopgate.feedback/v1` with the task beside it, as JSON.
 pub fn fixer_feedback(decision: &Decision, snapshot: &Snapshot, policy: &Policy, task: &FixTask<'_>) -> String {
-    machine::Status::for_fixer(&verdict::Subject { decision, snapshot, policy }, task)
+    model::Document::for_fixer(&verdict::Subject { decision, snapshot, policy }, task)
 }
 
 /// The hidden first line of a post, by which it is found again so that it is never posted twice.

@@ -12,7 +12,7 @@ use loopgate_core::{
     verdict::{CheckStanding, LegEnd, LegName, LostLeg},
 };
 
-use super::{failure_card, fixtures, pull_request, questions, terminal_report, *};
+use super::{failure_card, fixtures, pull_request, terminal_report, *};
 
 struct Told {
     name: &'static str,
@@ -157,8 +157,8 @@ fn facts(decision: &Decision) -> Vec<String> {
         facts.extend(cause.first.failure.location().map(|(file, line)| links::place(file, line)));
     }
     let question = view.escalation.as_ref().map(|escalation| &escalation.question);
-    facts.extend(question.map(questions::question));
-    facts.extend(question.into_iter().flat_map(questions::options));
+    facts.extend(question.map(causes::question));
+    facts.extend(question.into_iter().flat_map(causes::options));
     facts.retain(|fact| !fact.trim().is_empty());
     facts.into_iter().map(|fact| fact.trim_end_matches('.').to_owned()).collect()
 }

@@ -1,10 +1,10 @@
 //! The comments that must notify, each posted once.
 
-use serde::Serialize;
+use minijinja::context;
 
 use super::{
-    OwnTemplates, escalation, fix_request, gate_reminder, gate_request, marker,
-    sanitize::{Markdown, code, short_text, text},
+    OwnTemplates, escalation, fix_request, gate_request, marker,
+    sanitize::{code, short_text, text},
     templates,
     verdict::Subject,
     words,
@@ -20,7 +20,7 @@ use loopgate_core::{
 pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {
     match post {
         Post::GateRequest { gate, .. } => gate_request::request(subject, gate, post),
-        Post::GateReminder { gate, .. } => gate_reminder::reminder(subject, gate, post),
+        Post::GateReminder { gate, .. } => gate_request::reminder(subject, gate, post),
         Post::Escalation { trigger, .. } => match &subject.decision.view.escalation {
             Some(view) => escalation::report(subject, view, post, own.escalation),
             // The post outlived its cause: what is known without it is the cause's name.
@@ -51,24 +51,17 @@ pub(super) fn restored(subject: &Subject<'_>, own: OwnTemplates<'_>) -> Vec<(Com
 
 /// What was merged over, and by whom.
 fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
-    #[derive(Serialize)]
-    struct Model {
-        by: Markdown,
-        at: Option<String>,
-        bypassed: Vec<Markdown>,
-        base: Markdown,
-        checks: [Markdown; 2],
-    }
     let (by, at) = match &subject.snapshot.pull_request.lifecycle {
         Lifecycle::Merged { by, at } => (by.as_ref(), *at),
         Lifecycle::Open | Lifecycle::Closed => (None, None),
     };
-    let model = Model {
-        by: by.map_or_else(|| text("Somebody"), words::person),
-        at: at.map(words::moment),
-        bypassed: subject.decision.view.bypassed.iter().take(50).map(|what| short_text(what, 100)).collect(),
-        base: code(&subject.snapshot.pull_request.base.branch),
-        checks: OwnCheck::ALL.map(|check| code(&check.name(&subject.snapshot.pull_request.base.scope))),
+    let base = &subject.snapshot.pull_request.base;
+    let model = context! {
+        by => by.map_or_else(|| text("Somebody"), words::person),
+        at => at.map(words::moment),
+        bypassed => subject.decision.view.bypassed.iter().take(50).map(|what| short_text(what, 100)).collect::<Vec<_>>(),
+        base => code(&base.branch),
+        checks => OwnCheck::ALL.map(|check| code(&check.name(&base.scope))).to_vec(),
     };
     format!("{}\n{}", marker(post), templates::render("bypassed.md", &model))
 }

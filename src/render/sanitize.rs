@@ -154,6 +154,14 @@ pub fn block(raw: &str) -> String {
     break_markers(clean(raw).into_owned())
 }
 
+/// A plain text with its blanks, at most `most` characters: they may be what differs between two values. Its lines stand
+/// behind each other.
+pub fn exact(raw: &str, between: &str, most: usize) -> String {
+    let text = block(raw).replace('\t', "\\t");
+    let lines: Vec<&str> = text.lines().map(|line| if between == " " { line.trim() } else { line }).collect();
+    clip(&lines.join(between), most).into_owned()
+}
+
 /// At most `most` characters, the cut shown.
 pub fn clip(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.char_indices().nth(most).is_none() {

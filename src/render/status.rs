@@ -4,9 +4,8 @@ use serde::Serialize;
 
 use super::{
     answers::{self, LongAnswer},
-    base_tests, causes,
+    base_tests, causes, changes,
     check_table::{self, CheckRow},
-    compare_line, coverage_line,
     escalation::EscalationCard,
     excerpts::{self, ExcerptCard},
     failure_card::Failures,
@@ -14,7 +13,9 @@ use super::{
     gate_card::GateCard,
     handoff::Handoff,
     links::Links,
-    machine, memory, refusal,
+    memory, messages,
+    model::Document,
+    refusal,
     sanitize::{Markdown, code, fence, short_text, text},
     steps,
     summary::{self, Iteration},
@@ -25,10 +26,12 @@ use super::{
 use loopgate_core::{
     Login,
     attempts::Cause,
-    deciding::{CheckView, NextAction, View},
+    deciding::{CheckView, Decision, NextAction, View},
     memory::ToldFix,
+    observed::Snapshot,
+    policy::Policy,
     state::{AttemptDigest, Skip},
-    verdict::CheckStanding,
+    verdict::{CheckStanding, DistanceToSuccess, RuleOutcome, RuleView},
 };
 
 /// The hidden first line by which the comment is found again.
@@ -67,7 +70,7 @@ pub struct StatusModel {
     failures: Failures,
     excerpts: Shown<ExcerptCard>,
     gates: Shown<GateCard>,
-    distance: Option<Distance>,
+    distance: Option<DistanceToSuccess>,
     handoff: Option<Handoff>,
     capabilities: Option<Markdown>,
     unmatched: Shown<Markdown>,
@@ -79,28 +82,18 @@ pub struct StatusModel {
     head: Markdown,
 }
 
-/// `parts/distance.md`.
-#[derive(Clone, Debug, Serialize)]
-struct Distance {
-    threshold: String,
-    gap: String,
-    failed_fail_rules: usize,
-    passed_rules: usize,
-    total_rules: usize,
-}
-
-/// The model, and the same for machines.
+/// The model beside the document for programs.
 #[derive(Serialize)]
 pub(super) struct Page {
     marker: Markdown,
     #[serde(flatten)]
     model: StatusModel,
     #[serde(serialize_with = "fenced")]
-    machine: machine::Status,
+    machine: Document,
 }
 
-fn fenced<S: serde::Serializer>(status: &machine::Status, serializer: S) -> Result<S::Ok, S::Error> {
-    status.fenced().serialize(serializer)
+fn fenced<S: serde::Serializer>(document: &Document, serializer: S) -> Result<S::Ok, S::Error> {
+    document.fenced().serialize(serializer)
 }
 
 /// The whole comment, within GitHub's limit.
@@ -113,9 +106,17 @@ pub(super) fn comment(subject: &Subject<'_>, model: StatusModel) -> String {
     })
 }
 
+/// The summary of a workflow job, with the tables of the status comment: Markdown for `GITHUB_STEP_SUMMARY`, at most
+/// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
+pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
+    let subject = Subject { decision, snapshot, policy };
+    let mut model = StatusModel::of(&subject);
+    fit::fit(&mut model, LIMIT, |model| templates::render("job_summary.md", model)).unwrap_or(model.verdict)
+}
+
 impl Page {
     pub(super) fn of(subject: &Subject<'_>, model: StatusModel) -> Self {
-        Self { marker: Markdown::ours(STATUS_MARKER), model, machine: machine::Status::of(subject) }
+        Self { marker: Markdown::ours(STATUS_MARKER), model, machine: Document::of(subject) }
     }
 }
 
@@ -160,13 +161,13 @@ impl StatusModel {
             passed_head: check_table::passed_head(passed.len(), checks.len()),
             passed: Shown::first(100, passed, |check| check_table::row(check, &links)),
             checks: Shown::first(100, checks, |check| check_table::row(check, &links)),
-            coverage: coverage_line::coverage_line(view, &links),
-            compare: view.compare.as_ref().and_then(compare_line::compare_line),
+            coverage: changes::coverage_line(view, &links),
+            compare: view.compare.as_ref().and_then(changes::compare_line),
             skips: Shown::first(30, skips(view), skip_line),
             failures: Failures { todos, ..failures },
             excerpts: excerpts::cards(decision),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
-            distance: view.distance.as_ref().map(Distance::of),
+            distance: view.distance.clone(),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
             capabilities: capabilities_line(subject),
             replies: Shown::first(20, view.replies.iter().rev(), super::reply::line),
@@ -225,18 +226,6 @@ impl Shorten for StatusModel {
     }
 }
 
-impl Distance {
-    fn of(distance: &loopgate_core::verdict::DistanceToSuccess) -> Self {
-        Self {
-            threshold: distance.threshold.to_string(),
-            gap: distance.gap.to_string(),
-            failed_fail_rules: distance.failed_fail_rules,
-            passed_rules: distance.passed_rules,
-            total_rules: distance.total_rules,
-        }
-    }
-}
-
 /// Words about approving that name no gate are explained by the gate that waits for one.
 pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
@@ -271,4 +260,64 @@ fn capabilities_line(subject: &Subject<'_>) -> Option<Markdown> {
     (progress.total > 0 && !said).then(|| {
         Markdown::ours(format!("{} of {} capabilities are done{current}.", progress.completed, progress.total))
     })
+}
+
+/// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
+const ARTIFACT_LIMIT: usize = 12_000;
+/// Rules that the report of a state lists.
+const RULES: usize = 60;
+
+#[derive(Serialize)]
+struct Artifact {
+    #[serde(flatten)]
+    status: StatusModel,
+    title: Markdown,
+    rules: Vec<Rule>,
+}
+
+#[derive(Serialize)]
+struct Rule {
+    id: String,
+    severity: &'static str,
+    weight: f64,
+    outcome: Markdown,
+}
+
+impl Shorten for Artifact {
+    fn shorten(&mut self) -> Shortened {
+        match self.status.shorten() {
+            Shortened::Yes => Shortened::Yes,
+            Shortened::NothingLeft if self.rules.is_empty() => Shortened::NothingLeft,
+            Shortened::NothingLeft => {
+                self.rules.clear();
+                Shortened::Yes
+            }
+        }
+    }
+}
+
+/// `artifact.md` of the state ref: the report of the last evaluation, every rule included.
+pub(super) fn artifact(subject: &Subject<'_>, status: StatusModel) -> String {
+    let rules = &subject.decision.view.evaluation.rules;
+    let mut artifact = Artifact {
+        status,
+        title: short_text(&subject.snapshot.pull_request.title, 200),
+        rules: rules.iter().take(RULES).map(rule).collect(),
+    };
+    fit::fit(&mut artifact, ARTIFACT_LIMIT, |artifact| templates::render("artifact.md", artifact))
+        .unwrap_or(artifact.status.verdict)
+}
+
+fn rule(rule: &RuleView) -> Rule {
+    Rule {
+        id: rule.id.to_string(),
+        severity: messages::word("severity", &messages::variant_name(&rule.severity)),
+        weight: rule.weight,
+        outcome: match &rule.outcome {
+            RuleOutcome::Passed => Markdown::ours("✅ passed"),
+            // What to do about it stands above.
+            RuleOutcome::Failed(_) => Markdown::ours("❌ failed"),
+            RuleOutcome::Unknown => Markdown::ours("➖ not known"),
+        },
+    }
 }

@@ -1,7 +1,10 @@
 //! What happens next and by whom.
 
+use minijinja::{Value, context};
+
 use super::{
-    sanitize::{Markdown, address, code, short_text, text},
+    messages,
+    sanitize::{Markdown, address, code, short_text},
     verdict::{Subject, fails_on_the_base},
     words,
 };
@@ -19,7 +22,6 @@ use loopgate_core::{
 
 /// What happens next and by whom, one step a line.
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
-    let author = text(&subject.author());
     let mut steps = match &subject.decision.action {
         _ if subject.is_single() => Vec::new(),
         NextAction::Complete => Vec::new(),
@@ -32,14 +34,13 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         NextAction::WaitForRunApproval { .. } => vec![run_approval_step(subject)],
         // Who opens it, and how, stands with the gate.
         NextAction::WaitForApproval { .. } => Vec::new(),
-        NextAction::WaitForPush { capability } => vec![format!(
-            "{author} builds “{}”, ticks it under *Capabilities* in the description and pushes.",
-            short_text(capability, 200)
-        )],
+        NextAction::WaitForPush { capability } => {
+            vec![step("build_capability", context! { author => subject.author(), capability })]
+        }
         NextAction::WaitForReady => Vec::new(),
-        NextAction::WaitForReview => vec!["A reviewer with write access approves the head commit.".to_owned()],
+        NextAction::WaitForReview => vec![step("review", context! {})],
         NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
-        NextAction::WaitForMerge => vec!["Anybody with write access merges.".to_owned()],
+        NextAction::WaitForMerge => vec![step("merge", context! {})],
     };
     steps.extend(subject.snapshot.stack.as_ref().filter(|stack| stack.position > 0).map(layer_step));
     steps.into_iter().map(Markdown::ours).collect()
@@ -50,24 +51,24 @@ pub const fn are_of_later(action: &NextAction) -> bool {
     matches!(action, NextAction::Retry { .. })
 }
 
+/// The sentence of this name, Markdown.
+pub(super) fn step(name: &str, beside: Value) -> String {
+    messages::markdown("step", &name, beside).into_string()
+}
+
 /// Where it is in its stack.
 fn layer_step(stack: &Stack) -> String {
-    let on = stack.beneath.last().map(|layer| format!(", on #{}", layer.number)).unwrap_or_default();
-    format!("It is {} of {} in its stack{on}. Layers are merged from the bottom.", stack.position, stack.size)
+    let on = stack.beneath.last().map(|layer| layer.number.get());
+    step("layer", context! { position => stack.position, size => stack.size, on })
 }
 
 fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
     let next = &subject.decision.next;
     if subject.stopped_by_a_person() {
-        let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).filter(|words| !words.is_empty());
-        let said = words.map(|words| format!("“{words}”. ")).unwrap_or_default();
-        vec![format!("{said}{} takes the loop up again.", code("/loop resume"))]
+        let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).unwrap_or_default();
+        vec![step("stopped_by_a_person", context! { words })]
     } else if next.status == RunStatus::Failed {
-        vec![format!(
-            "Nobody is called, since {} is off. {} begins a new streak of attempts.",
-            code("escalation_on_max"),
-            code("/loop resume")
-        )]
+        vec![step("failed", context! {})]
     } else {
         Vec::new()
     }
@@ -86,53 +87,40 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     }
     let most = subject.decision.view.max_attempts;
     if subject.is_taken_up_again() {
-        return vec![format!(
-            "The loop was resumed: that push is the first of {} in a new streak.",
-            words::count(most, "attempt")
-        )];
+        return vec![step("taken_up", context! { most })];
     }
     let left = most.saturating_sub(failures.count);
-    let called = text(&words::asked(subject.policy));
+    let called = words::asked(subject.policy);
     if let Some(step) = senior_step(subject, &called) {
         return vec![step];
     }
-    let mut steps: Vec<String> = later_step(subject).into_iter().collect();
-    steps.extend(what_if_it_fails(subject, left, &called));
-    steps
+    later_step(subject).into_iter().chain(what_if_it_fails(subject, left, &called)).collect()
 }
 
 /// What the senior fixer has, and until when.
-fn senior_step(subject: &Subject<'_>, called: &Markdown) -> Option<String> {
+fn senior_step(subject: &Subject<'_>, called: &str) -> Option<String> {
     subject.decision.view.fixing.as_ref().filter(|turn| turn.whom == Whom::Senior)?;
     let call = subject.decision.next.senior.as_ref()?;
     let until = words::moment(senior_fixer::deadline(call, subject.policy));
-    Some(format!(
-        "It is the last try before a human: {}. If that fails too, or nothing is pushed until {until}, {called}.",
-        words::trigger(call.trigger)
-    ))
+    Some(step("senior", context! { why => words::trigger(call.trigger), until, called }))
 }
 
-/// When the fixer is asked, where `loop.backoff` makes it wait.
+/// When the fixer is asked, if `loop.backoff` makes it wait.
 fn later_step(subject: &Subject<'_>) -> Option<String> {
     let turn = subject.decision.view.fixing.as_ref()?;
     let is_asked = subject.decision.surface.fix.is_some();
-    (!is_asked).then(|| format!("It is asked at {} ({}).", words::moment(turn.at), code("loop.backoff")))
+    (!is_asked).then(|| step("later", context! { at => words::moment(turn.at) }))
 }
 
-fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &Markdown) -> Vec<String> {
-    let failures = &subject.decision.next.failures;
-    if failures.same_error >= subject.policy.retry.same_error {
-        vec![format!(
-            "The same error has come {} in a row. Try another way: if it comes again, {called}.",
-            words::times(failures.same_error)
-        )]
-    } else if left == 1 {
-        vec![format!("If the next attempt fails too, {called}.")]
-    } else if left > 1 {
-        vec![format!("After {left} more failures {called}.")]
-    } else {
-        Vec::new()
-    }
+fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &str) -> Option<String> {
+    let same = subject.decision.next.failures.same_error;
+    let name = match left {
+        _ if same >= subject.policy.retry.same_error => "same_error_again",
+        0 => return None,
+        1 => "last_attempt",
+        _ => "attempts_left",
+    };
+    Some(step(name, context! { times => words::times(same), left, called }))
 }
 
 fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
@@ -140,12 +128,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
     if missing.iter().all(|name| matches!(standing(name), Some(CheckStanding::Done(_)))) {
         if fails_on_the_base(subject, missing) {
-            let base = code(&subject.snapshot.pull_request.base.branch);
-            return vec![format!(
-                "Nothing to do here, and no attempt is counted: {base} fails in the same way. Once it is fixed there, \
-                 update this branch from it. {} on {base} lets such failures pass.",
-                code("loop.baseline: new")
-            )];
+            return vec![step("base_fails", context! { base => subject.snapshot.pull_request.base.branch.as_str() })];
         }
         return vec![outside_step(&subject.decision.view)];
     }
@@ -157,37 +140,21 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         _ => None,
     });
     if let Some((job, cause)) = skipped {
-        let words = short_text(&words::skipped_job(job, cause), 300);
-        return vec![
-            format!("{words}. Let it run; it is waited for without limit."),
-            format!(
-                "If it need not run on this head, somebody with write access who did not contribute writes {}. {} in the \
-                 configuration says what a skipped job of this check means.",
-                code("/loop resume --accept skipped"),
-                code("when_skipped"),
-            ),
-        ];
+        let why = short_text(&words::skipped_job(job, cause), 300);
+        return vec![step("let_skipped_run", context! { why }), step("release_skipped", context! {})];
     }
     if missing.iter().filter_map(standing).any(|standing| matches!(standing, CheckStanding::Lost { .. })) {
-        return vec![format!("No attempt is counted. {} runs what failed again.", code("/loop retry"))];
+        return vec![step("lost", context! {})];
     }
     if let Some(silent) = silent_step(subject, missing) {
-        return vec![silent, format!("Once that is fixed, a push or {} asks for it again.", code("/loop run"))];
+        return vec![silent, step("after_silence", context! {})];
     }
     if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
         let kind = subject.check(name).map(|check| check.kind);
-        let skip = match kind {
-            Some(CheckKind::Build | CheckKind::Test) => String::new(),
-            _ => format!("; {} continues without it", code(&format!("/loop skip {name} --reason \"…\""))),
-        };
-        let name = code(name.as_str());
-        return vec![format!(
-            "{name} has not reported yet, and counts as failed after {limit} of silence. If nothing runs it, {} asks for \
-             it again{skip}.",
-            code("/loop run")
-        )];
+        let may_skip = !matches!(kind, Some(CheckKind::Build | CheckKind::Test));
+        return vec![step("not_reported", context! { name => name.as_str(), limit, may_skip })];
     }
-    vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")]
+    vec![step("nothing_to_do", context! { limit })]
 }
 
 /// Who lets the workflows run that GitHub holds back.
@@ -196,44 +163,24 @@ fn run_approval_step(subject: &Subject<'_>) -> String {
     if let Some(gate) = security.filter(|_| !subject.decision.surface.approve_runs.is_empty()) {
         let head = subject.snapshot.pull_request.head.sha;
         let here = gate.approvals.iter().filter(|approval| approval.head == head);
-        let by: Vec<String> = here.map(|approval| words::person(&approval.by).to_string()).collect();
-        return format!(
-            "Nothing to do: {} approved the {} gate on this commit, so GitHub is asked to run its workflows.",
-            words::few(&by, 3),
-            code(gate.name.as_str())
-        );
+        let by: Vec<Value> = here.map(|approval| words::person(&approval.by).into()).collect();
+        return step("runs_approved", context! { by, gate => gate.name.as_str() });
     }
-    let mut urls = subject.snapshot.held_runs.iter().filter_map(|run| run.url.as_deref().and_then(address));
-    let button = match urls.next() {
-        Some(url) => format!("[Approve and run]({url})"),
-        None => "*Approve and run*".to_owned(),
-    };
-    let or_in_words = security.filter(|gate| subject.lets_runs_go(gate)).map(|gate| {
-        let phrase = code(&format!("{} approved", gate.name));
-        format!(" {phrase} by one of the gate's approvers, written on this commit, does the same.")
-    });
-    format!(
-        "Somebody with write reads the change and presses {button}: GitHub does not run workflows of this author \
-         before.{} No attempt is counted, and nothing runs out meanwhile.",
-        or_in_words.unwrap_or_default()
-    )
+    let url = subject.snapshot.held_runs.iter().find_map(|run| run.url.as_deref().and_then(address));
+    let gate = security.filter(|gate| subject.lets_runs_go(gate)).map(|gate| gate.name.as_str());
+    step("approve_runs", context! { url, gate })
 }
 
 /// Which runs have ended and brought nothing, where a check waits for what they were to bring.
 pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<String> {
     silences(subject, missing).then_some(())?;
-    let runs: Vec<String> = external::silent_runs(subject.snapshot)
+    let runs: Vec<Value> = external::silent_runs(subject.snapshot)
         .map(|run| match run.url.as_deref().and_then(address) {
-            Some(url) => format!("[{}]({url})", code(&run.path)),
-            None => code(&run.path).into_string(),
+            Some(url) => Markdown::ours(format!("[{}]({url})", code(&run.path))).into(),
+            None => code(&run.path).into(),
         })
         .collect();
-    Some(format!(
-        "{} ended and uploaded no evidence. Somebody opens the run and sees whether it came to Loopgate's step: what \
-         fails before it has to be fixed, and a workflow without that step does not belong in {}.",
-        words::few(&runs, 3),
-        code("verify.workflows")
-    ))
+    Some(step("silent", context! { runs }))
 }
 
 /// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
@@ -254,40 +201,24 @@ fn start_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<Vec<String
         _ => None,
     };
     let edited = missing.iter().find_map(not_started)?;
-    let mut steps = vec!["None of this code was run. The run's page on GitHub says why.".to_owned()];
+    let mut steps = vec![step("not_started", context! {})];
     if edited.is_empty() {
-        steps.push(
-            "It is hardly this change: mostly GitHub Actions is disturbed, out of minutes, or not allowed to run it, or \
-             the workflow on the base branch is not valid."
-                .to_owned(),
-        );
-        steps.push(outside_step(&subject.decision.view));
+        steps.extend([step("not_started_outside", context! {}), outside_step(&subject.decision.view)]);
     } else {
-        let files: Vec<String> = edited.iter().map(|path| code(path).into_string()).collect();
-        steps.push(format!(
-            "This change edits {}: see whether it is valid, and push the correction. If it is, {} has it run again.",
-            words::few(&files, 3),
-            code("/loop retry")
-        ));
+        steps.push(step("not_started_edited", context! { files => edited.clone() }));
     }
     Some(steps)
 }
 
 /// When what failed for reasons outside the code runs again, and how to have it at once.
 fn outside_step(view: &View) -> String {
-    let at_once = code("/loop retry");
     match &view.next_rerun {
-        Some(next) => format!(
-            "Nothing to do: GitHub is asked to run {} again at {} (repetition {} of {}), which costs no attempt. \
-             {at_once} asks at once.",
-            words::checks_code(&next.checks.iter().cloned().collect::<Vec<_>>()),
-            words::moment(next.at),
-            next.nth,
-            next.times
-        ),
-        None if !view.reruns.is_empty() => {
-            format!("GitHub was asked to run it again, which costs no attempt. {at_once} asks once more.")
+        Some(next) => {
+            let checks: Vec<String> = next.checks.iter().map(ToString::to_string).collect();
+            let at = words::moment(next.at);
+            step("rerun_at", context! { checks, at, nth => next.nth, times => next.times })
         }
-        None => format!("It costs no attempt. {at_once} has it run again."),
+        None if !view.reruns.is_empty() => step("rerun_asked", context! {}),
+        None => step("rerun", context! {}),
     }
 }

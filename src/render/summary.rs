@@ -1,9 +1,13 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
+use minijinja::context;
+use serde::Serialize;
+
 use super::{
-    rules,
-    sanitize::{self, Markdown, code},
+    messages,
+    sanitize::{self, Markdown},
     verdict::Subject,
+    words,
 };
 use loopgate_core::{
     PrNumber, RuleId, Score,
@@ -33,18 +37,11 @@ pub struct Iteration {
     pub issues: Vec<(String, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IterationOutcome {
-    Pass,
-    Fail,
-}
-
-impl IterationOutcome {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "PASS",
-            Self::Fail => "FAIL",
-        }
+loopgate_core::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum IterationOutcome {
+        Pass = "PASS",
+        Fail = "FAIL",
     }
 }
 
@@ -56,14 +53,6 @@ impl Iteration {
             EvaluationVerdict::Undecided => return None,
             EvaluationVerdict::Passed(_) => IterationOutcome::Pass,
             EvaluationVerdict::Failed => IterationOutcome::Fail,
-        };
-        let names = |severity: Severity| {
-            let failed = view
-                .evaluation
-                .rules
-                .iter()
-                .filter(move |rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
-            failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
         };
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
         let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
@@ -77,8 +66,8 @@ impl Iteration {
             plan,
             hash: next.code_artifact.content_hash.clone(),
             changed: changed(subject),
-            failed: names(Severity::Fail),
-            warnings: names(Severity::Warn),
+            failed: failed_rules(&view.evaluation, Severity::Fail),
+            warnings: failed_rules(&view.evaluation, Severity::Warn),
             artifact: if subject.is_single() {
                 "none is kept".to_owned()
             } else {
@@ -131,6 +120,13 @@ impl Iteration {
     }
 }
 
+/// The rules of a severity that do not hold.
+pub(super) fn failed_rules(evaluation: &Evaluation, severity: Severity) -> Vec<String> {
+    let rules = evaluation.rules.iter();
+    let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
+    failed.map(|rule| rule.id.to_string()).collect()
+}
+
 /// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
 /// is to pass is no news.
 pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
@@ -143,7 +139,7 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
             RuleOutcome::Failed(why) => {
                 let named = first(&rule.id).map(|failure| failure.told.action.clone());
                 let named = named.filter(|action| !action.is_empty());
-                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| rules::fix(why))))
+                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| words::fix(why))))
             }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,
         })
@@ -153,6 +149,8 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
 }
 
 /// Where the loop's state is kept.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum StatePlace {
     Ref(String),
     StatusComment,
@@ -170,21 +168,12 @@ pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
 }
 
 impl StatePlace {
-    /// In words, and as Markdown where `quote` puts names in code.
-    fn words(&self, quote: impl Fn(&str) -> String) -> String {
-        match self {
-            Self::Ref(name) => quote(name),
-            Self::StatusComment => "the status comment, hidden".to_owned(),
-            Self::Artifact => format!("the artifact {}", quote("loopgate-state")),
-        }
-    }
-
     pub fn in_plain_words(&self) -> String {
-        self.words(str::to_owned)
+        messages::plain("state_place", self, context! { is_code => false })
     }
 
     pub fn in_markdown(&self) -> Markdown {
-        Markdown::ours(self.words(|name| code(name).to_string()))
+        messages::markdown("state_place", self, context! { is_code => true })
     }
 
     /// The ref, for programs.
@@ -197,16 +186,7 @@ impl StatePlace {
 
     /// The command that shows everything that is kept of a run.
     pub fn how_to_read(&self, number: Option<PrNumber>) -> String {
-        match (self, number) {
-            (Self::Ref(name), _) => format!("git fetch origin {name}:{name}"),
-            (Self::StatusComment, Some(number)) => {
-                format!("gh pr view {number} --json comments --jq '.comments[].body' | loopgate inspect state -")
-            }
-            (Self::Artifact, Some(number)) => {
-                format!("gh run download --name loopgate-state && loopgate inspect state pr-{number}")
-            }
-            (Self::StatusComment | Self::Artifact, None) => "loopgate inspect state".to_owned(),
-        }
+        messages::plain("how_to_read", self, context! { number => number.map(PrNumber::get) })
     }
 }
 

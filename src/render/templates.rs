@@ -11,7 +11,12 @@ use minijinja::{
 };
 use serde::Serialize;
 
-use super::sanitize;
+use super::{
+    amounts,
+    excerpts::quoted,
+    sanitize::{self, Markdown},
+};
+use loopgate_core::{Timestamp, untrusted::quote};
 
 // Every template, by its path below `config/templates/`: `build.rs` lists the folder. Pages (`.html`) are the
 // dashboard's.
@@ -19,11 +24,51 @@ include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 static BUILT_IN: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
+    add_filters(&mut environment, |text| sanitize::text(text).into_string());
     for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".md")) {
         environment.add_template(name, source).expect("embedded templates parse: a test adds each of them");
     }
     environment
 });
+
+/// Characters of a text of a document that may not be ours.
+const BRIEF: usize = 500;
+
+/// Adds the filters of our own templates. `show` makes a name from outside fit to be shown.
+pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str) -> String) {
+    let each = move |items: Vec<Value>| -> Vec<String> {
+        items.iter().map(|item| if item.is_safe() { item.to_string() } else { show(&item.to_string()) }).collect()
+    };
+    environment.add_filter("code", |text: String| sanitize::code(&text));
+    environment.add_filter("codes", |names: Vec<String>, most: usize| {
+        let names: Vec<String> = names.iter().map(|name| sanitize::code(name).into_string()).collect();
+        Markdown::ours(amounts::few(&names, most))
+    });
+    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(amounts::and(&each(items))));
+    environment
+        .add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(amounts::few(&each(items), most)));
+    environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
+    environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
+    environment.add_filter("line", |text: String| sanitize::line(&text));
+    environment.add_filter("block", |text: String| sanitize::block(&text));
+    environment.add_filter("short_line", |text: String, most: usize| sanitize::short_line(&text, most));
+    environment.add_filter("brief", |text: String| sanitize::short_line(&text, BRIEF));
+    environment.add_filter("exact", |text: String, between: String| sanitize::exact(&text, &between, BRIEF));
+    environment.add_filter("quoted", |text: String| quoted(&quote(&text)).trim_end().to_owned());
+    environment.add_filter("count", |n: u64, one: String| amounts::count(n, &one));
+    environment.add_filter("plural", |n: usize, one: String, many: String| amounts::plural(n, &one, &many));
+    environment.add_filter("times", amounts::times);
+    environment.add_filter("duration", amounts::duration);
+    environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, amounts::moment));
+    environment.add_filter("after", |attempts: u32| match attempts {
+        0 => "Before any attempt could be judged".to_owned(),
+        attempts => format!("After {}", amounts::count(attempts, "attempt")),
+    });
+    environment.add_filter("number", |number: f64| number.to_string());
+    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
+    // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
+    environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));
+}
 
 /// How every template of ours is read: unknown names are errors, everything printed is escaped.
 pub(super) fn environment() -> Environment<'static> {

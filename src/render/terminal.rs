@@ -4,6 +4,7 @@ use super::{
     check_table,
     failure_card::{self, Cause, Said},
     links::{Links, place},
+    messages::{self, word},
     sanitize::{block, clip, clip_lines, line},
     summary::{Iteration, IterationOutcome},
     verdict::{self, Subject},
@@ -102,24 +103,22 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
 
 /// How it ended; of a verification that passed also what passed.
 fn outcome(subject: &Subject<'_>) -> String {
-    let words = line(&verdict::verdict(subject).words);
-    let Some(warnings) = words.strip_prefix("Passed").filter(|_| subject.is_single()) else { return words };
+    if !subject.is_single() || !verdict::has_passed(&subject.decision.action) {
+        return line(&verdict::verdict(subject).words);
+    }
     let ended = subject.decision.view.checks.iter().filter_map(|check| match &check.standing {
         CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed => Some(evidence),
         _ => None,
     });
     let tests: u64 = ended.clone().filter_map(|evidence| evidence.results.as_ref()).map(|results| results.passed).sum();
     let tests = if tests > 0 { format!(", {}", words::count(tests, "test")) } else { String::new() };
-    format!("Passed: {}{tests}{warnings}", words::count(ended.count(), "check"))
+    format!("Passed: {}{tests}{}", words::count(ended.count(), "check"), verdict::with_warnings(&subject.decision.view))
 }
 
 /// The iteration summary with its head coloured.
 fn iteration_lines(iteration: &Iteration, colour: Colour) -> Vec<String> {
     let mut lines = iteration.head();
-    let paint = match iteration.outcome {
-        IterationOutcome::Pass => Paint::Green,
-        IterationOutcome::Fail => Paint::Red,
-    };
+    let paint = if iteration.outcome == IterationOutcome::Pass { Paint::Green } else { Paint::Red };
     if let Some(head) = lines.first_mut() {
         *head = colour.paint(paint, head);
     }
@@ -179,31 +178,28 @@ pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
     warning::notes(&decision.view, &Links::of(snapshot))
 }
 
+/// Colour, sign and words of how a check stands.
 fn standing(check: &CheckView) -> (Paint, &'static str, String) {
-    let plain = |words: &str| words.to_owned();
+    let words = word("standing", &messages::variant_name(&check.standing));
     match &check.standing {
-        CheckStanding::Missing => (Paint::Yellow, "?", plain("no evidence yet")),
-        CheckStanding::Running { .. } => (Paint::Yellow, "…", plain("running")),
-        CheckStanding::AwaitsApproval { .. } => (Paint::Yellow, "…", plain("waits to be let run")),
-        CheckStanding::TimedOutWaiting => (Paint::Red, "✗", plain("no evidence in time")),
+        CheckStanding::Done(evidence) => {
+            let (paint, sign) = match evidence.outcome {
+                Outcome::Passed => (Paint::Green, "✓"),
+                outcome if outcome.is_failure() => (Paint::Red, "✗"),
+                _ => (Paint::Yellow, "-"),
+            };
+            let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
+            let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
+            (paint, sign, format!("{}{because}", word("outcome", evidence.outcome.as_str())))
+        }
+        CheckStanding::Missing => (Paint::Yellow, "?", words.to_owned()),
+        CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. } => (Paint::Yellow, "…", words.to_owned()),
         CheckStanding::AwaitsRelease { job, cause, .. } => (Paint::Yellow, "…", line(&words::skipped_job(job, cause))),
-        CheckStanding::NotApplicable { .. } => (Paint::Yellow, "-", plain("skipped by its own condition")),
-        CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("skipped by {by}: {}", line(reason))),
-        CheckStanding::NotStarted { .. } => (Paint::Red, "✗", plain("could not be started")),
-        CheckStanding::Lost { legs } => (Paint::Red, "✗", format!("lost: {}", line(&words::lost(legs)))),
-        CheckStanding::Refused { reason } => (Paint::Red, "✗", format!("evidence refused: {}", line(reason))),
-        CheckStanding::Done(evidence) => match evidence.outcome {
-            Outcome::Passed => (Paint::Green, "✓", plain("passed")),
-            Outcome::Failed => (Paint::Red, "✗", plain("failed")),
-            Outcome::TimedOut => (Paint::Red, "✗", plain("timed out")),
-            Outcome::NoTestsExecuted => (Paint::Red, "✗", plain("no tests executed")),
-            Outcome::ResultsLost => (Paint::Red, "✗", plain("results by test lost")),
-            Outcome::Cancelled => (Paint::Yellow, "-", plain("cancelled")),
-            Outcome::Skipped => {
-                let because = evidence.skipped_because.as_deref().map(|because| format!(": {}", line(because)));
-                (Paint::Yellow, "-", format!("skipped{}", because.unwrap_or_default()))
-            }
-        },
+        CheckStanding::NotApplicable { .. } => (Paint::Yellow, "-", words.to_owned()),
+        CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("{words} by {by}: {}", line(reason))),
+        CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. } => (Paint::Red, "✗", words.to_owned()),
+        CheckStanding::Lost { legs } => (Paint::Red, "✗", format!("{words}: {}", line(&messages::lost_jobs(legs)))),
+        CheckStanding::Refused { reason } => (Paint::Red, "✗", format!("{words}: {}", line(reason))),
     }
 }
 

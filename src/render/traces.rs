@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::machine::attempts_before;
+use super::model::Feedback;
 use loopgate_core::{
     Sha, Timestamp,
     deciding::Post,
@@ -39,7 +39,8 @@ impl Traces<'_> {
             None if verified => Trace::CheckRun,
             None => return None,
         };
-        let told = self.status_comment.map_or(0, |comment| attempts_before(comment, self.head));
+        let document = self.status_comment.and_then(Feedback::within);
+        let told = document.map_or(0, |document| document.attempts_before(self.head));
         // The last attempt that a post tells of is this head's, where this head was judged.
         let posted = self.posts.iter().filter_map(|key| Post::attempt_failed(key)).max().unwrap_or(0);
         let posted = if verified { posted.saturating_sub(1) } else { posted };

@@ -10,14 +10,16 @@ use loopgate_core::{
     replay::{Judged, PastPullRequest, Waited},
     state::{AttemptDigest, AuthorKind, VerificationResult},
 };
-use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 
 use super::{
     causes::recognised,
+    dashboard,
     escalation::EscalationCard,
     gate_card::GateCard,
     links::Links,
+    messages,
     plain::plain,
     sanitize::{clip, line},
     verdict::Subject,
@@ -250,36 +252,10 @@ impl Trial {
         }
     }
 
-    /// What stands above everything.
+    /// What stands above everything, a sentence each.
     fn summary(&self) -> Vec<String> {
-        let all = self.pull_requests.len();
-        let opened = self.gates.iter().map(|(gate, times)| format!("{gate} {times}")).collect::<Vec<_>>();
-        let mut said = vec![match opened.as_slice() {
-            [] => "No gate would have opened.".to_owned(),
-            opened => format!("Gates that would have opened: {}.", opened.join(", ")),
-        }];
-        if !self.gates_of_all.is_empty() {
-            let names: Vec<String> = self.gates_of_all.iter().cloned().collect();
-            said.push(format!("Every pull request needs {} too; the list leaves it out.", words::and(&names)));
-        }
-        if self.would_have_waited > 0 {
-            said.push(format!(
-                "{} of {all} were merged without an approval that a gate asks for.",
-                self.would_have_waited
-            ));
-        }
-        if self.repeated > 0 {
-            said.push(format!("{} failed again with the same error.", words::count(self.repeated, "pull request")));
-        }
-        if self.called > 0 {
-            said.push(format!("On {} a human would have been called.", words::count(self.called, "pull request")));
-        }
-        if self.agents > 0 {
-            said.push(format!("{} of {all} were opened by agents and bots.", self.agents));
-        }
-        let waited = self.waits(&self.waited);
-        said.push(format!("They waited {waited}."));
-        said
+        let model = context! { trial => Serde(self), waited => self.waits(&self.waited) };
+        messages::text("try_summary.txt", model).lines().map(str::to_owned).collect()
     }
 
     fn waits(&self, waited: &Waited) -> String {
@@ -288,36 +264,15 @@ impl Trial {
         words::and(&parts)
     }
 
-    /// What each rule opened, and a block of configuration that makes suspects of those that open too often.
-    fn rules_text(&self) -> String {
-        let all = self.pull_requests.len();
-        let mut text = String::new();
-        let mut block = String::new();
+    /// Rules that open their gate too often, by gate.
+    fn suspects(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut suspects: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (gate, rules) in &self.rules {
-            let mut suggested = String::new();
-            for (rule, used) in rules {
-                let consider = if used.consider_suspects { "; consider suspects" } else { "" };
-                text.push_str(&format!(
-                    "  {gate} / {rule}: opened {} of {all}; in {} its approvers had looked anyway{consider}\n",
-                    used.opened, used.reviewed
-                ));
-                if used.consider_suspects {
-                    suggested.push_str(&format!("      {rule}: suspects\n"));
-                }
-            }
-            if !suggested.is_empty() {
-                block.push_str(&format!("  {gate}:\n    rules:\n{suggested}"));
+            for (rule, _) in rules.iter().filter(|(_, used)| used.consider_suspects) {
+                suspects.entry(gate).or_default().push(rule);
             }
         }
-        match (text.is_empty(), block.is_empty()) {
-            (true, _) => String::new(),
-            (false, true) => format!("\nRules:\n{text}"),
-            (false, false) => {
-                format!(
-                    "\nRules:\n{text}\nTo make suspects of those that open too often, in .github/loopgate.yml:\n\ngates:\n{block}"
-                )
-            }
-        }
+        suspects
     }
 
     /// What must be known to read it.
@@ -330,45 +285,13 @@ impl Trial {
 
 /// For a terminal.
 pub fn trial(trial: &Trial) -> String {
-    let mut text = format!(
-        "The last {} of {}, as Loopgate would have seen them:\n\n",
-        words::count(trial.pull_requests.len(), "pull request"),
-        line(&trial.repository)
-    );
-    for said in trial.summary() {
-        text.push_str(&format!("  {said}\n"));
-    }
-    for one in &trial.pull_requests {
-        let passed = one.attempts.iter().filter(|attempt| attempt.passes).count();
-        let attempts = match one.attempts.len() {
-            0 => "no checks".to_owned(),
-            all => format!("{}, {} failed", words::count(all, "attempt"), all - passed),
-        };
-        let merged = if one.merged { "merged" } else { "closed" };
-        text.push_str(&format!("\n#{} {} ({}, {merged}, {attempts})\n", one.number, one.title, line(&one.author)));
-        for gate in &one.gates {
-            text.push_str(&format!("  {} gate: {}\n", gate.name, gate.why.join("; ")));
-            gate.refused.iter().for_each(|word| text.push_str(&format!("    not counted: {word}\n")));
-        }
-        if one.same_error > 0 {
-            text.push_str(&format!(
-                "  the same error came back {}\n",
-                words::times(one.same_error.try_into().unwrap_or(u32::MAX))
-            ));
-        }
-        for call in &one.calls {
-            text.push_str(&format!(
-                "  a human would have been called at attempt {}: {}\n",
-                call.attempt, call.question
-            ));
-        }
-    }
-    text.push_str(&trial.rules_text());
-    text.push('\n');
-    for limit in Trial::LIMITS {
-        text.push_str(&format!("{limit}\n"));
-    }
-    text
+    let model = context! {
+        trial => Serde(trial),
+        summary => trial.summary(),
+        suspects => Serde(trial.suspects()),
+        limits => Serde(Trial::LIMITS),
+    };
+    messages::text("try.txt", model)
 }
 
 /// As a page that needs nothing else: no script, no picture from elsewhere.
@@ -381,13 +304,6 @@ pub fn trial_page(trial: &Trial) -> String {
         parts: [(i64, i64); 3],
         words: String,
     }
-    #[derive(Serialize)]
-    struct Page<'a> {
-        trial: &'a Trial,
-        summary: Vec<String>,
-        limits: [&'static str; 3],
-        bars: Vec<Bar>,
-    }
     let total = |waited: &Waited| waited.ci + waited.author + waited.people;
     let longest = trial.pull_requests.iter().map(|one| total(&one.waited)).max().unwrap_or(0).max(1);
     let bar = |one: &Tried| {
@@ -398,14 +314,14 @@ pub fn trial_page(trial: &Trial) -> String {
         let parts = std::array::from_fn(|nth| (starts[nth], widths[nth]));
         Bar { number: one.number, url: one.url.clone(), parts, words: trial.waits(&one.waited) }
     };
-    let bars = trial.pull_requests.iter().map(bar).collect();
-    let page = Page { trial, summary: trial.summary(), limits: Trial::LIMITS, bars };
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Its name ends in `.html`, so everything printed is escaped.
-    let written =
-        environment.render_named_str("try.html", include_str!("../../config/templates/try.html"), Serde(&page));
-    written.unwrap_or_else(|error| format!("Loopgate could not write this page: {error}\n"))
+    let bars: Vec<Bar> = trial.pull_requests.iter().map(bar).collect();
+    let model = context! {
+        trial => Serde(trial),
+        summary => trial.summary(),
+        limits => Serde(Trial::LIMITS),
+        bars => Serde(bars),
+    };
+    dashboard::page("try.html", model)
 }
 
 /// Seconds, in the two largest units.

@@ -1,6 +1,8 @@
 //! The one line that says how it stands and who acts.
 
-use super::{causes, feedback::feedback, sanitize::short_line, steps::silences, words};
+use minijinja::{Value, context};
+
+use super::{causes, feedback::feedback, messages, sanitize::short_line, steps::silences, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -8,7 +10,7 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
-    policy::{ApproveRuns, GateRole, Policy, Trigger},
+    policy::{ApproveRuns, GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{RunStatus, StopReason},
@@ -119,25 +121,20 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::Retry { .. } => ("🔁", retry(subject)),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => ("🚫", blocked(subject, *cause)),
         NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
-        NextAction::WaitForRunApproval { .. } if subject.decision.surface.approve_runs.is_empty() => {
-            ("⏳", "CI waits for somebody with write to press Approve and run".to_owned())
+        NextAction::WaitForRunApproval { .. } => {
+            ("⏳", say("run_approval", context! { is_asked => !subject.decision.surface.approve_runs.is_empty() }))
         }
-        NextAction::WaitForRunApproval { .. } => ("⏳", "CI of this fork was approved and is to start".to_owned()),
         NextAction::WaitForApproval { gate } => ("🔒", gated(subject, gate)),
         NextAction::WaitForPush { .. } => {
             let done = &view.capabilities;
-            (
-                "🧩",
-                format!("{} of {} capabilities are done — {} continues", done.completed, done.total, subject.author()),
-            )
+            let (completed, total) = (done.completed, done.total);
+            ("🧩", say("push", context! { completed, total, author => subject.author() }))
         }
-        NextAction::WaitForReady => {
-            ("📝", format!("Checks pass on this draft — {} marks it ready for review", subject.author()))
-        }
+        NextAction::WaitForReady => ("📝", say("ready_for_review", context! { author => subject.author() })),
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
-            Some(layer) => ("⏳", format!("Own part is ready — waits for #{layer}, beneath it in the stack")),
-            None => ("✅", ready(view).to_owned()),
+            Some(layer) => ("⏳", say("layer", context! { layer => layer.get() })),
+            None => ("✅", ready(view)),
         },
     };
     Verdict { icon, words: short_line(&words, 300) }
@@ -145,9 +142,9 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
 
 fn single(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
-    match (&subject.decision.action, view.evaluation.warnings().as_slice()) {
-        (NextAction::WaitForEvidence { missing }, _) => ("⏳", waiting(subject, missing)),
-        (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
+    match &subject.decision.action {
+        NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
+        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", causes::recognised(escalation)));
             let why = format!("{}{}", words::trigger(*cause), pattern.unwrap_or_default());
             let failed = words::failing(view);
@@ -155,54 +152,59 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
                 if failed.is_empty() { String::new() } else { format!(". Failed: {}", words::checks(&failed)) };
             ("🚫", format!("For a person to decide: {why}{failed}"))
         }
-        (NextAction::Retry { .. }, _) => ("❌", format!("Failed: {}", failing(subject))),
-        (_, []) => ("✅", "Passed".to_owned()),
-        (_, warnings) => {
-            let names: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-            ("✅", format!("Passed, with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3)))
-        }
+        NextAction::Retry { .. } => ("❌", format!("Failed: {}", failing(subject))),
+        _ => ("✅", format!("Passed{}", with_warnings(view))),
     }
+}
+
+/// Whether a single verification has passed.
+pub(super) const fn has_passed(action: &NextAction) -> bool {
+    !matches!(
+        action,
+        NextAction::WaitForEvidence { .. }
+            | NextAction::Escalate { .. }
+            | NextAction::WaitForHuman { .. }
+            | NextAction::Retry { .. }
+    )
+}
+
+/// ", with 2 warnings: lint and docs", after "Passed".
+pub(super) fn with_warnings(view: &View) -> String {
+    let names: Vec<String> = view.evaluation.warnings().iter().map(ToString::to_string).collect();
+    let warnings = || format!(", with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3));
+    if names.is_empty() { String::new() } else { warnings() }
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
     let by = match &subject.snapshot.pull_request.lifecycle {
-        Lifecycle::Merged { by: Some(by), .. } => format!(" by {by}"),
-        _ => String::new(),
+        Lifecycle::Merged { by, .. } => by.as_ref().map(Login::as_str),
+        _ => None,
     };
-    let attempts = subject.decision.next.attempts.len();
-    let bypassed = &subject.decision.view.bypassed;
-    if !bypassed.is_empty() {
-        let bypassed: Vec<String> = bypassed.iter().map(|what| format!("the {what}")).collect();
-        ("⚠️", format!("Merged{by} over {}", words::few(&bypassed, 3)))
-    } else if attempts > 0 {
-        ("🎉", format!("Merged{by} after {}", words::count(attempts, "attempt")))
-    } else {
-        ("🎉", format!("Merged{by}"))
-    }
+    let bypassed: Vec<String> = subject.decision.view.bypassed.iter().map(|what| format!("the {what}")).collect();
+    let icon = if bypassed.is_empty() { "🎉" } else { "⚠️" };
+    (icon, say("merged", context! { by, bypassed, attempts => subject.decision.next.attempts.len() }))
 }
 
 fn stopped(subject: &Subject<'_>) -> String {
     let next = &subject.decision.next;
-    if subject.stopped_by_a_person() {
-        let by = next.stop.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-        return format!("The loop was stopped{by}");
-    }
-    match next.status {
-        RunStatus::Failed => format!("Failed: all {} attempts are used up", subject.decision.view.max_attempts),
-        _ => "Closed without being merged".to_owned(),
-    }
+    let beside = context! {
+        by_a_person => subject.stopped_by_a_person(),
+        by => next.stop.by.as_ref().map(Login::as_str),
+        has_failed => next.status == RunStatus::Failed,
+        most => subject.decision.view.max_attempts,
+    };
+    say("stopped", beside)
 }
 
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
     if let Some((gate, by)) = subject.rejection() {
-        return format!("{by} rejected the {} gate — {author}, please push a change", gate.name);
+        return say("gate_rejected", context! { by => by.as_str(), gate => gate.name.as_str(), author });
     }
-    if let Some(Blocker::ChangesRequested(by)) = &subject.decision.view.held_by {
-        return format!("{by} asked for changes — {author}, please push a change");
-    }
-    if subject.decision.view.held_by == Some(Blocker::Configuration) {
-        return "The configuration cannot be used — a maintainer fixes it on the base branch".to_owned();
+    match &subject.decision.view.held_by {
+        Some(Blocker::ChangesRequested(by)) => return say("change_asked_for", context! { by => by.as_str(), author }),
+        Some(Blocker::Configuration) => return say("no_configuration", context! {}),
+        _ => {}
     }
     let who = match &subject.decision.view.fixing {
         None => format!("{author}, please fix and push"),
@@ -225,39 +227,40 @@ fn failing(subject: &Subject<'_>) -> String {
 }
 
 fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
-    let who = match &subject.decision.view.escalation {
+    let (called, who): (Vec<&Recipient>, _) = match &subject.decision.view.escalation {
         Some(escalation) if !escalation.recipients.is_empty() => {
             let names: Vec<String> = escalation.recipients.iter().map(words::recipient).collect();
-            words::few(&names, 3)
+            (escalation.recipients.iter().collect(), words::few(&names, 3))
         }
-        _ => words::called(subject.policy),
+        _ => (subject.policy.escalation.notify.iter().collect(), words::called(subject.policy)),
     };
-    let verb = if who.starts_with("the ") || who.contains(" and ") || who.contains('/') { "decide" } else { "decides" };
-    format!("Blocked: {} — {who} {verb}", words::trigger(cause))
+    let decide = if matches!(called.as_slice(), [Recipient::User(_)]) { "decides" } else { "decide" };
+    format!("Blocked: {} — {who} {decide}", words::trigger(cause))
 }
 
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     let all = |wanted: fn(&CheckStanding) -> bool| {
         missing.iter().all(|name| subject.check(name).is_some_and(|check| wanted(&check.standing)))
     };
-    let names = words::checks(missing);
-    if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
-        format!("Running: {names}")
+    let reason = if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+        "running"
     } else if fails_on_the_base(subject, missing) {
-        format!("{names} fails on {} too — fix it there", subject.snapshot.pull_request.base.branch)
+        "fails_on_the_base"
     } else if all(|standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled)) {
-        format!("Cancelled: {names} — to be run again")
+        "cancelled"
     } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
-        format!("GitHub could not start {names} — no attempt is counted")
+        "not_started"
     } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
-        format!("Lost: jobs of {names} ended without evidence — to be run again")
+        "lost"
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
-        format!("Failed for reasons outside the code: {names} — to be run again")
+        "failed_outside"
     } else if silences(subject, missing) {
-        format!("No evidence of {names}: a workflow run ended without any")
+        "silent"
     } else {
-        format!("Waiting for {names}")
-    }
+        "missing"
+    };
+    let base = subject.snapshot.pull_request.base.branch.as_str();
+    messages::plain("waiting", &reason, context! { names => words::checks(missing), base })
 }
 
 /// Whether what is waited for fails as it does on the base, at least in part.
@@ -267,32 +270,29 @@ pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) ->
 
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
-    let state = if subject.checks_pass() { "Checks pass" } else { "On hold" };
     let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
-    if closed.len() > 1 {
-        return format!("{state}; not approved yet: {}", words::few(&closed, 4));
-    }
-    format!("{state}; {gate} is not approved yet — waiting for {who}")
+    say("gated", context! { passes => subject.checks_pass(), closed, gate => gate.as_str(), who })
 }
 
 /// Nothing stands in the way. A check that did not apply has not passed, so not all is green.
-fn ready(view: &View) -> &'static str {
+fn ready(view: &View) -> String {
     let not_applicable = |check: &CheckView| matches!(check.standing, CheckStanding::NotApplicable { .. });
-    match view.checks.iter().any(not_applicable) {
-        true => "Ready to merge — what ran is green, and a job was skipped by its own condition",
-        false => "All green — ready to merge",
-    }
+    say("ready", context! { is_whole => !view.checks.iter().any(not_applicable) })
 }
 
 fn review(subject: &Subject<'_>) -> String {
-    match &subject.decision.view.held_by {
-        Some(Blocker::Review { have, need }) => {
-            format!("Checks pass — waiting for a review ({have} of {need} approvals)")
-        }
-        Some(Blocker::ChangesRequested(by)) => format!("Checks pass — {by} asked for changes"),
-        _ => "Checks pass — waiting for a review".to_owned(),
-    }
+    let (reviews, by) = match &subject.decision.view.held_by {
+        Some(Blocker::Review { have, need }) => (Some(format!("{have} of {need}")), None),
+        Some(Blocker::ChangesRequested(by)) => (None, Some(by.as_str())),
+        _ => (None, None),
+    };
+    say("review", context! { reviews, by })
+}
+
+/// The line of this name, plain text.
+fn say(line: &str, beside: Value) -> String {
+    messages::plain("verdict", &line, beside)
 }
 
 /// The line of stages, the current one marked.
@@ -312,7 +312,7 @@ mod tests {
     use crate::render::fixtures;
     use loopgate_core::{
         attempts::rerun::NextRerun,
-        escalation::fix_request::{FixRequest, FixTurn, Whom},
+        escalation::fix_request::{FixTurn, Whom},
         failure::Blame,
         policy::{DispatchFixer, Fixer, OnMax},
         state::{Blocked, RunStatus, Stop, StopReason},
@@ -374,10 +374,9 @@ mod tests {
     /// The fixer's turn on the first failure, `minutes` after the attempt.
     fn fixing(whom: Whom, minutes: i64) -> Decision {
         let mut decision = fixtures::first_failure();
-        decision.view.fixing = Some(FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) });
-        if minutes == 0 {
-            decision.surface.fix = Some(FixRequest { whom, attempt: 1 });
-        }
+        let turn = FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) };
+        decision.view.fixing = Some(turn);
+        decision.surface.fix = Some(turn).filter(|_| minutes == 0);
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
             let since = fixtures::at(20);

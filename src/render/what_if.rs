@@ -1,8 +1,9 @@
 //! What pull requests would have come to under another configuration, for a terminal.
 
-use std::fmt::Write as _;
+use minijinja::context;
 
 use super::{
+    messages,
     sanitize::{Markdown, code, line, short_text},
     words,
 };
@@ -15,53 +16,36 @@ use loopgate_core::{
 const NAMED: usize = 8;
 
 /// The differences, and what is not known.
-pub fn what_if(told: &WhatIf) -> String {
-    let mut text = format!("{} under this configuration:\n\n", words::count(told.runs, "pull request"));
-    // Writing to a `String` cannot fail.
-    let mut say = |words: String| writeln!(text, "{words}").ok();
-    for (gate, changes) in &told.gates {
-        say(format!("Gate {gate}: {}", changed(changes)));
-    }
-    for (trigger, changes) in &told.calls {
-        say(format!("Calls for a human, {}: {}", trigger.as_str(), changed(changes)));
-    }
-    if told.gates.is_empty() && told.calls.is_empty() {
-        say("The same gates open, and the same people are called.".to_owned());
-    }
-    let means = [
-        ("First attempt that passes", told.attempts_was, told.attempts_would),
-        ("Score of an attempt", told.scores_was, told.scores_would),
-    ];
-    for (what, was, would) in means {
-        say(format!("{what}, mean: {} → {}", mean(was), mean(would)));
-    }
-    for change in &told.verdicts {
-        let end = |result| if result == VerificationResult::Pass { "passes" } else { "fails" };
-        let (run, attempt) = (line(&change.run), change.attempt);
+pub fn what_if(found: &WhatIf) -> String {
+    let changes = |(name, changes): (String, &Changes)| format!("{name}: {}", changed(changes));
+    let gates = found.gates.iter().map(|(gate, all)| changes((format!("Gate {gate}"), all)));
+    let calls = found.calls.iter();
+    let calls = calls.map(|(trigger, all)| changes((format!("Calls for a human, {}", trigger.as_str()), all)));
+    let end = |result| if result == VerificationResult::Pass { "passes" } else { "fails" };
+    let verdicts = found.verdicts.iter().map(|change| {
         let (was, would) = (change.was_score, change.would_score);
-        say(format!("{run}, attempt {attempt}: {} → {} (score {was} → {would})", end(change.was), end(change.would)));
-    }
-    if told.verdicts_not_listed > 0 {
-        say(format!("… and {} that end otherwise", words::count(told.verdicts_not_listed, "more attempt")));
-    }
-    for (check, dropped) in &told.dropped_checks {
-        let name = line(check.as_str());
+        let (from, to) = (end(change.was), end(change.would));
+        format!("{}, attempt {}: {from} → {to} (score {was} → {would})", line(&change.run), change.attempt)
+    });
+    let dropped = found.dropped_checks.iter().map(|(check, dropped)| {
+        let (ran, failed) = (times(dropped.runs), times(dropped.failed));
         let spent = words::duration(dropped.total_ms);
-        say(format!(
-            "Check {name} is gone: it ran {}, failed {}, {spent} in all",
-            times(dropped.runs),
-            times(dropped.failed)
-        ));
-    }
-    say(String::new());
-    for (what, runs) in &told.unknown {
-        say(format!("Not known: {} ({})", unknown(what), named(runs)));
-    }
-    say("Gates are decided by what the last head changes, and by the rights that people have now.".to_owned());
-    say("Not known either: approvals that nobody was asked for, how long gates would have waited, failures of the base, \
-         what services and fixers did."
-        .to_owned());
-    text
+        format!("Check {} is gone: it ran {ran}, failed {failed}, {spent} in all", line(check.as_str()))
+    });
+    let unknown = found.unknown.iter().map(|(what, runs)| format!("{} ({})", unknown(what), named(runs)));
+    let model = context! {
+        runs => found.runs,
+        changes => gates.chain(calls).collect::<Vec<_>>(),
+        means => vec![
+            vec!["First attempt that passes".to_owned(), mean(found.attempts_was), mean(found.attempts_would)],
+            vec!["Score of an attempt".to_owned(), mean(found.scores_was), mean(found.scores_would)],
+        ],
+        verdicts => verdicts.collect::<Vec<_>>(),
+        more => found.verdicts_not_listed,
+        dropped => dropped.collect::<Vec<_>>(),
+        unknown => unknown.collect::<Vec<_>>(),
+    };
+    messages::text("what_if.txt", model)
 }
 
 /// What the last pull requests would have come to under the configuration that a pull request proposes.

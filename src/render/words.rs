@@ -2,94 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::sanitize::{Markdown, code, short_text, text};
+pub use super::amounts::{and, count, duration, few, moment, or, plural, span, times};
+use super::{
+    messages::{self, word},
+    sanitize::{Markdown, code, short_text, text},
+};
 use loopgate_core::{
-    CheckName, Login, TeamSlug, Timestamp,
-    deciding::{NextAction, Part, View},
+    CheckName, Login, TeamSlug,
+    deciding::{LabelMeaning, NextAction, Part, View},
     escalation::fix_request::Whom,
-    evidence::{Outcome, RootCauseCategory},
+    evidence::Outcome,
     failure::Blame,
     gate::GateReport,
-    observed::{Conclusion, Permission},
+    observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
-    verdict::{CheckStanding, LegEnd, LegName, LostLeg, SkipCause},
+    verdict::{CheckStanding, RuleFailure, SkipCause},
 };
+use minijinja::context;
 
 /// People who are named one by one; of more, how many there are is enough.
 const MOST_APPROVERS: usize = 5;
-
-/// How long something lasted, for people: `4 min`, `2 h 3 min`; seconds only below a minute.
-pub fn span(ms: u64) -> String {
-    match ms / 60_000 {
-        0 => duration(ms),
-        minutes @ 1..60 => format!("{minutes} min"),
-        minutes => duration(minutes * 60_000),
-    }
-}
-
-/// `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
-pub fn duration(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0 => format!("{ms} ms"),
-        1..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
-        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
-/// `20 Nov 2026, 10:15 UTC`.
-pub fn moment(at: Timestamp) -> String {
-    at.format("%-d %b %Y, %H:%M UTC").to_string()
-}
-
-/// `1 test`, `2 tests`.
-pub fn count(n: impl TryInto<u64>, one: &str) -> String {
-    let n = n.try_into().unwrap_or(u64::MAX);
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
-}
-
-/// `once`, `twice`, `3 times`.
-pub fn times(n: u32) -> String {
-    match n {
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        more => format!("{more} times"),
-    }
-}
-
-/// The same for words that do not simply take an s.
-pub fn plural(n: usize, one: &str, many: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn and(items: &[String]) -> String {
-    series(items, "and")
-}
-
-/// `a`, `a or b`, `a, b or c`.
-pub fn or(items: &[String]) -> String {
-    series(items, "or")
-}
-
-fn series(items: &[String], word: &str) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [most @ .., last] => format!("{} {word} {last}", most.join(", ")),
-    }
-}
-
-/// The first few of many: `a, b and 3 more`.
-pub fn few(items: &[String], most: usize) -> String {
-    match items.get(..most) {
-        Some(first) if items.len() > most => format!("{} and {} more", first.join(", "), items.len() - most),
-        _ => and(items),
-    }
-}
 
 /// A text as a whole sentence: safe, and with a stop at its end.
 pub fn sentence(raw: &str, most: usize) -> Markdown {
@@ -114,162 +46,57 @@ pub fn person(login: &Login) -> Markdown {
 }
 
 /// Why a human is called, in words.
-pub const fn trigger(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::SecurityIssueFound => "a security problem was found",
-        Trigger::Tampering => "tests or thresholds were weakened",
-        Trigger::Disputed => "a failure is disputed",
-        Trigger::RegressionDetected => "tests that passed before fail now",
-        Trigger::CircularFailure => "the fixes go round in a circle",
-        Trigger::SameError => "the same error keeps coming back",
-        Trigger::TotalFailures => "too many attempts of this pull request have failed",
-        Trigger::MaxAttemptsReached => "all attempts are used up",
-        Trigger::Stagnation => "the score no longer improves",
-        Trigger::TimeoutExceeded => "a check ran into its own time limit",
-        Trigger::ExternalDependencyDown => "something outside the code that the checks need is down",
-        Trigger::AmbiguousRequirement => "the requirement can be read in more than one way",
-        Trigger::BudgetExhausted => "the budget for automatic fixes is used up",
-        Trigger::GateTimeout => "a gate has waited too long for its approvers",
-        Trigger::CoverageThresholdUnmet => "too few of the changed lines are covered by tests",
-        Trigger::NoChange => "the last attempt changed nothing",
-        Trigger::UnknownErrorType => "the failure is of a kind Loopgate does not know",
-    }
+pub fn trigger(trigger: Trigger) -> &'static str {
+    word("trigger", trigger.as_str())
 }
 
-/// What a root cause is called.
-pub const fn category(category: RootCauseCategory) -> &'static str {
-    match category {
-        RootCauseCategory::NullUndefinedAccess => "access to a missing value",
-        RootCauseCategory::TypeMismatch => "type mismatch",
-        RootCauseCategory::MissingValidation => "missing validation",
-        RootCauseCategory::LogicError => "logic error",
-        RootCauseCategory::OffByOne => "off by one",
-        RootCauseCategory::RaceCondition => "race condition",
-        RootCauseCategory::ResourceLeak => "resource leak",
-        RootCauseCategory::MissingErrorHandling => "missing error handling",
-        RootCauseCategory::ApiMisuse => "wrong use of an API",
-        RootCauseCategory::ConfigurationError => "configuration error",
-        RootCauseCategory::DependencyIssue => "dependency problem",
-        RootCauseCategory::Environment => "environment",
-        RootCauseCategory::Other => "unclear",
-    }
+/// Whose fault a failure is, if that is not the pull request's.
+pub fn blame(blame: Blame) -> Option<&'static str> {
+    Some(word("blame", blame.as_str())).filter(|words| !words.is_empty())
 }
 
-/// Whose fault a failure is, where that is not the pull request's.
-pub const fn blame(blame: Blame) -> Option<&'static str> {
-    match blame {
-        Blame::PrCode => None,
-        Blame::Base => Some("fails on the base too"),
-        Blame::Flaky => Some("flaky"),
-        Blame::Infrastructure => Some("infrastructure"),
-        Blame::Inconclusive => Some("cause unclear"),
-    }
+/// The outcome with its sign.
+pub fn outcome(outcome: Outcome) -> String {
+    format!("{} {}", word("outcome_sign", outcome.as_str()), word("outcome", outcome.as_str()))
 }
 
-/// The outcome without its sign, for places that have signs of their own.
-pub const fn plain_outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Passed => "passed",
-        Outcome::Failed => "failed",
-        Outcome::TimedOut => "timed out",
-        Outcome::NoTestsExecuted => "no tests executed",
-        Outcome::ResultsLost => "results by test lost",
-        Outcome::Skipped => "skipped",
-        Outcome::Cancelled => "cancelled",
-    }
+pub fn permission(permission: Permission) -> &'static str {
+    word("permission", permission.as_str())
 }
 
-pub const fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Passed => "✅ passed",
-        Outcome::Failed => "❌ failed",
-        Outcome::TimedOut => "❌ timed out",
-        Outcome::NoTestsExecuted => "❌ no tests executed",
-        Outcome::ResultsLost => "❌ results by test lost",
-        Outcome::Skipped => "⏭️ skipped",
-        Outcome::Cancelled => "⏹️ cancelled",
-    }
+/// What a label says, in the list of a repository's labels. GitHub takes at most 100 characters; the name of a gate has
+/// at most 40.
+pub fn label_description(meaning: &LabelMeaning) -> String {
+    messages::plain("label", meaning, context! {})
 }
 
-pub const fn permission(permission: Permission) -> &'static str {
-    match permission {
-        Permission::None => "no access",
-        Permission::Read => "read access",
-        Permission::Triage => "triage access",
-        Permission::Write => "write access",
-        Permission::Maintain => "maintain access",
-        Permission::Admin => "admin access",
-    }
+/// What to do about a rule that does not hold, as one clause. Names from outside stand in it as they are; who shows it
+/// makes it safe.
+pub fn fix(why: &RuleFailure) -> String {
+    messages::plain("rule", why, context! {})
 }
 
-/// The legs that ended without evidence, each with how: "test (windows) was cancelled". Plain text from outside.
-pub fn lost(legs: &[LostLeg]) -> String {
-    let told: Vec<String> = legs
-        .iter()
-        .map(|leg| {
-            let name = match &leg.name {
-                LegName::Job(name) => format!("the job {name}"),
-                LegName::Place { job, index, total } => format!("leg {} of {total} of the job {job}", index + 1),
-                LegName::Workflow(path) => format!("a job of {path}"),
-            };
-            let end = match leg.end {
-                LegEnd::RunnerLost => "lost its runner",
-                LegEnd::Interrupted => "was interrupted",
-                LegEnd::As(Conclusion::Cancelled) => "was cancelled or ran out of time",
-                LegEnd::As(Conclusion::TimedOut) => "ran out of time",
-                LegEnd::As(Conclusion::StartupFailure) => "could not be started",
-                LegEnd::As(_) | LegEnd::Unknown => "ended",
-            };
-            format!("{name} {end}")
-        })
-        .collect();
-    format!("{} without evidence", few(&told, MOST_LEGS))
-}
-
-/// Lost legs named at most.
-const MOST_LEGS: usize = 3;
-
-/// Why a skipped job is waited for: "test was skipped: it needs build, which failed".
+/// Why a skipped job is waited for: "test was skipped: build of the same run failed or was cancelled".
 pub fn skipped_job(job: &str, cause: &SkipCause) -> String {
-    match cause {
-        SkipCause::Needs { failed } => format!("{job} was skipped: {failed} of the same run failed or was cancelled"),
-        SkipCause::NothingRan => format!("{job} was skipped, and nothing of its kind ran on this head"),
-        SkipCause::Configured => format!("{job} was skipped, and `when_skipped: wait` waits for it"),
-    }
+    messages::plain("skip_cause", cause, context! { of => job })
 }
 
 /// Names of the checks that failed on the head, in their order.
 pub fn failing(view: &View) -> Vec<CheckName> {
     let fails = |standing: &CheckStanding| match standing {
         CheckStanding::Done(evidence) => evidence.outcome.is_failure(),
-        CheckStanding::TimedOutWaiting
-        | CheckStanding::Refused { .. }
-        | CheckStanding::NotStarted { .. }
-        | CheckStanding::Lost { .. } => true,
-        CheckStanding::Missing
-        | CheckStanding::Running { .. }
-        | CheckStanding::AwaitsApproval { .. }
-        | CheckStanding::AwaitsRelease { .. }
-        | CheckStanding::NotApplicable { .. }
-        | CheckStanding::Skipped { .. } => false,
+        CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } => true,
+        CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. } => true,
+        _ => false,
     };
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
 }
 
-/// What whoever acts next does.
-pub const fn deed(part: Part, action: &NextAction) -> &'static str {
-    match action {
-        _ if matches!(part, Part::Ci | Part::Base) => "report the checks",
-        NextAction::Retry { .. } => "push a fix",
-        NextAction::WaitForPush { .. } => "push the next capability",
-        NextAction::WaitForReady => "mark it ready for review",
-        NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => "decide",
-        NextAction::WaitForApproval { .. } => "decide the gate",
-        NextAction::WaitForEvidence { .. } => "report the checks",
-        NextAction::WaitForRunApproval { .. } => "approve and run the workflows",
-        NextAction::WaitForReview => "review",
-        NextAction::WaitForMerge => "merge",
-        NextAction::Complete | NextAction::Stopped => "take the loop up again",
+/// What the one who acts next does.
+pub fn deed(part: Part, action: &NextAction) -> &'static str {
+    match part {
+        Part::Ci | Part::Base => "report the checks",
+        _ => word("deed", &messages::variant_name(action)),
     }
 }
 
@@ -340,6 +167,11 @@ pub fn recipient(recipient: &Recipient) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loopgate_core::{
+        observed::Conclusion,
+        verdict::{LegEnd, LegName, LostLeg, coverage::MissingTests},
+    };
+    use messages::lost_jobs as lost;
 
     #[test]
     fn lost_jobs_are_named_with_how_they_ended() {
@@ -372,33 +204,38 @@ mod tests {
     }
 
     #[test]
-    fn durations() {
-        let cases = [
-            (0, "0 ms"),
-            (850, "850 ms"),
-            (12_345, "12.3 s"),
-            (245_000, "4 min 5 s"),
-            (7_380_000, "2 h 3 min"),
-            (3_600_000, "1 h"),
-        ];
-        for (ms, shown) in cases {
-            assert_eq!(duration(ms), shown);
-        }
-    }
-
-    #[test]
-    fn lists() {
-        let items = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(and(&items(&["a"])), "a");
-        assert_eq!(and(&items(&["a", "b", "c"])), "a, b and c");
-        assert_eq!(or(&items(&["a", "b"])), "a or b");
-        assert_eq!(few(&items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
-        assert_eq!(few(&items(&["a", "b"]), 2), "a and b");
-    }
-
-    #[test]
     fn counts() {
         assert_eq!(count(1_usize, "test"), "1 test");
         assert_eq!(count(0_u64, "test"), "0 tests");
+    }
+
+    /// The sentences that no story of `decided_tests` meets.
+    #[test]
+    fn what_rarely_fails() {
+        let missing = |broken: &[&str], gone| {
+            let named = broken.iter().map(ToString::to_string).collect();
+            fix(&RuleFailure::RequiredTest(MissingTests::OfBase { broken: broken.len(), named, gone }))
+        };
+        assert_eq!(missing(&["a"], 0), "make the tests pass that pass on the base: 1 of them fails, `a`");
+        assert_eq!(missing(&[], 1), "bring back the 1 test that the base has and this change has not");
+        assert_eq!(
+            missing(&["a", "b"], 2),
+            "make the tests pass that pass on the base: 2 of them fail, `a`, `b`; bring back the 2 tests that the base \
+             has and this change has not"
+        );
+        let proof = MissingTests::Proof { reason: "tests/round.rs passes on the base too.".to_owned() };
+        assert_eq!(
+            fix(&RuleFailure::RequiredTest(proof)),
+            "add a test that fails without the fix and passes with it: tests/round.rs passes on the base too"
+        );
+        let uncovered = [1, 2, 3, 4].map(|line| format!("a.rs:{line}")).to_vec();
+        assert_eq!(
+            fix(&RuleFailure::ChangedCoverage { percent: 99.96, least: 100.0, uncovered }),
+            "99.9 % of the changed lines are covered; add tests until it is 100 %: a.rs:1, a.rs:2, a.rs:3 and 1 more place"
+        );
+        assert_eq!(
+            fix(&RuleFailure::CoverageLost { head: 80.1, base: 80.3 }),
+            "80.1 % of all lines are covered and 80.3 % on the base; cover what lost its tests"
+        );
     }
 }

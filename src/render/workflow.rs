@@ -8,7 +8,7 @@
 use super::{
     annotations::{self, CheckAnnotation, annotations},
     failure_card::causes,
-    words,
+    messages::word,
 };
 use loopgate_core::{
     deciding::View,
@@ -44,7 +44,7 @@ pub fn annotation_commands(view: &View) -> String {
         let CheckStanding::Done(evidence) = &check.standing else { continue };
         let is_explained = view.failures.iter().any(|failure| failure.check == check.name);
         if evidence.outcome.is_failure() && !is_explained {
-            let outcome = words::plain_outcome(evidence.outcome);
+            let outcome = word("outcome", evidence.outcome.as_str());
             errors.push(Said {
                 properties: format!(" title={}", property(check.name.as_str())),
                 message: outcome.into(),

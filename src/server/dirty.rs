@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use chrono::TimeDelta;
 
-use self::lane::{CLASSES, Lane, Line, Pass, Rest, State};
+use self::lane::{Lane, Line, Pass, Rest, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
 use crate::github::{Behind, Urgency, WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
@@ -113,9 +113,9 @@ impl DirtySet {
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        for rest in &mut self.lanes.entry(installation).or_default().rest {
-            match rest {
-                Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+        for class in &mut self.lanes.entry(installation).or_default().classes {
+            match &mut class.rest {
+                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
                 Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
             }
         }
@@ -130,14 +130,14 @@ impl DirtySet {
             entry.newest = entry.newest.max(seq);
             // A retry is due by time: what arrives meanwhile is looked at with it.
             if let Some(before) = entry.raise(class) {
-                lane.queued[before as usize] -= 1;
+                lane.classes[before as usize].queued -= 1;
                 lane.enqueue(target);
             }
         } else {
             // A page that is under way has room beside what arrives meanwhile.
-            let page = if matches!(lane.rest[class as usize], Rest::InMemory) { 0 } else { self.limits.page() };
-            let has_room = lane.held[class as usize] + page < self.limits.lane;
-            match &mut lane.rest[class as usize] {
+            let page = if matches!(lane.classes[class as usize].rest, Rest::InMemory) { 0 } else { self.limits.page() };
+            let has_room = lane.classes[class as usize].held + page < self.limits.lane;
+            match &mut lane.classes[class as usize].rest {
                 // What is new need not wait until a walk over the disk meets it.
                 _ if has_room => {
                     lane.admit(target, seq, class);
@@ -175,11 +175,11 @@ impl DirtySet {
         let lane = self.lanes.get_mut(&installation).expect("a lane with a running entry stays");
         let entry = lane.entries.get_mut(&target).expect("a running entry stays");
         let State::Running(class, _) = entry.state else { unreachable!("what has ended was running") };
-        lane.running[class as usize] -= 1;
+        lane.classes[class as usize].running -= 1;
         self.running -= 1;
         match ended {
             Ended::Done(up_to) if entry.newest <= up_to => {
-                lane.held[entry.came_with as usize] -= 1;
+                lane.classes[entry.came_with as usize].held -= 1;
                 lane.entries.remove(&target);
                 self.entries -= 1;
             }
@@ -192,9 +192,9 @@ impl DirtySet {
             Ended::Pause(until) => {
                 entry.class = entry.class.min(class);
                 lane.enqueue(target);
-                for paused in &mut lane.paused_until[class as usize..] {
-                    if paused.is_none_or(|before| before < until) {
-                        *paused = Some(until);
+                for of_class in &mut lane.classes[class as usize..] {
+                    if of_class.paused_until.is_none_or(|before| before < until) {
+                        of_class.paused_until = Some(until);
                         self.alarms.insert((until, Alarm::Resume(installation)));
                     }
                 }
@@ -209,8 +209,8 @@ impl DirtySet {
     pub fn wants_page(&mut self) -> Option<(InstallationId, WorkClass, Option<Cursor>, usize)> {
         while let Some((installation, class)) = self.want_pages.pop_front() {
             let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-            lane.asks_for_page[class as usize] = false;
-            let rest = &mut lane.rest[class as usize];
+            lane.classes[class as usize].asks_for_page = false;
+            let rest = &mut lane.classes[class as usize].rest;
             if let Rest::OnDisk(pass) = rest {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
@@ -224,7 +224,7 @@ impl DirtySet {
     /// The page that [`wants_page`](Self::wants_page) asked for; `None` if it could not be read.
     pub fn paged(&mut self, installation: InstallationId, class: WorkClass, page: Option<Page>, now: Timestamp) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let rest = &mut lane.rest[class as usize];
+        let rest = &mut lane.classes[class as usize].rest;
         let Rest::Loading(pass) = rest else { return };
         let mut pass = std::mem::take(pass);
         let Some(page) = page else {
@@ -275,8 +275,8 @@ impl DirtySet {
                 }
                 Alarm::Resume(installation) => {
                     let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-                    for paused in &mut lane.paused_until {
-                        paused.take_if(|until| *until <= now);
+                    for of_class in &mut lane.classes {
+                        of_class.paused_until.take_if(|until| *until <= now);
                     }
                     self.give_turn(installation);
                     self.tidy(installation);
@@ -307,7 +307,8 @@ impl DirtySet {
 
     fn give_turn(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        lane.behind.set(lane.queued[WorkClass::Person as usize] + lane.queued[WorkClass::Author as usize]);
+        let queued = [WorkClass::Person, WorkClass::Author].map(|class| lane.classes[class as usize].queued);
+        lane.behind.set(queued.iter().sum());
         for line in [Line::People, Line::Others] {
             let may_start = line.classes().iter().any(|class| lane.may_start(*class, self.limits));
             let has_turn = &mut lane.has_turn[line as usize];
@@ -321,10 +322,10 @@ impl DirtySet {
     fn feed(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
         for class in WorkClass::ALL {
-            let at = class as usize;
-            let has_room = lane.held[at] <= self.limits.lane / 2;
-            if matches!(lane.rest[at], Rest::OnDisk(_)) && has_room && !lane.asks_for_page[at] {
-                lane.asks_for_page[at] = true;
+            let of_class = &mut lane.classes[class as usize];
+            let has_room = of_class.held <= self.limits.lane / 2;
+            if matches!(of_class.rest, Rest::OnDisk(_)) && has_room && !of_class.asks_for_page {
+                of_class.asks_for_page = true;
                 self.want_pages.push_back((installation, class));
             }
         }
@@ -333,7 +334,8 @@ impl DirtySet {
     /// Forgets a lane that has nothing left.
     fn tidy(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get(&installation) else { return };
-        if lane.entries.is_empty() && lane.is_in_memory() && lane.paused_until == [None; CLASSES] {
+        let is_paused = lane.classes.iter().any(|class| class.paused_until.is_some());
+        if lane.entries.is_empty() && lane.is_in_memory() && !is_paused {
             self.lanes.remove(&installation);
         }
     }

@@ -42,7 +42,7 @@ impl Doctor {
             self.is_under_way.store(true, Ordering::Relaxed);
             let found = Box::pin(examine(&self.github, &self.expected, None)).await;
             let now = self.clock.now();
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Diagnosis::new(Some(now), &found.lines);
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Diagnosis::new(Some(now), &found);
             self.is_under_way.store(false, Ordering::Relaxed);
             tokio::select! {
                 () = self.clock.sleep_until(now + EVERY) => {}

@@ -70,7 +70,7 @@ impl<S: Sync> FromRequestParts<S> for FromTool {
 }
 
 /// Why nothing was done.
-struct Refusal(StatusCode, String);
+pub(super) struct Refusal(pub StatusCode, pub String);
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
@@ -119,13 +119,22 @@ async fn replay(
     State(admin): State<Arc<Admin>>,
     Json(which): Json<Replay>,
 ) -> Result<Json<Value>, Refusal> {
-    let keys: Vec<Key> = match &which {
+    let replayed = replayed(&admin, &which).await?;
+    match (which, replayed) {
+        (Replay::Id(id), 0) => Err(Refusal(StatusCode::NOT_FOUND, format!("there is no dead letter `{id}`"))),
+        _ => Ok(Json(json!({ "schema": "loopgate.replay/v1", "replayed": replayed }))),
+    }
+}
+
+/// Tries dead letters again. Returns how many there were.
+pub(super) async fn replayed(admin: &Admin, which: &Replay) -> Result<usize, Refusal> {
+    let keys: Vec<Key> = match which {
         Replay::Id(id) => match id.parse() {
             Ok(key) => vec![key],
             Err(_) => return Err(Refusal(StatusCode::BAD_REQUEST, format!("`{id}` is no dead letter's id"))),
         },
         Replay::Reason(_) | Replay::All => {
-            let is_meant = |letter: &DeadLetter| match &which {
+            let is_meant = |letter: &DeadLetter| match which {
                 Replay::Reason(text) => letter.reason.contains(text),
                 _ => true,
             };
@@ -138,10 +147,7 @@ async fn replay(
             replayed += arrivals.len();
         }
     }
-    match (which, replayed) {
-        (Replay::Id(id), 0) => Err(Refusal(StatusCode::NOT_FOUND, format!("there is no dead letter `{id}`"))),
-        _ => Ok(Json(json!({ "schema": "loopgate.replay/v1", "replayed": replayed }))),
-    }
+    Ok(replayed)
 }
 
 async fn resync(

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
+pub use crate::github::PullRequest;
 use crate::{
     github::{DormantRepository, Failed, LookedHeads, Seen, webhook::Target},
     render::OpenLoop,
@@ -83,13 +84,6 @@ pub struct Unresolved {
     /// Never [`Target::PullRequest`].
     pub target: Target,
     pub hints: Vec<Hint>,
-}
-
-/// A pull request by its repository and number.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PullRequest {
-    pub repository: RepoName,
-    pub number: PrNumber,
 }
 
 /// One pull request to look at, with what its events told on the way.

@@ -11,60 +11,24 @@ fn reads(body: &str, told: &str) {
     assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted), "it is answered at once");
 }
 
+/// However a line that is not the phrase is worded, it has one answer.
 #[test]
-fn conditional() {
-    reads(
-        "security approved once CI is green",
-        "😕 alice’s comment does not count: it names a condition. Once that is met, write `security approved`.",
-    );
-}
-
-#[test]
-fn negated() {
-    reads(
-        "security not approved",
-        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To stop the \
-         gate, write `security rejected`.",
-    );
-    reads(
-        "I don't think security is approved",
-        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To stop the \
-         gate, write `security rejected`.",
-    );
-}
-
-#[test]
-fn asked() {
-    reads(
-        "security approved?",
-        "😕 alice’s comment does not count: it asks. To approve, write `security approved` on a line of its own.",
-    );
-}
-
-#[test]
-fn future_tense() {
-    reads(
-        "security will be approved",
-        "😕 alice’s comment does not count: it announces an approval. When the time has come, write `security \
-         approved`.",
-    );
-}
-
-#[test]
-fn with_other_words_on_its_line() {
-    reads(
-        "security approved, nice work",
-        "😕 alice’s comment does not count: something else stands on its line. Write `security approved` and \
-         nothing more on a line of its own.",
-    );
-}
-
-#[test]
-fn in_another_order() {
-    reads(
-        "approved security",
-        "😕 alice’s comment does not count: the words must be exactly these: `security approved`.",
-    );
+fn in_other_words() {
+    for (body, phrase) in [
+        ("security approved once CI is green", "security approved"),
+        ("security approved?", "security approved"),
+        ("security will be approved", "security approved"),
+        ("security approved, nice work", "security approved"),
+        ("approved security", "security approved"),
+        ("security not approved", "security rejected"),
+        ("I don't think security is approved", "security rejected"),
+        ("security approved 👎", "security rejected"),
+    ] {
+        reads(
+            body,
+            &format!("😕 alice’s comment does not count: only these words count, alone on a line: `{phrase}`."),
+        );
+    }
 }
 
 #[test]
@@ -121,21 +85,11 @@ fn right_to_left_marks() {
     );
 }
 
-#[test]
-fn an_emoji_that_says_no() {
-    reads(
-        "security approved 👎",
-        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To stop the \
-         gate, write `security rejected`.",
-    );
-}
-
 /// What people type for the phrase, and what an approver is told.
 #[test]
 fn what_nearly_approves_is_answered_to_an_approver() {
     let agreeing = "agreeing is not enough. To approve, write `security approved` on a line of its own.";
-    let worded = "the words must be exactly these: `security approved`.";
-    let beside = "something else stands on its line. Write `security approved` and nothing more on a line of its own.";
+    let worded = "only these words count, alone on a line: `security approved`.";
     for (body, told) in [
         ("LGTM", agreeing),
         ("lgtm!", agreeing),
@@ -146,13 +100,13 @@ fn what_nearly_approves_is_answered_to_an_approver() {
         ("security :white_check_mark:", agreeing),
         ("Security LGTM.", agreeing),
         ("security signed off", agreeing),
-        ("security-approved", beside),
-        ("security: approved", beside),
-        ("security approved!!", beside),
-        ("security approved...", beside),
-        ("\"security approved\"", beside),
-        ("security approved, no objections", beside),
-        ("architecture approved, security approved", beside),
+        ("security-approved", worded),
+        ("security: approved", worded),
+        ("security approved!!", worded),
+        ("security approved...", worded),
+        ("\"security approved\"", worded),
+        ("security approved, no objections", worded),
+        ("architecture approved, security approved", worded),
         ("security has my approval", worded),
         ("security approval", worded),
     ] {
@@ -241,10 +195,7 @@ gates:
 #[test]
 fn of_several_gates_in_one_line_each_is_answered() {
     let beside = |gate: &str| {
-        format!(
-            "😕 alice’s comment does not count: something else stands on its line. Write `{gate} approved` and nothing \
-             more on a line of its own."
-        )
+        format!("😕 alice’s comment does not count: only these words count, alone on a line: `{gate} approved`.")
     };
     for body in ["security approved, data-loss approved", "security approved and data-loss approved"] {
         let mut talk = Talk::under(BOTH);
@@ -258,7 +209,7 @@ fn of_several_gates_in_one_line_each_is_answered() {
     talk.gate(
         "data-loss",
         Closed,
-        "😕 alice’s comment does not count: the words must be exactly these: `data-loss rejected`.",
+        "😕 alice’s comment does not count: only these words count, alone on a line: `data-loss rejected`.",
     );
     let mut talk = Talk::under(BOTH);
     talk.says("alice", "> /approve security data-loss");
@@ -275,7 +226,7 @@ fn of_several_gates_in_one_line_each_is_answered() {
     talk.gate(
         "data-loss",
         Closed,
-        "😕 alice’s comment does not count: there is no gate `data loss`. Did you mean `data-loss approved`?",
+        "😕 alice’s comment does not count: only these words count, alone on a line: `data-loss approved`.",
     );
 }
 
@@ -288,7 +239,7 @@ fn equal_lines_of_one_person_are_one_and_approvers_come_first() {
     }
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: it asks. To approve, write `security approved` on a line of its own.\n\
+        "😕 alice’s comment does not count: only these words count, alone on a line: `security approved`.\n\
          😕 outsider’s comment does not count: outsider is not an approver of this gate. It opens for alice or bob. \
          (Written 4 times.)",
     );
@@ -309,7 +260,7 @@ fn a_flood_is_answered_less_and_less_and_hides_nobody() {
     assert_eq!(flood(&mut talk, 40), 13, "ten, and three in the hour of the rest");
     talk.says("alice", "security approved?");
     assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted));
-    assert!(talk.status().contains("alice’s [comment](https://github.com/c) does not count: it asks."));
+    assert!(talk.status().contains("alice’s [comment](https://github.com/c) does not count: only these words"));
     talk.wait(60);
     assert_eq!(flood(&mut talk, 20), 3, "an hour later");
     let lines = talk.status().lines().filter(|line| line.contains("outsider’s [comment]")).count();

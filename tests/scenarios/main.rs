@@ -16,6 +16,7 @@ mod emulator_driver;
 mod endings;
 mod gates;
 mod held_runs;
+mod job_logs;
 mod live;
 mod memory;
 mod people;
@@ -118,6 +119,11 @@ mod played {
         what_the_base_brought_is_nobodys_work,
         a_copy_from_a_fork_blocks_nobody,
         what_people_may_make_keeps_its_own_name,
+    }
+    on_both_worlds! {
+        job_logs:
+        the_lines_of_a_followed_job_are_on_the_page,
+        a_log_that_comes_late_is_read_and_one_that_is_gone_is_not_waited_for,
     }
     on_both_worlds! {
         memory:

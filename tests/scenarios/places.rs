@@ -55,9 +55,9 @@ pub async fn words_count_where_they_are_plain_and_own(world: World) {
 pub async fn sentences_about_approving_approve_nothing(world: World) {
     let said = [
         ("security approved once CI is green", "it names a condition"),
-        ("security is not approved", "it says no, in words Loopgate does not act on"),
-        ("security approved?", "it asks. To approve, write `security approved`"),
-        ("security will be approved", "it announces an approval"),
+        ("security is not approved", "only these words count, alone on a line: `security rejected`"),
+        ("security approved?", "only these words count, alone on a line: `security approved`"),
+        ("security will be approved", "only these words count, alone on a line: `security approved`"),
         ("secruity approved", "there is no gate `secruity`. Did you mean `security approved`?"),
         ("security appr\u{200b}oved", "some of its letters only look like the phrase’s"),
         ("ѕecurity approved", "some of its letters only look like the phrase’s"),
@@ -67,7 +67,7 @@ pub async fn sentences_about_approving_approve_nothing(world: World) {
         ("ｓｅｃｕｒｉｔｙ approved", "some of its letters only look like the phrase’s"),
         ("\u{202e}security approved", "some of its letters only look like the phrase’s"),
         ("LGTM", "agreeing is not enough"),
-        ("security approved 👎", "it says no, in words Loopgate does not act on"),
+        ("security approved 👎", "only these words count, alone on a line: `security rejected`"),
     ];
     nearly_approves(&world, "second", &said).await;
     // What is typed with other blanks and ends says the same.

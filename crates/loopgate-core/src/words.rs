@@ -28,6 +28,11 @@ macro_rules! words {
     };
 }
 
+/// For `skip_serializing_if`: whether a field has its default.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// serde's traits for a type that is written as its `Display` says and read by its `FromStr`.
 macro_rules! serde_as_text {
     ($name:ident) => {
@@ -43,4 +48,13 @@ macro_rules! serde_as_text {
             }
         }
     };
+}
+
+/// A constant regular expression, compiled at its first use. A test that passes the line compiles it.
+macro_rules! pattern {
+    ($text:expr) => {{
+        static PATTERN: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).expect("a constant that a test compiles"));
+        &*PATTERN
+    }};
 }

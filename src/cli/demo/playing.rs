@@ -117,15 +117,9 @@ impl Prepared {
 /// The tests of this file, as they end with it.
 pub(super) fn tests(source: &str) -> Vec<Test> {
     let prepared = PREPARED.iter().find(|prepared| prepared.source == source);
-    let fails = prepared.and_then(|prepared| prepared.fails.as_ref());
+    let fails = prepared.map_or(&[][..], |prepared| prepared.fails.as_slice());
     let there = [COSTS_NOTHING, AT_THE_END].into_iter();
-    there
-        .filter(|name| name.rsplit("::").next().is_some_and(|test| source.contains(test)))
-        .map(|name| {
-            let failure = fails.filter(|(test, _)| *test == name).map(|(_, failure)| Failing { ..*failure });
-            Test { name, failure }
-        })
-        .collect()
+    ci::suite(there.filter(|name| name.rsplit("::").next().is_some_and(|test| source.contains(test))), fails)
 }
 
 /// Where the pages of pull requests will be.

@@ -73,13 +73,7 @@ fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
 
 /// The tests of the file that the story is about.
 pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
-    [HOUR, RENEWAL, REMAINING]
-        .into_iter()
-        .map(|name| {
-            let failure = failing.iter().find(|(test, _)| *test == name).map(|(_, failure)| Failing { ..*failure });
-            Test { name, failure }
-        })
-        .collect()
+    ci::suite([HOUR, RENEWAL, REMAINING].into_iter(), failing)
 }
 
 /// Plays until the second pull request has failed as the first one did, and says so.

@@ -153,7 +153,7 @@ impl Standing {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let here = std::env::current_dir().map_err(CliError::unavailable)?;
+    let here = std::env::current_dir()?;
     let (root, repository) = match runner::Checkout::around(&here) {
         Ok(checkout) => (checkout.root, checkout.repository),
         Err(runner::CheckoutError::NoCommit) => (here, None),

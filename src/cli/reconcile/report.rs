@@ -8,8 +8,8 @@ use crate::refs::Retry;
 use crate::{
     cli::{
         CliError,
+        action_outputs::{Outputs, tell_state_folder},
         output::{self, Format},
-        outputs::{Outputs, tell_state_folder},
     },
     github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
     render,
@@ -67,10 +67,7 @@ impl ReconcileReport {
     }
 
     pub(super) fn print(&self, format: Format) -> Result<(), CliError> {
-        match format {
-            Format::Human => output::text(self.lines()),
-            Format::Json => output::json(&self.document())?,
-        }
+        format.show(&self.document(), || self.lines())?;
         self.append_to_summary();
         // Outputs are about one pull request; of several, none would be right.
         if let [Looked { ended: Ended::Settled { result: Settled::Decided(summary), .. }, .. }] = &self.looked[..] {

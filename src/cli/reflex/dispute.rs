@@ -29,7 +29,7 @@ use loopgate_core::{
 /// When the loop's head has no such failure, or it was disputed before; when the loop is at work.
 pub async fn dispute_here(dispute: &FixerDispute) -> Result<Option<Alias>, CliError> {
     let Ok(workspace) = LocalWorkspace::open().await else { return Ok(None) };
-    let active = workspace.repository.current_task().await.map_err(CliError::unavailable)?;
+    let active = workspace.repository.current_task().await?;
     let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else { return Ok(None) };
     let console = ConsoleOutput::new(Format::Json);
     let _locks = locked(&workspace, &alias, &console)?;
@@ -77,7 +77,7 @@ impl Session<'_> {
         let message = format!("Dispute a failure\n\nLoopgate-Dispute: {failure} {} {reason}\n", kind.as_str());
         let worktree = &self.workspace.worktree;
         let commit = worktree.commit_tree(head.tree, head.commit, &message, author, None);
-        let commit = commit.map_err(CliError::unavailable)?;
+        let commit = commit?;
         worktree.advance(head.commit, commit).map_err(CliError::unavailable)
     }
 
@@ -92,7 +92,7 @@ impl Session<'_> {
                 return Err(CliError::usage(format!("a failure is disputed: say who is right with {ways}")));
             }
         };
-        let tree = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
+        let tree = self.workspace.worktree.tree_of(self.state.head_sha)?;
         let weakened = self.weakening(tree)?;
         let turn = Turn::settled(&self.state, failure, outcome, person(), &weakened, Utc::now());
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;

@@ -23,8 +23,8 @@ use loopgate_core::{
     CheckName, Sha,
     observed::ChangedFiles,
     policy::Policy,
-    reflex::{self, Alias, Breach, FixRecord, LoopStanding, Produced, ReflexState, Turn},
-    state::{LoopState, Step},
+    reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Turn},
+    state::{LoopState, RunStatus, Step},
     verdict::evaluate,
 };
 
@@ -78,7 +78,7 @@ impl<'g> Session<'g> {
         interrupt: Interrupt,
     ) -> Result<Self, CliError> {
         let store = workspace.store(alias);
-        let loaded = store.load().await.map_err(CliError::unavailable)?;
+        let loaded = store.load().await?;
         if loaded.tip.is_none() && begun.is_none() {
             return Err(super::local_workspace::no_such(alias));
         }
@@ -110,7 +110,7 @@ impl<'g> Session<'g> {
 
     /// Executes the current step.
     pub async fn step(&mut self) -> Result<Progress, CliError> {
-        if reflex::standing(&self.state) != LoopStanding::Going {
+        if self.state.status != RunStatus::InProgress {
             return Ok(Progress::Over);
         }
         if self.interrupt.is_interrupted() {
@@ -126,7 +126,7 @@ impl<'g> Session<'g> {
             Step::Refine => self.refine().await?,
         };
         match progress {
-            Progress::On if reflex::standing(&self.state) != LoopStanding::Going => Ok(Progress::Over),
+            Progress::On if self.state.status != RunStatus::InProgress => Ok(Progress::Over),
             other => Ok(other),
         }
     }
@@ -176,26 +176,26 @@ impl<'g> Session<'g> {
 
     /// What stands for the code now: HEAD where a fixer commits, else the working tree as it is.
     pub(super) fn checked_out(&self) -> Result<Artifact, CliError> {
-        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
+        let head = self.workspace.worktree.head()?;
         if self.has_fixer() {
             self.ask_for_a_clean_tree(head)?;
             return Ok(Artifact { head: head.commit, tree: head.tree });
         }
-        let tree = self.workspace.worktree.tree(Extent::Everything).map_err(CliError::unavailable)?;
+        let tree = self.workspace.worktree.tree(Extent::Everything)?;
         if tree == head.tree {
             return Ok(Artifact { head: head.commit, tree });
         }
-        let stand_in = self.workspace.worktree.stand_in(tree, head).map_err(CliError::unavailable)?;
+        let stand_in = self.workspace.worktree.stand_in(tree, head)?;
         Ok(Artifact { head: stand_in, tree })
     }
 
     /// A fixer's edits become a commit of their own, so nobody else's may lie about.
     pub(super) fn ask_for_a_clean_tree(&self, head: Head) -> Result<(), CliError> {
-        let tracked = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
+        let tracked = self.workspace.worktree.tree(Extent::Tracked)?;
         if tracked == head.tree {
             return Ok(());
         }
-        let files = self.workspace.worktree.differing(head.tree, tracked).map_err(CliError::unavailable)?;
+        let files = self.workspace.worktree.differing(head.tree, tracked)?;
         let named = files.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         Err(CliError::bad_data(format!(
             "{named} {} changes that are not committed. The fixer's edits become commits of their own: commit yours, \
@@ -259,12 +259,12 @@ impl<'g> Session<'g> {
             Err(RefsError::RefMoved { .. }) => self.judged = None,
             Err(error) => return Err(CliError::unavailable(error)),
         }
-        self.loaded = self.store.load().await.map_err(CliError::unavailable)?;
+        self.loaded = self.store.load().await?;
         let (state, _) = self.loaded.state(|| turn.state.clone());
         self.state = state;
-        if reflex::standing(&self.state) == LoopStanding::Ended {
-            self.workspace.repository.leave_task(&task_ref(&self.alias)).await.map_err(CliError::unavailable)?;
-            self.keep_line().await.map_err(CliError::unavailable)?;
+        if self.state.has_ended() {
+            self.workspace.repository.leave_task(&task_ref(&self.alias)).await?;
+            self.keep_line().await?;
         }
         Ok(Progress::On)
     }

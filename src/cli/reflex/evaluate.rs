@@ -9,9 +9,9 @@ use super::{
     local_workspace::only,
 };
 use crate::{
-    cli::{CliError, local::Shown, progress},
+    cli::{CliError, progress, working_tree::Shown},
     refs::{AttemptFile, Follows},
-    render::{feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
+    render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
@@ -103,12 +103,12 @@ impl Session<'_> {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
                 let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, &feedback, follows, fix).map_err(CliError::unavailable)?)
+                Some(AttemptFile::after_fix(record, &feedback, follows, fix)?)
             }
             None => None,
         };
         if settings(&self.state).document.is_none() {
-            self.artifact = crate::render::loop_report(&turn.state, crate::render::Colour::Off);
+            self.artifact = render::loop_report(&turn.state, render::Colour::Off);
         }
         self.to_remember.lines.extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
@@ -127,14 +127,14 @@ impl Session<'_> {
         let root = self.workspace.root().to_owned();
         let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
         let plan = plan.repeating(policy.retry.external_retry.commands);
-        let before = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
+        let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
             tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));
         if self.interrupt.is_interrupted() {
             return Ok(None);
         }
-        let after = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
-        let edited = self.workspace.worktree.differing(before, after).map_err(CliError::unavailable)?;
+        let after = self.workspace.worktree.tree(Extent::Tracked)?;
+        let edited = self.workspace.worktree.differing(before, after)?;
         let mut checks: Vec<CheckEvidence> = known.checks.into_iter().chain(ran.checks).collect();
         checks.sort_by_key(|check| policy.verify.checks.get_index_of(&check.name));
         let coverage = match (known.coverage, ran.coverage) {
@@ -156,7 +156,7 @@ impl Session<'_> {
     /// The head with this evidence, as a pull request that nobody has opened.
     fn observed(&self, checked: &CheckedAttempt) -> Result<Snapshot, CliError> {
         let head = self.state.head_sha;
-        let tree = self.workspace.worktree.tree_of(head).map_err(CliError::unavailable)?;
+        let tree = self.workspace.worktree.tree_of(head)?;
         let files = self.change(tree)?;
         let now = Utc::now();
         let evidence = Evidence {
@@ -187,8 +187,17 @@ impl Session<'_> {
 
     /// What the loop's branch has changed up to this tree.
     pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, CliError> {
-        let base = self.workspace.worktree.tree_of(self.state.base_sha).map_err(CliError::unavailable)?;
+        let base = self.workspace.worktree.tree_of(self.state.base_sha)?;
         self.workspace.worktree.changes(base, tree).map_err(CliError::unavailable)
+    }
+
+    /// What a fixer is given: the feedback document, with the critique and the task beside it.
+    pub(super) async fn feedback(&mut self, policy: &Policy) -> Result<String, CliError> {
+        let (task, critique) = (self.state.task.clone(), self.state.critique.clone().unwrap_or_default());
+        let report = format!("git show refs/loopgate/task/{}:attempts/{:03}.json", self.alias, self.state.iteration);
+        let judged = self.judged().await?;
+        let task = render::FixTask { task: &task, critique: &critique, report };
+        Ok(render::fixer_feedback(&judged.decision, &judged.snapshot, policy, &task))
     }
 
     /// The last evaluation: as this process made it, else made again from what the attempt recorded.
@@ -198,7 +207,7 @@ impl Session<'_> {
         if !fits {
             let tip = self.loaded.tip.ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
             let number = self.state.attempts.last().map_or(0, |last| last.number);
-            let checks = self.store.recorded_checks(tip, number).await.map_err(CliError::unavailable)?;
+            let checks = self.store.recorded_checks(tip, number).await?;
             let snapshot = self.observed(&CheckedAttempt { checks, ..CheckedAttempt::default() })?;
             let policy = only(&self.governed(), &self.state.prepared_checks);
             let decision = decide(&snapshot, &self.state, &policy, Utc::now());

@@ -15,7 +15,7 @@ impl Session<'_> {
 
     /// Puts back what the program moved, so that its commits are judged as edits, and says so.
     pub(super) fn hold(&self, anchor: &Anchor, who: &str) -> Result<(), CliError> {
-        let moved = self.workspace.worktree.hold(anchor).map_err(CliError::unavailable)?;
+        let moved = self.workspace.worktree.hold(anchor)?;
         if let Some(commit) = moved.commit {
             self.console
                 .note(&format!("{who} committed by itself, up to {}: that is judged as its edits.", commit.short()));

@@ -30,7 +30,7 @@ impl Session<'_> {
 
     /// Whether a commit is what this run's current iteration led to.
     pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, CliError> {
-        let (message, parent) = self.workspace.worktree.message(commit).map_err(CliError::unavailable)?;
+        let (message, parent) = self.workspace.worktree.message(commit)?;
         let run = format!("Loopgate-Run: {}", self.state.run_id);
         let attempt = format!("Attempt {}/", self.state.iteration);
         let is_of_run = message.lines().any(|line| line.trim() == run);
@@ -42,10 +42,9 @@ impl Session<'_> {
     pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), CliError> {
         let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
         self.end_left_behind();
-        let edits = self.workspace.worktree.edits_since(calling.tree, head).map_err(CliError::unavailable)?;
+        let edits = self.workspace.worktree.edits_since(calling.tree, head)?;
         let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
-        if self.workspace.worktree.put_aside(&edits, &self.aside(), &message).map_err(CliError::unavailable)?.is_some()
-        {
+        if self.workspace.worktree.put_aside(&edits, &self.aside(), &message)?.is_some() {
             self.console.note(&format!("Half-made edits were put aside: git show {}", self.aside()));
         }
         Ok(())
@@ -66,7 +65,7 @@ impl Session<'_> {
 
     /// What weakens tests up to this commit, for a person who accepts it.
     pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, CliError> {
-        let tree = self.workspace.worktree.tree_of(commit).map_err(CliError::unavailable)?;
+        let tree = self.workspace.worktree.tree_of(commit)?;
         Ok(tamper::counts(&self.weakening(tree)?))
     }
 
@@ -76,14 +75,14 @@ impl Session<'_> {
         let (files, before) = (&self.change(tree)?, self.state.base_sha);
         let contents = worktree.contents(tamper::files_to_read(files, Some(before), tree));
         let failed = self.state.attempts.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
-        let contents = &contents.map_err(CliError::unavailable)?;
+        let contents = &contents?;
         Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, tree, failed.collect())))
     }
 
     /// Takes refused edits over: they become the commit they would have been.
     pub(super) fn take_over(&self, edits: Sha) -> Result<(), CliError> {
         let worktree = &self.workspace.worktree;
-        let head = worktree.head().map_err(CliError::unavailable)?;
+        let head = worktree.head()?;
         if head.commit != self.state.head_sha {
             return Err(CliError::bad_data("there are commits since the edits were refused; go on without --accept"));
         }

@@ -7,7 +7,7 @@ use chrono::Utc;
 use crate::{
     cli::{
         CliError,
-        local::{self, Shown},
+        working_tree::{self, Shown},
     },
     config,
     refs::{GitObjects, LoadedRun, LocalRepository, RefName, StateStore},
@@ -33,11 +33,11 @@ pub(super) struct LocalWorkspace {
 impl LocalWorkspace {
     /// The repository around the current directory.
     pub async fn open() -> Result<Self, CliError> {
-        let here = std::env::current_dir().map_err(CliError::unavailable)?;
+        let here = std::env::current_dir()?;
         let checkout = Checkout::around(&here)
             .map_err(|error| CliError::bad_data(format!("a loop keeps its state in a git repository: {error}")))?;
-        let worktree = Worktree::at(&checkout.root).map_err(CliError::unavailable)?;
-        let repository = LocalRepository::open(&checkout.root).await.map_err(CliError::unavailable)?;
+        let worktree = Worktree::at(&checkout.root)?;
+        let repository = LocalRepository::open(&checkout.root).await?;
         Ok(Self { checkout, worktree, repository })
     }
 
@@ -47,7 +47,7 @@ impl LocalWorkspace {
 
     /// The configuration in force here, with the checks a project like this usually has where none are configured.
     pub fn policy(&self, own: Option<&str>) -> Result<Policy, CliError> {
-        local::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
+        working_tree::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
     }
 
     /// The alias that is meant: the one named, else the active loop's.
@@ -55,7 +55,7 @@ impl LocalWorkspace {
         if let Some(alias) = named {
             return Ok(alias.clone());
         }
-        let current = self.repository.current_task().await.map_err(CliError::unavailable)?;
+        let current = self.repository.current_task().await?;
         if let Some(alias) = current.and_then(|alias| alias.parse().ok()) {
             return Ok(alias);
         }
@@ -85,7 +85,7 @@ impl LocalWorkspace {
     }
 
     pub async fn aliases(&self) -> Result<Vec<Alias>, CliError> {
-        let names = self.repository.tasks().await.map_err(CliError::unavailable)?;
+        let names = self.repository.tasks().await?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
@@ -100,7 +100,7 @@ impl LocalWorkspace {
 
     /// The same, and how it was rebuilt where it had to be.
     pub async fn load(&self, alias: &Alias) -> Result<(LoopState, Option<String>), CliError> {
-        let loaded = self.store(alias).load().await.map_err(CliError::unavailable)?;
+        let loaded = self.store(alias).load().await?;
         if loaded.tip.is_none() {
             return Err(no_such(alias));
         }
@@ -176,9 +176,10 @@ impl LocalWorkspace {
         evidence: Option<Evidence>,
     ) -> Snapshot {
         let created_at = evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at);
-        let pull_request = local::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
+        let pull_request = working_tree::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
         let merge_base = shown.base;
-        let mut snapshot = local::snapshot(local::repository_name(&self.checkout), pull_request, files, evidence);
+        let mut snapshot =
+            working_tree::snapshot(working_tree::repository_name(&self.checkout), pull_request, files, evidence);
         let wanted = tamper::files_to_read(&snapshot.files, Some(merge_base), snapshot.pull_request.head.sha);
         snapshot.merge_base = Some(merge_base);
         // Of what git does not give the hunks are read.
@@ -223,5 +224,5 @@ pub(super) fn only(policy: &Policy, checks: &[CheckName]) -> Policy {
 
 /// Whether a ref exists, for refs that are not runs.
 pub(super) async fn exists(workspace: &LocalWorkspace, alias: &Alias) -> Result<bool, CliError> {
-    Ok(workspace.repository.read_ref(&task_ref(alias)).await.map_err(CliError::unavailable)?.is_some())
+    Ok(workspace.repository.read_ref(&task_ref(alias)).await?.is_some())
 }

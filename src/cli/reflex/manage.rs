@@ -20,8 +20,8 @@ use super::{
 use crate::{
     cli::{
         CliError, CommandResult, exit,
-        local::CONFIGURATION,
         output::{self, Format},
+        working_tree::CONFIGURATION,
     },
     refs::GitObjects,
     render,
@@ -29,7 +29,7 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
-    reflex::{self, Alias, EditRefusal, EditVerdict, LoopStanding, Turn},
+    reflex::{self, Alias, EditRefusal, EditVerdict, Turn},
     verdict::tamper,
 };
 
@@ -76,13 +76,12 @@ pub struct CleanArguments {
 /// Whether what was committed between two commits is for a fixer to change: what pushes a loop's
 /// commits from another job asks this.
 pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
-    let worktree =
-        Worktree::at(&std::env::current_dir().map_err(CliError::unavailable)?).map_err(CliError::bad_data)?;
+    let worktree = Worktree::at(&std::env::current_dir()?).map_err(CliError::bad_data)?;
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
     let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
     let files = &changes(*before, *after)?;
     let wanted = tamper::files_to_read(files, Some(*before), *after);
-    let contents = &worktree.contents(wanted).map_err(CliError::unavailable)?;
+    let contents = &worktree.contents(wanted)?;
     let edits = reflex::Edits { files, contents, before: *before, after: *after };
     let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION) {
         EditVerdict::Refuse(refusals) => refusals,
@@ -90,8 +89,8 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     };
     // What one commit brings and a later one takes away is pushed, and runs, all the same.
     let mut parent = *before;
-    for commit in worktree.commits_since(*before, *after).map_err(CliError::unavailable)? {
-        let files = worktree.changes(tree(&parent)?, tree(&commit)?).map_err(CliError::unavailable)?;
+    for commit in worktree.commits_since(*before, *after)? {
+        let files = worktree.changes(tree(&parent)?, tree(&commit)?)?;
         let found = reflex::intrusions(&files, CONFIGURATION);
         let new: Vec<EditRefusal> = found.into_iter().filter(|one| !refusals.contains(one)).collect();
         refusals.extend(new);
@@ -110,7 +109,7 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(arguments.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if reflex::standing(&state) == LoopStanding::Ended {
+    if state.has_ended() {
         return super::over(&state, format);
     }
     end_whoever_runs(&workspace, &alias).await?;
@@ -119,14 +118,12 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
     let console = ConsoleOutput::new(format);
     let (_keep, interrupt) = Interrupter::new();
     let mut session = Session::open(&workspace, &alias, None, &console, interrupt).await?;
-    if reflex::standing(&session.state) != LoopStanding::Ended {
+    if !session.state.has_ended() {
         let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
         session.save(turn, None).await?;
     }
-    match format {
-        Format::Json => output::json(&report::document(&session.state))?,
-        Format::Human => output::line(format_args!("{alias}: {}", render::loop_verdict(&session.state))),
-    }
+    let state = &session.state;
+    format.show(&report::document(state), || format!("{alias}: {}", render::loop_verdict(state)))?;
     Ok(exit::OK)
 }
 
@@ -143,7 +140,7 @@ async fn end_whoever_runs(workspace: &LocalWorkspace, alias: &Alias) -> Result<(
             sys::signal::{Signal, kill},
             unistd::Pid,
         };
-        let pid = i32::try_from(holder.pid).map_err(CliError::unavailable)?;
+        let pid = i32::try_from(holder.pid)?;
         // Gone in between is what was wanted.
         let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
     }
@@ -166,15 +163,13 @@ pub async fn list(format: Format) -> CommandResult {
         states.push(workspace.state(&alias).await?);
     }
     states.sort_by_key(|state| std::cmp::Reverse(state.updated_at));
-    let current = workspace.repository.current_task().await.map_err(CliError::unavailable)?;
-    match format {
-        Format::Json => {
-            let loops: Vec<_> = states.iter().map(report::document).collect();
-            output::json(&json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops }))?;
-        }
-        Format::Human if states.is_empty() => output::line("There is no loop here; `loopgate loop new` begins one."),
-        Format::Human => output::text(render::loop_list(&states, current.as_deref())),
-    }
+    let current = workspace.repository.current_task().await?;
+    let loops: Vec<_> = states.iter().map(report::document).collect();
+    let document = json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops });
+    format.show(&document, || match states.as_slice() {
+        [] => "There is no loop here; `loopgate loop new` begins one.".to_owned(),
+        states => render::loop_list(states, current.as_deref()),
+    })?;
     Ok(exit::OK)
 }
 
@@ -182,15 +177,11 @@ pub async fn history(which: &Which, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.looked_at(which.alias.as_ref()).await?;
     let store = workspace.store(&alias);
-    let tip = workspace.repository.read_ref(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
+    let tip = workspace.repository.read_ref(&local_workspace::task_ref(&alias)).await?;
     let tip = tip.ok_or_else(|| local_workspace::no_such(&alias))?;
-    let lines = store.history(tip).await.map_err(CliError::unavailable)?;
-    match format {
-        Format::Json => {
-            output::json(&json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines }))?
-        }
-        Format::Human => output::text(render::loop_history(&lines)),
-    }
+    let lines = store.history(tip).await?;
+    let document = json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines });
+    format.show(&document, || render::loop_history(&lines))?;
     Ok(exit::OK)
 }
 
@@ -200,7 +191,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
     match &arguments.alias {
         Some(alias) => {
             let state = workspace.state(alias).await?;
-            if reflex::standing(&state) != LoopStanding::Ended || Lock::holder(&workspace.lock_path(alias)).is_some() {
+            if !state.has_ended() || Lock::holder(&workspace.lock_path(alias)).is_some() {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
                 )));
@@ -210,9 +201,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
         None => {
             for alias in workspace.aliases().await? {
                 let state = workspace.state(&alias).await?;
-                if reflex::standing(&state) == LoopStanding::Ended
-                    && Lock::holder(&workspace.lock_path(&alias)).is_none()
-                {
+                if state.has_ended() && Lock::holder(&workspace.lock_path(&alias)).is_none() {
                     doomed.push(alias);
                 } else {
                     output::note_line(format_args!("{alias} is not over and stays."));
@@ -221,35 +210,24 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
             }
         }
     }
-    let told = |deleted: &[Alias], words: &str| match format {
-        Format::Json => {
-            let names = |aliases: &[Alias]| aliases.iter().map(ToString::to_string).collect::<Vec<_>>();
-            let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": names(deleted), "kept": names(&kept) });
-            output::json(&document)
-        }
-        Format::Human => {
-            output::line(words);
-            Ok(())
-        }
-    };
-    if doomed.is_empty() {
-        told(&[], "There is nothing to delete.")?;
-        return Ok(exit::OK);
-    }
     let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");
-    if !arguments.yes && !agrees(&format!("Delete the state and history of {names}? [yes/no]")) {
+    let question = format!("Delete the state and history of {names}? [yes/no]");
+    if !doomed.is_empty() && !arguments.yes && !agrees(&question) {
         return Err(CliError::usage("nothing was deleted; answer yes, or pass --yes"));
     }
     for alias in &doomed {
         let name = local_workspace::task_ref(alias);
-        workspace.repository.leave_task(&name).await.map_err(CliError::unavailable)?;
-        workspace.repository.delete_ref(&name).await.map_err(CliError::unavailable)?;
-        workspace.worktree.forget(&aside_ref(alias)).map_err(CliError::unavailable)?;
+        workspace.repository.leave_task(&name).await?;
+        workspace.repository.delete_ref(&name).await?;
+        workspace.worktree.forget(&aside_ref(alias))?;
         // What is left behind of these is harmless.
         let _ = std::fs::remove_file(workspace.lock_path(alias));
         let _ = std::fs::remove_dir_all(workspace.worktree.private_dir().join(alias.as_str()));
     }
-    told(&doomed, &format!("Deleted: {names}"))?;
+    let [deleted, kept] = [&doomed, &kept].map(|of| of.iter().map(Alias::as_str).collect::<Vec<_>>());
+    let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": deleted, "kept": kept });
+    let words = if doomed.is_empty() { "There is nothing to delete.".to_owned() } else { format!("Deleted: {names}") };
+    format.show(&document, || words)?;
     Ok(exit::OK)
 }
 

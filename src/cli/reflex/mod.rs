@@ -2,11 +2,9 @@
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs
-//! leave behind, `guard` keeps them from moving git, `workspace` knows repository and locks, `console` and `report`
-//! print.
+//! `refine` let programs edit the working tree, `leftovers` keeps what programs leave behind, `guard` keeps them from
+//! moving git, `local_workspace` knows repository and locks, `console_output` and `report` print.
 
-mod brief;
 mod confirm;
 mod console_output;
 mod dispute;
@@ -37,7 +35,8 @@ use crate::{
 };
 use loopgate_core::{
     commands::command,
-    reflex::{self, Alias, LoopStanding, Turn},
+    reflex::{Alias, Turn},
+    state::{LoopState, RunStatus},
 };
 
 #[derive(Debug, Subcommand)]
@@ -165,16 +164,16 @@ async fn go_on(which: &Which, until: Until, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    match reflex::standing(&state) {
-        LoopStanding::Ended => over(&state, format),
-        LoopStanding::Blocked => report::ended(&state, "", Progress::Over, &ConsoleOutput::new(format), format),
-        LoopStanding::Going => {
+    match state.status {
+        RunStatus::Escalated => report::ended(&state, "", Progress::Over, &ConsoleOutput::new(format), format),
+        RunStatus::InProgress => {
             let console = ConsoleOutput::new(format);
             let _locks = locked(&workspace, &alias, &console)?;
             let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
             session.ask_for_its_branch()?;
             finish(&mut session, until, format).await
         }
+        _ => over(&state, format),
     }
 }
 
@@ -182,7 +181,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(arguments.which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if reflex::standing(&state) == LoopStanding::Ended {
+    if state.has_ended() {
         return over(&state, format);
     }
     let console = ConsoleOutput::new(format);
@@ -190,7 +189,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
     session.ask_for_its_branch()?;
     session.settle(arguments.settle.as_ref()).await?;
-    if reflex::standing(&session.state) == LoopStanding::Blocked && arguments.settle.is_none() {
+    if session.state.status == RunStatus::Escalated && arguments.settle.is_none() {
         let edits = session.refused_edits()?;
         let accepted = match arguments.accept {
             Some(Acceptable::Tampering) => Some(session.weakened_at(edits.unwrap_or(session.state.head_sha))?),
@@ -204,15 +203,12 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
         let turn = Turn::resumed(&session.state, local_workspace::person(), accepted, chrono::Utc::now());
         session.save(turn, None).await?;
     }
-    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
+    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
     finish(&mut session, Until::ItStops, format).await
 }
 
-fn over(state: &loopgate_core::state::LoopState, format: Format) -> CommandResult {
-    match format {
-        Format::Json => output::json(&report::document(state))?,
-        Format::Human => output::line(report::is_over(state)),
-    }
+fn over(state: &LoopState, format: Format) -> CommandResult {
+    format.show(&report::document(state), || report::is_over(state))?;
     Ok(report::code(state))
 }
 
@@ -257,13 +253,13 @@ async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
     if let Some(how) = rebuilt {
         ConsoleOutput::new(format).was_damaged(&how);
     }
-    if arguments.which.alias.is_none() && reflex::standing(&state) == LoopStanding::Ended {
+    if arguments.which.alias.is_none() && state.has_ended() {
         output::note_line("No loop is active. The last one:");
     }
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
-            let loaded = workspace.store(&alias).load().await.map_err(CliError::unavailable)?;
+            let loaded = workspace.store(&alias).load().await?;
             let artifact = drive::artifact(&workspace, loaded.tip).await?;
             output::text(report::whole(&state, &artifact, ConsoleOutput::new(format).colour));
         }

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     cli::{
         CliError, CommandResult, exit,
-        local::{self, Shown},
         output::{self, Format},
+        working_tree::{self, Shown},
     },
     runner::Interrupter,
 };
@@ -25,7 +25,7 @@ use loopgate_core::{
     CheckName, Score, Timestamp,
     observed::{ChangedFiles, CodeType},
     policy::{CheckSource, Fixer, Policy},
-    reflex::{self, Alias, LoopStanding, Major, Settings, Turn},
+    reflex::{self, Alias, Major, Settings, Turn},
     state::Task,
 };
 
@@ -166,7 +166,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
         return Err(CliError::bad_data(format!(
             "there is no check to evaluate by: there is none in {}, and none is known for a project like this. Give \
              one, for example --check unit='python3 -m unittest'",
-            local::CONFIGURATION
+            working_tree::CONFIGURATION
         )));
     }
     if let Some(unknown) = unknown_check(&proposal) {
@@ -191,7 +191,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let mut session = Session::open(&workspace, &alias, Some(state), &console, interrupt).await?;
     let turn = Turn::begun(session.state.clone(), now);
     session.save(turn, None).await?;
-    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
+    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
     report::began(&session.state, format)?;
     Ok(exit::OK)
 }
@@ -239,9 +239,9 @@ fn begun(
     now: Timestamp,
 ) -> Result<loopgate_core::state::LoopState, CliError> {
     let Proposal { task, mut settings, .. } = proposal;
-    let head = workspace.worktree.head().map_err(CliError::unavailable)?;
+    let head = workspace.worktree.head()?;
     // On the base branch itself, what the loop changes is measured from where it begins.
-    let (named, changes) = local::changes(workspace.root(), settings.base.as_deref())?;
+    let (named, changes) = working_tree::changes(workspace.root(), settings.base.as_deref())?;
     let base = changes.map_or(head.commit, |changes| changes.merge_base);
     settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);
@@ -257,7 +257,7 @@ async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &st
     if let Some(alias) = asked {
         if local_workspace::exists(workspace, alias).await? {
             let state = workspace.state(alias).await?;
-            if reflex::standing(&state) != LoopStanding::Ended {
+            if !state.has_ended() {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over: go on with `loopgate loop resume {alias}`, or end it with \
                      `loopgate loop stop --alias {alias}`"

@@ -18,20 +18,20 @@ const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
 impl Session<'_> {
     /// Whether the task command's commit is in place already: the process died after it.
     pub(super) fn has_produced(&self) -> Result<bool, CliError> {
-        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
+        let head = self.workspace.worktree.head()?;
         let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
         if ours {
-            self.workspace.worktree.settle_index().map_err(CliError::unavailable)?;
+            self.workspace.worktree.settle_index()?;
         }
         Ok(ours)
     }
 
     /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one.
     pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, CliError> {
-        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
+        let head = self.workspace.worktree.head()?;
         self.clear_leftovers(head)?;
         self.ask_for_a_clean_tree(head)?;
-        let before = self.workspace.worktree.tree(Extent::Everything).map_err(CliError::unavailable)?;
+        let before = self.workspace.worktree.tree(Extent::Everything)?;
         self.say_who_is_at_work(head, before).await?;
         let anchor = self.anchor()?;
         let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
@@ -41,7 +41,7 @@ impl Session<'_> {
         };
         let ending = runner::run_command(line, self.interrupt.clone(), self.console.echo()).await;
         self.hold(&anchor, "The task command")?;
-        let edits = self.workspace.worktree.edits_since(before, head).map_err(CliError::unavailable)?;
+        let edits = self.workspace.worktree.edits_since(before, head)?;
         let breach = match ending {
             Ending::Exited(0) => None,
             Ending::Interrupted => {
@@ -71,8 +71,8 @@ impl Session<'_> {
                 Fixer::Command(fixer) => fixer.author.clone(),
                 _ => CommitAuthor::default(),
             };
-            let commit = self.workspace.worktree.commit(&edits, &message, &author).map_err(CliError::unavailable)?;
-            self.workspace.worktree.advance(head.commit, commit).map_err(CliError::unavailable)?;
+            let commit = self.workspace.worktree.commit(&edits, &message, &author)?;
+            self.workspace.worktree.advance(head.commit, commit)?;
         }
         Ok(Produce::Done)
     }

@@ -10,7 +10,7 @@ use chrono::{TimeDelta, Utc};
 
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
-    cli::{CliError, actions, local::CONFIGURATION},
+    cli::{CliError, actions, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
@@ -70,7 +70,7 @@ impl Session<'_> {
     /// REFINE: the fixer edits and its edits are judged; or the author has edited; or the loop waits for them.
     pub(super) async fn refine(&mut self) -> Result<Progress, CliError> {
         let policy = self.governed();
-        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
+        let head = self.workspace.worktree.head()?;
         match self.refiner(&policy) {
             Refiner::Author(why) => self.refined_by_the_author(head, why).await,
             Refiner::Command(..) if head.commit != self.state.head_sha => self.refined_meanwhile(head).await,
@@ -89,8 +89,8 @@ impl Session<'_> {
             self.console.your_turn(&self.state, why, &self.alias);
             return Ok(Progress::Waiting);
         }
-        let before = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
-        let files = self.workspace.worktree.changes(before, artifact.tree).map_err(CliError::unavailable)?;
+        let before = self.workspace.worktree.tree_of(self.state.head_sha)?;
+        let files = self.workspace.worktree.changes(before, artifact.tree)?;
         let subject =
             if artifact.head == head.commit { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
         let fix = by_a_person(self.state.iteration, artifact.head, subject, &files);
@@ -99,19 +99,19 @@ impl Session<'_> {
 
     /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
     async fn refined_meanwhile(&mut self, head: Head) -> Result<Progress, CliError> {
-        let before = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
-        let files = self.workspace.worktree.changes(before, head.tree).map_err(CliError::unavailable)?;
+        let before = self.workspace.worktree.tree_of(self.state.head_sha)?;
+        let files = self.workspace.worktree.changes(before, head.tree)?;
         let subject = self.subject_of(head.commit)?;
         let mut fix = by_a_person(self.state.iteration, head.commit, subject, &files);
         if self.is_our_commit(head.commit)? {
-            self.workspace.worktree.settle_index().map_err(CliError::unavailable)?;
+            self.workspace.worktree.settle_index()?;
             fix.by = if self.reflex().senior == Senior::Next { FixMaker::SeniorFixer } else { FixMaker::Fixer };
         }
         self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
     }
 
     fn subject_of(&self, commit: Sha) -> Result<String, CliError> {
-        let (message, _) = self.workspace.worktree.message(commit).map_err(CliError::unavailable)?;
+        let (message, _) = self.workspace.worktree.message(commit)?;
         Ok(message.lines().next().unwrap_or_default().chars().take(200).collect())
     }
 
@@ -137,7 +137,7 @@ impl Session<'_> {
             return Ok(Progress::Interrupted);
         }
         let feedback = self.feedback(policy).await?;
-        let before = self.workspace.worktree.tree(Extent::Everything).map_err(CliError::unavailable)?;
+        let before = self.workspace.worktree.tree(Extent::Everything)?;
         self.say_who_is_at_work(head, before).await?;
         let anchor = self.anchor()?;
         let mut marked = fixer.clone();
@@ -161,7 +161,7 @@ impl Session<'_> {
         };
         self.state = Turn::spend(self.state.clone(), wall, cost);
         self.hold(&anchor, "The fixer")?;
-        let edits = self.workspace.worktree.edits_since(before, head).map_err(CliError::unavailable)?;
+        let edits = self.workspace.worktree.edits_since(before, head)?;
         match outcome.end {
             FixerEnd::Done(FixerReport { dispute: Some(dispute), .. }) => {
                 self.put_aside(&edits, "Edits of a fixer that disputes a failure\n")?;
@@ -217,15 +217,14 @@ impl Session<'_> {
         maker: FixMaker,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
-        let change =
-            self.change(self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?)?;
+        let change = self.change(self.workspace.worktree.tree_of(self.state.head_sha)?)?;
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
         let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
         let failed = view.failures.iter().filter_map(|view| view.failure.test_name.as_deref()).collect();
         let (before, after) = (edits.before(), edits.tree);
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
-        let contents = &self.workspace.worktree.contents(wanted).map_err(CliError::unavailable)?;
+        let contents = &self.workspace.worktree.contents(wanted)?;
         let judged = reflex::Edits { files: &edits.files, contents, before, after };
         let verdict = reflex::judge_edits(judged, &scope, failed, configuration);
         let mut described = format!("{} in {}", edits.diff_summary(), few(&edits.paths()));
@@ -255,7 +254,7 @@ impl Session<'_> {
                 self.save(Turn::refused(&self.state, &triggers, call, policy, Utc::now()), None).await
             }
             EditVerdict::Refuse(refusals) => {
-                let diff = self.workspace.worktree.diff_of(edits).map_err(CliError::unavailable)?;
+                let diff = self.workspace.worktree.diff_of(edits)?;
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
@@ -265,9 +264,8 @@ impl Session<'_> {
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await
             }
             EditVerdict::Take { outside } => {
-                let commit =
-                    self.workspace.worktree.commit(edits, &message, &fixer.author).map_err(CliError::unavailable)?;
-                self.workspace.worktree.advance(self.state.head_sha, commit).map_err(CliError::unavailable)?;
+                let commit = self.workspace.worktree.commit(edits, &message, &fixer.author)?;
+                self.workspace.worktree.advance(self.state.head_sha, commit)?;
                 let subject = message.lines().next().unwrap_or_default().to_owned();
                 let fix = FixRecord {
                     iteration: self.state.iteration,

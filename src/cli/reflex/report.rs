@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use super::{console_output::ConsoleOutput, drive::Progress};
 use crate::{
     cli::{
-        CliError, exit,
+        CliError,
+        action_outputs::Outputs,
+        exit,
         output::{self, Format},
-        outputs::Outputs,
     },
     render::{self, Colour},
 };
 use loopgate_core::{
     Score,
     deciding::DecisionWord,
-    reflex::{self, LoopStanding},
     state::{LoopState, RunStatus, StopReason},
 };
 
@@ -70,14 +70,10 @@ pub(super) fn document(state: &LoopState) -> Value {
 
 /// After `new`.
 pub(super) fn began(state: &LoopState, format: Format) -> Result<(), CliError> {
-    match format {
-        Format::Json => output::json(&document(state)),
-        Format::Human => {
-            output::line(format_args!("{} is set up: at most {} iterations.", state.task_alias, state.max_iterations));
-            output::line("Run it: loopgate loop run");
-            Ok(())
-        }
-    }
+    let LoopState { task_alias, max_iterations, .. } = state;
+    format.show(&document(state), || {
+        format!("{task_alias} is set up: at most {max_iterations} iterations.\nRun it: loopgate loop run")
+    })
 }
 
 /// The whole report, and below it the document that a loop is about.
@@ -155,7 +151,7 @@ pub(super) const fn code(state: &LoopState) -> u8 {
 
 /// Why a loop that is over is not resumed.
 pub(super) fn is_over(state: &LoopState) -> String {
-    debug_assert!(matches!(reflex::standing(state), LoopStanding::Ended));
+    debug_assert!(state.has_ended());
     let alias = &state.task_alias;
     format!(
         "The loop `{alias}` is over: {}. Begin another with `loopgate loop new`; `loopgate loop status {alias} --full` \

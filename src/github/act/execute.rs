@@ -23,7 +23,7 @@ use crate::{
     github::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun,
         budget::Need,
-        client::{PostId, ToldGone},
+        client::{GoneBy, PostId},
         error::OrAbsent as _,
         path,
         retry::Repeat,
@@ -150,7 +150,7 @@ impl Executor {
                     if let Some(post) = changed_post(effect)
                         && self.may_be_gone(surface, client.now()) =>
                 {
-                    let again_at = client.gone(post, ToldGone::ByAnswer);
+                    let again_at = client.gone(post, GoneBy::Answer);
                     executed.again_at = executed.again_at.into_iter().chain([again_at]).min();
                 }
                 Err(error) => {
@@ -295,7 +295,7 @@ impl Executor {
             }
             Effect::DeleteComment(comment) => {
                 place.remove(&format!("issues/comments/{comment}"), None).await?;
-                place.client.gone(PostId::Comment(*comment), ToldGone::ByEvent);
+                place.client.gone(PostId::Comment(*comment), GoneBy::Event);
             }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;

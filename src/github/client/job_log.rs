@@ -8,7 +8,7 @@ use crate::github::{
 use loopgate_reports::joblog::Kept;
 
 /// Bytes of a log that are read at most.
-const LONGEST: u64 = 256 << 20;
+pub(in crate::github) const LONGEST_LOG: u64 = 256 << 20;
 /// Addresses outside the API that are asked for one log.
 const MOST_ADDRESSES: usize = 2;
 
@@ -33,12 +33,12 @@ impl Client {
             let each = |bytes: &[u8]| {
                 read += bytes.len() as u64;
                 kept.push(bytes);
-                read <= LONGEST
+                read <= LONGEST_LOG
             };
             let streamed = self.shared.hub.transport.stream_elsewhere(&address, each).await;
             let (status, next) = streamed.map_err(|broken| error_of(broken, path, JSON_LIMIT))?;
             match next {
-                _ if status.is_success() => return Ok(read > LONGEST),
+                _ if status.is_success() => return Ok(read > LONGEST_LOG),
                 Some(next) if status.is_redirection() => address = next,
                 _ => return Err(unavailable(path, &format!("its store answered {}", status.as_u16()))),
             }

@@ -3,7 +3,9 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use chrono::TimeDelta;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request, Respond, ResponseTemplate,
@@ -12,7 +14,7 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    github::{AppCredentials, AppSlug, auth::tests::TEST_KEY},
+    github::{AppCredentials, AppSlug, Secret, auth::tests::TEST_KEY},
     refs::Retry,
 };
 use loopgate_core::{AppId, observed::Completeness};

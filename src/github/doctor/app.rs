@@ -48,16 +48,10 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
     let Ok(app) = &facts.app else { return Vec::new() };
     let found = lacking(&app.permissions).map(|need| {
         let message = format!("the App does not ask for {}: {}", named(need), need.without);
-        at_permissions(facts, Finding::fault(message, format!("choose {} on the App's settings page", named(need))))
+        let remedy = format!("choose {} on the App's settings page", named(need));
+        Finding::fault(message, remedy).at_settings(facts, "/permissions")
     });
     found.collect()
-}
-
-fn at_permissions(facts: &Facts, finding: Finding) -> Finding {
-    match facts.settings() {
-        Some(page) => finding.at(format!("{page}/permissions")),
-        None => finding,
-    }
 }
 
 pub(super) fn events(facts: &Facts) -> Vec<Finding> {
@@ -68,10 +62,8 @@ pub(super) fn events(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let message = format!("the App does not hear of: {}", missing.join(", "));
-    vec![at_permissions(
-        facts,
-        Finding::fault(message, "tick these under Subscribe to events, on the App's settings page"),
-    )]
+    let remedy = "tick these under Subscribe to events, on the App's settings page";
+    vec![Finding::fault(message, remedy).at_settings(facts, "/permissions")]
 }
 
 pub(super) fn installations(facts: &Facts) -> Vec<Finding> {

@@ -6,16 +6,11 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use url::Url;
 
-use super::super::{Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration};
-use crate::{
-    config::{self, OnlineFindings, Source},
-    github::registration::{Access, Arrival},
+use super::super::{
+    CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration,
 };
-use loopgate_core::{
-    AppId, InstallationId, Login, RepoName,
-    gate::online_facts::Fetched,
-    policy::{ConfigError, Policy},
-};
+use crate::github::registration::{Access, Arrival};
+use loopgate_core::{AppId, InstallationId, Login, RepoName, gate::online_facts::Fetched};
 
 /// How long a delivery that is asked for again may take to show in the log.
 const SHOWS_WITHIN: TimeDelta = TimeDelta::seconds(20);
@@ -113,15 +108,9 @@ pub(super) struct Hook {
 pub(super) struct RepositoryFacts {
     pub name: RepoName,
     pub installation: Fetched<Option<InstallationId>>,
-    pub configuration: Fetched<Configuration>,
+    pub configuration: Fetched<CheckedConfiguration>,
     pub required: Fetched<Vec<Required>>,
     pub branch: String,
-}
-
-pub(super) enum Configuration {
-    None,
-    Broken(Vec<ConfigError>),
-    Valid(Box<Policy>, OnlineFindings),
 }
 
 /// A check that a branch requires.
@@ -224,30 +213,13 @@ impl RepositoryFacts {
             return Self { name: name.clone(), installation, configuration, required, branch: String::new() };
         };
         let client = github.client(Some(id));
-        let configuration = said(configuration(github, &client, name).await);
+        let configuration = said(Observer::new(github.clone()).check_configuration(&client, name, None).await);
         let (branch, required) = match said(required(&client, name).await) {
             Ok((branch, required)) => (branch, Ok(required)),
             Err(reason) => (String::new(), Err(reason)),
         };
         Self { name: name.clone(), installation, configuration, required, branch }
     }
-}
-
-/// The configuration on the default branch, as `check-config --online` judges it.
-async fn configuration(github: &Github, client: &Client, name: &RepoName) -> Result<Configuration, Error> {
-    let observer = Observer::new(github.clone());
-    let governing = observer.governing(client, name).await?;
-    let Some(own) = &governing.repository else { return Ok(Configuration::None) };
-    let organisation = governing.organisation.as_ref().map(|(file, text)| Source::new(file, text));
-    let own = Some(Source::new(super::super::observe::CONFIGURATION, own));
-    let loaded = match config::load(organisation, own) {
-        Ok(loaded) => loaded,
-        Err(errors) => return Ok(Configuration::Broken(errors.as_slice().to_vec())),
-    };
-    let survey = observer.survey(client, name, &loaded.policy).await?;
-    let mut found = config::online(organisation, own, &loaded.policy, &survey);
-    found.warnings.splice(..0, loaded.warnings);
-    Ok(Configuration::Valid(Box::new(loaded.policy), found))
 }
 
 #[derive(Deserialize)]

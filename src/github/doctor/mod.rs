@@ -15,20 +15,6 @@ use facts::Facts;
 pub use facts::{Arrives, Expected};
 use loopgate_core::RepoName;
 
-/// What came of an examination.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examination {
-    /// In the order of the checks; those that cannot be made after others failed are left out.
-    pub lines: Vec<Line>,
-}
-
-impl Examination {
-    /// Whether something keeps Loopgate from working.
-    pub fn found_a_fault(&self) -> bool {
-        self.lines.iter().any(|line| line.outcome == Outcome::Fault)
-    }
-}
-
 /// What a check found.
 struct Finding {
     outcome: Outcome,
@@ -53,6 +39,14 @@ impl Finding {
     /// What could not be asked for.
     fn unknown(what: &str, reason: &str) -> Self {
         Self::new(Outcome::Unknown, format!("GitHub does not say {what}: {reason}"), "ask again later")
+    }
+
+    /// With the App's settings page, or a page below it, as its link.
+    fn at_settings(self, facts: &Facts, below: &str) -> Self {
+        match facts.settings() {
+            Some(page) => self.at(format!("{page}{below}")),
+            None => self,
+        }
     }
 
     fn at(self, link: impl Into<String>) -> Self {
@@ -100,7 +94,9 @@ const OF_REPOSITORY: [Check; 4] = [
 ];
 
 /// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook again.
-pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Examination {
+///
+/// Returns lines in the order of the checks; those that cannot be made after others failed are left out.
+pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {
     let mut facts = Facts::of_app(github, expected).await;
     let mut lines = told(&FIRST, &facts);
     if facts.app.is_ok() {
@@ -110,7 +106,7 @@ pub async fn examine(github: &Github, expected: &Expected, repository: Option<&R
             lines.extend(told(&OF_REPOSITORY, &facts));
         }
     }
-    Examination { lines }
+    lines
 }
 
 fn told(checks: &[Check], facts: &Facts) -> Vec<Line> {

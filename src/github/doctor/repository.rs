@@ -2,8 +2,9 @@
 
 use super::{
     Finding, Outcome,
-    facts::{Configuration, Facts, RepositoryFacts, Required},
+    facts::{Facts, RepositoryFacts, Required},
 };
+use crate::github::CheckedConfiguration;
 use loopgate_core::{
     observed::{CheckScope, OwnCheck},
     policy::{ConfigError, Fixer, HearsApps},
@@ -36,13 +37,12 @@ pub(super) fn configuration(facts: &Facts) -> Vec<Finding> {
     };
     match &repository.configuration {
         Err(reason) => vec![Finding::unknown("what its configuration is", reason)],
-        Ok(Configuration::None) => {
+        Ok(CheckedConfiguration { file: None, .. }) => {
             let message =
                 format!("{} has no .github/loopgate.yml on its default branch: nothing is done there", repository.name);
             vec![Finding::fault(message, "write one with `loopgate init`, and merge it")]
         }
-        Ok(Configuration::Broken(errors)) => errors.iter().map(told(Outcome::Fault)).collect(),
-        Ok(Configuration::Valid(_, found)) => {
+        Ok(CheckedConfiguration { found, .. }) => {
             let errors = found.errors.iter().map(told(Outcome::Fault));
             errors.chain(found.warnings.iter().map(told(Outcome::Warning))).collect()
         }
@@ -106,9 +106,8 @@ pub(super) fn required(facts: &Facts) -> Vec<Finding> {
 }
 
 pub(super) fn agent(facts: &Facts) -> Vec<Finding> {
-    let Some(Ok(Configuration::Valid(policy, _))) = seen(facts).map(|repository| &repository.configuration) else {
-        return Vec::new();
-    };
+    let configuration = seen(facts).and_then(|repository| repository.configuration.as_ref().ok());
+    let Some(policy) = configuration.and_then(|configuration| configuration.policy.as_ref()) else { return Vec::new() };
     let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
     let deaf = fixers.filter_map(Fixer::mentioned).filter(|login| HearsApps::of(login) == HearsApps::Never);
     let found = deaf.map(|login| {

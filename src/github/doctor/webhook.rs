@@ -30,14 +30,7 @@ pub(super) fn address(facts: &Facts) -> Vec<Finding> {
             "set the webhook's content type to application/json on the App's settings page",
         ));
     }
-    found.into_iter().map(|finding| settings(facts, finding)).collect()
-}
-
-fn settings(facts: &Facts, finding: Finding) -> Finding {
-    match facts.settings() {
-        Some(page) => finding.at(page),
-        None => finding,
-    }
+    found.into_iter().map(|finding| finding.at_settings(facts, "")).collect()
 }
 
 /// What an answer other than "accepted" comes of.
@@ -100,7 +93,7 @@ pub(super) fn deliveries(facts: &Facts) -> Vec<Finding> {
                 "{failures} of the last {all} deliveries failed: the newest was {}",
                 answered(failure.status_code)
             );
-            vec![settings(facts, Finding::fault(message, remedy(failure.status_code)))]
+            vec![Finding::fault(message, remedy(failure.status_code)).at_settings(facts, "")]
         }
     }
 }
@@ -115,7 +108,7 @@ pub(super) fn redelivery(facts: &Facts) -> Vec<Finding> {
         Redelivered::Answered(status) if (200..300).contains(status) => Vec::new(),
         Redelivered::Answered(status) => {
             let message = format!("the newest delivery was sent again, and was {}", answered(*status));
-            vec![settings(facts, Finding::fault(message, remedy(*status)))]
+            vec![Finding::fault(message, remedy(*status)).at_settings(facts, "")]
         }
         Redelivered::NotSeen => {
             vec![Finding::new(

@@ -60,15 +60,15 @@ where
                 if reading.is_final() || !may_change {
                     return Ok(Waited::Ended(reading));
                 }
-                (render::told_waiting(last.insert(reading)), None)
+                (render::waiting_text(last.insert(reading)), None)
             }
             Err(error) => match error.kind() {
                 ErrorKind::Wait { until }
                 | ErrorKind::Paced { until }
                 | ErrorKind::Outage { retry_at: Some(until) } => {
-                    (render::told_held_up(&error, Some(until)), Some(until))
+                    (render::held_up_text(&error, Some(until)), Some(until))
                 }
-                ErrorKind::Outage { retry_at: None } => (render::told_held_up(&error, None), None),
+                ErrorKind::Outage { retry_at: None } => (render::held_up_text(&error, None), None),
                 ErrorKind::Refusal | ErrorKind::Fault => return Err(error),
             },
         };
@@ -95,7 +95,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::render::{ReadFrom, Told};
+    use crate::render::{Feedback, ReadFrom};
     use loopgate_core::{PrNumber, Sha, Timestamp};
 
     const OLD: [u8; 20] = [0xa1; 20];
@@ -104,8 +104,8 @@ mod tests {
     /// What is read of a pull request with the head `now`.
     fn read(of: [u8; 20], is_final: bool, now: [u8; 20], since: Option<Sha>) -> Result<(Reading, bool), Error> {
         let (repository, head) = ("acme/widgets".parse().unwrap(), Sha::from_bytes(of));
-        let nothing = Told::nothing(&repository, PrNumber::new(12), head).written();
-        let told = Told::parse(&nothing.replace("false", &is_final.to_string()).replace("wait", "retry")).unwrap();
+        let nothing = Feedback::nothing(&repository, PrNumber::new(12), head).written();
+        let told = Feedback::parse(&nothing.replace("false", &is_final.to_string()).replace("wait", "retry")).unwrap();
         Ok((Reading::of_head(told, ReadFrom::StatusComment, Sha::from_bytes(now), since), true))
     }
 

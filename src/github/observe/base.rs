@@ -129,8 +129,8 @@ pub(super) async fn evidence(
         Err(error) => return error.refusal().map(|_| (None, Vec::new())),
     };
     // Two failures are told apart by what they say.
-    on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
     on_base.read_logs(client, repository, &policy.verify, is_private, &[]).await?;
+    on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
     let mut evidence = BTreeMap::new();
     for (name, check) in &policy.verify.checks {
         if let CheckSource::External(source) = &check.source

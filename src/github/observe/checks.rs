@@ -214,7 +214,8 @@ impl Checks {
         }
     }
 
-    /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures.
+    /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures, unless a job's log
+    /// names them.
     pub(super) async fn annotate(
         &mut self,
         client: &Client,
@@ -222,7 +223,10 @@ impl Checks {
         verify: &VerifyPolicy,
         most: usize,
     ) -> Result<(), Error> {
-        let wanted = |check: &ExternalCheck| has_failed(check) && is_mapped(check, verify);
+        let wanted = |check: &ExternalCheck| {
+            let is_explained = check.output.as_ref().is_some_and(|output| !output.failures.is_empty());
+            has_failed(check) && is_mapped(check, verify) && !is_explained
+        };
         let places = self.annotated.iter().filter(|(place, _)| self.external.get(*place).is_some_and(wanted));
         let reads = places.take(most).filter_map(|(place, count)| {
             let check = self.external.get(*place)?;

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 
 use super::checks::{Checks, has_failed, is_mapped, progress};
-use crate::github::{Client, Error, path, transport::Accept};
+use crate::github::{Client, Error, client::LONGEST_LOG, path, transport::Accept};
 use loopgate_core::{
     CheckRunId, RepoName, Timestamp,
     observed::{CheckProgress, Conclusion, ExternalCheck, JobOutput, ObservationProblem},
@@ -84,7 +84,14 @@ impl Checks {
             let check = &mut self.external[at];
             let green = others.iter().find(|other| other.name == check.name && has_passed(other) && is_job(other));
             match output(client, repository, check, green.and_then(|green| green.id)).await? {
-                Log::Read(output) => check.output = Some(*output),
+                Log::Read(output) => {
+                    if output.is_cut {
+                        let what = format!("all of the log of {}", check.name);
+                        let reason = format!("it is longer than {} MB", LONGEST_LOG >> 20);
+                        self.problems.push(ObservationProblem { what, reason });
+                    }
+                    check.output = Some(*output);
+                }
                 Log::NotYet => is_awaited = true,
                 Log::Never(reason) => {
                     let what = format!("the log of {}", check.name);

@@ -3,8 +3,8 @@
 use super::{
     Observer, base, checks, config, conversation,
     pull::{self, Unread},
+    rest::whose_rights_matter,
     stack::ComparedWith,
-    whose_rights_matter,
 };
 use crate::{
     config::presets,

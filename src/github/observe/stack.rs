@@ -102,12 +102,12 @@ fn order(stacks: &[Wire], pull: &Pull, stack: &InStack) -> Result<Layers, String
 pub(super) async fn standing(
     client: &Client,
     repository: &RepoName,
-    layers: Layers,
+    layers: &Layers,
     base: &Base,
     us: &AppIdentity,
 ) -> Result<Stack, Error> {
     let Layers { beneath, above, position, size, .. } = layers;
-    let read = beneath.into_iter().map(|(number, head)| async move {
+    let read = beneath.iter().map(|&(number, head)| async move {
         let own = match checks::read_runs(client, repository, head, us).await {
             Ok(checks) => checks.own,
             Err(error) => error.refusal().map(|_| Vec::new())?,
@@ -119,5 +119,5 @@ pub(super) async fn standing(
         let checks: BTreeMap<_, _> = OwnCheck::ALL.iter().filter_map(|check| Some((*check, newest(check)?))).collect();
         Ok::<_, Error>(Layer { number, checks })
     });
-    Ok(Stack { position, size, beneath: futures::future::try_join_all(read).await?, above })
+    Ok(Stack { position: *position, size: *size, beneath: futures::future::try_join_all(read).await?, above: *above })
 }

@@ -10,7 +10,10 @@ use super::{
     config::{self, Depth},
     workflow_file,
 };
-use crate::github::{Client, Error, path, wire::User};
+use crate::{
+    config::{OnlineFindings, Source, load, online},
+    github::{Client, Error, path, wire::User},
+};
 use loopgate_core::{
     RepoName, Sha,
     gate::{
@@ -29,14 +32,18 @@ const MOST_PAGES: usize = 20;
 /// Workflow files read at most.
 const MOST_WORKFLOWS: usize = 50;
 
-/// The texts that govern a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Governing {
-    /// The repository's own file, where there is one that is text.
-    pub repository: Option<String>,
-    /// The organisation's file: its name, as people are told it, and its text.
-    pub organisation: Option<(String, String)>,
+/// The configuration that governs a repository, compared with what GitHub says.
+#[derive(Debug)]
+pub struct CheckedConfiguration {
+    /// The name of the repository's own file; `None` if it has none.
+    pub file: Option<String>,
+    /// `None` if the configuration is not valid.
+    pub policy: Option<Policy>,
+    pub found: OnlineFindings,
 }
+
+/// A file's name, as people are shown it, and its text.
+type NamedText = (String, String);
 
 #[derive(Deserialize)]
 struct Repository {
@@ -58,32 +65,57 @@ struct Named {
 }
 
 impl Observer {
-    /// The configuration on the default branch, and the organisation's defaults below it.
+    /// Checks the configuration on the default branch, or `own` in its place, over the organisation's defaults.
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found where there is no such repository.
-    pub async fn governing(&self, client: &Client, repository: &RepoName) -> Result<Governing, Error> {
-        let (_, tip) = tip(client, repository).await?;
-        let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), config::FILE);
-        let own = async {
-            match client.get_file(&path, config::FILE_LIMIT).await {
-                Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
-                Err(error) => Err(error),
+    pub async fn check_configuration(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        own: Option<NamedText>,
+    ) -> Result<CheckedConfiguration, Error> {
+        let (there, organisation) = self.governing(client, repository).await?;
+        let own = own.or(there);
+        let (file, sources) = (own.as_ref().map(|(name, _)| name.clone()), (source(&organisation), source(&own)));
+        let loaded = match load(sources.0, sources.1) {
+            Ok(loaded) => loaded,
+            Err(errors) => {
+                let found = OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() };
+                return Ok(CheckedConfiguration { file, policy: None, found });
             }
         };
-        let (own, defaults) = futures::try_join!(own, self.organisations.of(client, repository.owner()))?;
+        let survey = self.survey(client, repository, &loaded.policy).await?;
+        let mut found = online(sources.0, sources.1, &loaded.policy, &survey);
+        found.warnings.splice(..0, loaded.warnings);
+        Ok(CheckedConfiguration { file, policy: Some(loaded.policy), found })
+    }
+
+    /// The repository's own file, where there is one that is text, and the organisation's.
+    async fn governing(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+    ) -> Result<(Option<NamedText>, Option<NamedText>), Error> {
+        let (_, tip) = tip(client, repository).await?;
+        let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), config::FILE);
+        let (own, defaults) = futures::try_join!(
+            client.get_file(&path, config::FILE_LIMIT),
+            self.organisations.of(client, repository.owner())
+        )?;
+        let own = own.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let organisation = defaults.map(|defaults| {
             let source = defaults.source();
             (source.file.to_owned(), source.text.to_owned())
         });
-        Ok(Governing { repository: own, organisation })
+        Ok((own.map(|text| (config::FILE.to_owned(), text)), organisation))
     }
 
     /// What GitHub says about the names in a policy.
     ///
     /// # Errors
     /// Faults, and rate limits. What GitHub refuses to tell is an answer.
-    pub async fn survey(&self, client: &Client, repository: &RepoName, policy: &Policy) -> Result<Survey, Error> {
+    async fn survey(&self, client: &Client, repository: &RepoName, policy: &Policy) -> Result<Survey, Error> {
         let (known, tip) = tip(client, repository).await?;
         let base = path::repo(repository);
         let codeowners = config::owners_file(client, repository, tip).await?;
@@ -126,6 +158,10 @@ impl Observer {
             actions,
         })
     }
+}
+
+fn source(file: &Option<NamedText>) -> Option<Source<'_>> {
+    file.as_ref().map(|(name, text)| Source::new(name, text))
 }
 
 async fn tip(client: &Client, repository: &RepoName) -> Result<(Repository, Sha), Error> {

@@ -14,42 +14,32 @@ mod one_commit;
 mod problems;
 mod proposed;
 mod run_line;
+mod turn;
 mod turn_doubts;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use self::{
-    concurrent_writer::{ConcurrentWriter, SaveMemory},
-    look_again::LookAgain,
-    problems::ProblemMemory,
-    proposed::Proposals,
-    turn_doubts::TurnDoubts,
+    concurrent_writer::SaveMemory, look_again::LookAgain, problems::ProblemMemory, proposed::Proposals, turn::decide,
 };
 use super::{
     Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
-    StateArtifact, Target,
-    client::{PostId, ToldGone},
-    evidence_memory::EvidenceMemory,
-    looked_heads::LookedHeads,
-    memory::{DebugMemory, Writers},
-    observe::escalation_template,
-    plan,
-    storage::{KEPT_AFTER_THE_END, Storage},
+    StateArtifact, Target, evidence_memory::EvidenceMemory, looked_heads::LookedHeads, memory::DebugMemory, plan,
+    storage::Storage,
 };
 use crate::{
     channels::Channels,
-    refs::{self, AttemptFile, Follows, GitObjects as _, LoadedRun, RefName, RefsError, Retry, Save, Seal, StateStore},
-    render::{self, OpenLoop, OwnTemplates, Rendered},
+    refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore},
+    render::OpenLoop,
 };
 use loopgate_core::{
-    self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    deciding::{Decision, DecisionWord, Post, Surface},
-    gate::Reviewer,
+    InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
+    deciding::{Decision, DecisionWord},
     metrics::RunLine,
     observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
     stage::Stage,
-    state::{LoopState, RunStatus, VerificationResult},
+    state::RunStatus,
 };
 
 /// Reconciles pull requests of one GitHub. Made once per process.
@@ -315,150 +305,6 @@ impl Reconcile {
         Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry: Retry::WhenAnswered })
     }
 
-    async fn turn(
-        &self,
-        job: &ReconcileRequest,
-        problems: &[Problem],
-        now: Timestamp,
-    ) -> Result<Option<ReconcileOutcome>, Failed> {
-        let client = self.github.client(job.installation);
-        let doubts = TurnDoubts::begin(&client, self.lifetime, now);
-        if !job.hints.is_empty() {
-            client.ask_once_more();
-        }
-        for hint in &job.hints {
-            if let Hint::CommentDeleted { comment, .. } = hint {
-                client.gone(PostId::Comment(*comment), ToldGone::ByEvent);
-            }
-        }
-        if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
-            return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
-        }
-        let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
-            Box::pin(self.leave(&client, job)).await?;
-            let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
-            let revisit_at = next.into_iter().chain(doubts.confirmed_at()).min();
-            return Ok(Some(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
-        };
-        if begun.facts.is_archived() {
-            return Ok(Some(nothing(Settled::ReadOnly)));
-        }
-        let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
-        let store = self.store(job, &storage);
-        let Some(loaded) = archive::find(&client, job, &facts, loaded, &store, now).await? else {
-            return Ok(Some(nothing(Settled::Nothing)));
-        };
-        let open = facts.pull_request().lifecycle == Lifecycle::Open;
-        if storage.is_ref()
-            && let (false, Some(tip), Some(state)) = (open, loaded.tip, loaded.intact())
-            && now >= state.updated_at + KEPT_AFTER_THE_END
-        {
-            store.move_to(&RefName::archive(job.number), tip).await?;
-            return Ok(Some(nothing(Settled::Archived)));
-        }
-        if open
-            && self.lifetime == Lifetime::Stays
-            && let Some(again) = self.look_again.awaits_end(job, now)
-        {
-            let waits = ReconcileOutcome { revisit_at: Some(again), ..nothing(Settled::Nothing) };
-            return Ok(Some(ReconcileOutcome { seen: Seen::Nothing, ..waits }));
-        }
-        doubts.of_merge(&facts)?;
-        let (updated_at, head, is_private) = (facts.updated_at(), facts.pull_request().head.sha, facts.is_private());
-        let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
-        doubts.of_end(&observation.snapshot)?;
-        doubts.of_files(&observation.snapshot)?;
-        self.executor.recall_marks(&mut observation, updated_at, now);
-        let told = problems
-            .iter()
-            .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
-        observation.snapshot.problems.extend(told);
-        observation.policy.state = storage.backend();
-        observation.snapshot.problems.extend(not_moved);
-
-        let left_above = loaded.intact().and_then(|state| state.above);
-        let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
-        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
-        let Some(Decided { mut decision, mut texts, saved, refused, outrun, compared_at }) = decided else {
-            return Ok(None);
-        };
-        if storage.is_ref() {
-            self.debug_memory.note(&job.repository, &decision);
-        }
-        Box::pin(self.share(job, &observation, &mut decision.surface, &mut texts, now)).await?;
-        Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
-        storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
-        self.saves.remember(job, saved);
-        let concurrent_writer = outrun.or(concurrent_writer);
-        let mut effects = plan(&observation.surface, &decision.surface, &texts);
-        let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
-        let told = self.look_again.told(job, &observation, now);
-        let is_all_shown = told.iter().all(|told| told.is_shown);
-        let unanswered = observation.snapshot.authority.unknown().is_some();
-        let awaits_answer = unanswered && self.look_again.awaits_answer(job, now);
-        if self.lifetime == Lifetime::Stays && (!is_all_shown || awaits_answer) {
-            look_again::without_irrevocable(&mut effects);
-        }
-        let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
-        let days = observation.policy.memory.retention_days;
-        let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
-        let mut ended = None;
-        if !open {
-            let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decision.next.updated_at);
-            ended = Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?.map(Box::new);
-        }
-        let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
-        if open && !observation.is_head_shared {
-            self.heads.keep(&observation.snapshot, &observation.policy, now);
-        } else {
-            self.heads.forget(&job.repository, head);
-        }
-        let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_all_shown;
-        let seen = match updated_at {
-            Some(updated_at) if open => Seen::Open { updated_at, head, is_final },
-            _ if open => Seen::Nothing,
-            _ => Seen::Ended,
-        };
-        let revisit_at = decision
-            .revisit_at
-            .into_iter()
-            .chain(archive_at)
-            .chain(self.look_again.after(job, told, unanswered || observation.awaits_logs, now))
-            .chain(doubts.confirmed_at())
-            .chain(post_at)
-            .chain(executed.again_at)
-            .chain(memory_at)
-            .chain(compared_at)
-            .min();
-        let above = decision.next.above.or(left_above);
-        // A layer may look as before and pass on what changed beneath it all the same.
-        let stands_on = observation.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
-        let may_concern = !open || executed.done > 0 || stands_on || decision.next.above != left_above;
-        let above = above.filter(|_| may_concern);
-        let listed = open.then(|| {
-            let Observation { snapshot, policy, .. } = &observation;
-            let loop_now = render::open_loop(&decision, snapshot, policy);
-            Box::new(OpenLoop { private: is_private, ..loop_now })
-        });
-        let summary = Summary {
-            word: decision.action.word(),
-            status: decision.next.status,
-            stage: decision.next.state,
-            score: decision.view.evaluation.score,
-            failed_rules: decision.view.evaluation.failed_rules(),
-            subject: refs::subject(&decision),
-            run_id: decision.next.run_id.clone(),
-            attempt: decision.view.attempt,
-            saved,
-            effects: executed.done,
-            problems: refused.into_iter().chain(executed.problems).collect(),
-            unknown_rights: observation.snapshot.authority.unknown().map(str::to_owned),
-            open: listed,
-            ended,
-        };
-        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen, above }))
-    }
-
     fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
         let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
@@ -568,111 +414,6 @@ impl Reconcile {
         observation.surface.check_runs.extend(begun);
         Ok(observation)
     }
-
-    /// Decides and saves, again from the newer state as long as somebody else saves first. None when what was observed
-    /// is not what they saw: then it must be observed again.
-    async fn decide_and_save(
-        &self,
-        client: &Client,
-        observation: &Observation,
-        mut loaded: LoadedRun,
-        store: &StateStore<'_, Storage>,
-        now: Timestamp,
-    ) -> Result<Option<Decided>, Failed> {
-        let mut outrun = None;
-        let stays = self.lifetime == Lifetime::Stays;
-        for _ in 0..MOST_SAVES {
-            let (state, mut decision) = decide(observation, &loaded, now);
-            let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
-            Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
-            let hub = (&self.github, client);
-            let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
-            let mut texts = texts(client, observation, &decision).await?;
-            if observation.snapshot.app.is_actions() {
-                leave_out_what_nobody_hears(&mut decision.surface, &mut texts);
-            }
-            let follows = match &state.last_verification {
-                Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
-                _ => Follows::Nothing,
-            };
-            let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
-            let record = |record| AttemptFile::of(record, &feedback, follows);
-            let attempt = decision.attempt.as_ref().map(record).transpose()?;
-            let subject = refs::subject(&decision);
-            let report = store.objects().report(decision.surface.status_comment, &texts);
-            let lines = render::history_lines(&decision);
-            let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
-            if store.objects().is_ref() {
-                self.debug_memory.expect(&observation.snapshot, &decision);
-            }
-            let doubts = client.doubts();
-            let (saved, refused) = match store.save(&loaded, &save).await {
-                Ok(saved) => (saved, None),
-                Err(RefsError::RefMoved { .. }) => {
-                    loaded = store.load().await?;
-                    outrun = Some(ConcurrentWriter { saved_at: now });
-                    // The process that saved first may have seen another head. Deciding on the older of the two heads
-                    // would count it as one that came back.
-                    let head = observation.snapshot.pull_request.head.sha;
-                    if loaded.intact().is_some_and(|state| state.head_sha != head) {
-                        return Ok(None);
-                    }
-                    continue;
-                }
-                // What would be shown without it would tell of a record that is gone.
-                Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
-                    return Err(Failed { reason, retry: Retry::WhenAnswered });
-                }
-                // Without a saved state attempts are not counted, but people must be told why: so this goes on.
-                Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
-                Err(error) => return Err(error.into()),
-            };
-            return Ok(Some(Decided { decision, texts, saved, refused, outrun, compared_at }));
-        }
-        Err(Failed {
-            reason: "the state was saved by others again and again meanwhile".into(),
-            retry: Retry::WhenAnswered,
-        })
-    }
-}
-
-/// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
-fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (LoopState, Decision) {
-    let Observation { snapshot, policy, .. } = observation;
-    let begin = || {
-        // A run whose record is gone left traces: the loss is said, and the numbers go on.
-        match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
-            Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
-            None => LoopState::begin(snapshot, policy, now),
-        }
-    };
-    let (state, recovered) = loaded.state(begin);
-    let decision = match recovered {
-        None => loopgate_core::deciding::decide(snapshot, &state, policy, now),
-        Some(how) => {
-            let mut snapshot = snapshot.clone();
-            snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
-            loopgate_core::deciding::decide(&snapshot, &state, policy, now)
-        }
-    };
-    (state, decision)
-}
-
-/// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and
-/// no team can be asked for a review. The commands say the same as the buttons.
-fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
-    texts.verify.actions.clear();
-    texts.gates.actions.clear();
-    surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
-}
-
-fn not_saved(storage: &Storage, reason: String) -> Problem {
-    let reason = if storage.is_ref() {
-        format!("{reason}; without contents: write, `state: {{ backend: comment }}` keeps it in the status comment")
-    } else {
-        reason
-    };
-    Problem { what: "save the state".into(), reason }
 }
 
 /// What a turn begins with.
@@ -688,35 +429,10 @@ struct Begun {
 /// Where the state is kept from now on, with what is there, and why that is not where it should be.
 type Settlement = (PullRequestFacts, Storage, LoadedRun, Option<ObservationProblem>);
 
-/// A decision that is saved, or could not be.
-struct Decided {
-    decision: Decision,
-    texts: Rendered,
-    saved: Option<Sha>,
-    refused: Option<Problem>,
-    /// Somebody else saved while this was decided.
-    outrun: Option<ConcurrentWriter>,
-    /// When to ask for the comparison of the proposed configuration.
-    compared_at: Option<Timestamp>,
-}
-
 const fn nothing(result: Settled) -> ReconcileOutcome {
     let seen = match result {
         Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
         Settled::Nothing | Settled::Archived => Seen::Ended,
     };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }
-}
-
-/// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
-async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
-    let Observation { snapshot, base_head, policy, surface, .. } = observation;
-    let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
-    let own = if decision.surface.posts.iter().any(is_new) {
-        escalation_template(client, &snapshot.repository, *base_head).await?
-    } else {
-        None
-    };
-    let own = OwnTemplates { escalation: own.as_deref() };
-    Ok(render::pull_request_with(decision, snapshot, policy, own))
 }

@@ -115,13 +115,18 @@ async fn a_broken_state_is_rebuilt_from_history_and_attempts() {
     let lines = [line(begun(), 1), line(judged(), 1)];
     let first = Save { attempt: Some(attempt(1)), ..save(&state, &lines) };
     store.save(&store.load().await.unwrap(), &first).await.unwrap();
+    let fresh = || LoopState { run_id: "pr-12-new".into(), attempts: Vec::new(), ..sample_state() };
     for broken in ["{", "[]", r#"{"schema":"loopgate.loop-state/v9"}"#, "\u{0}"] {
         meddle(&objects, &[(STATE_FILE, broken)]).await;
-        let loaded = store.load().await.unwrap();
-        let fresh = LoopState { run_id: "pr-12-new".into(), attempts: Vec::new(), ..sample_state() };
-        let (rebuilt, how) = loaded.state(|| fresh);
-        assert_eq!(rebuilt.run_id, state.run_id, "the run goes on");
-        assert_eq!(rebuilt.attempts, [record(1).digest]);
+        let (rebuilt, how) = store.load().await.unwrap().state(fresh);
+        assert_eq!((&rebuilt.run_id, rebuilt.attempts), (&state.run_id, vec![record(1).digest]), "the run goes on");
+        assert!(how.unwrap().contains("rebuilt from 2 lines of history and 1 attempts, on the state of commit "));
+        let alone = FakeObjects::default();
+        let history = objects.file(&name(), HISTORY_FILE).unwrap();
+        meddle(&alone, &[(STATE_FILE, broken), (HISTORY_FILE, &history), ("attempts/001.json", attempt(1).text())])
+            .await;
+        let (rebuilt, how) = StateStore::new(&alone, name()).load().await.unwrap().state(fresh);
+        assert_eq!((rebuilt.run_id, rebuilt.attempts), (state.run_id.clone(), vec![record(1).digest]));
         assert!(how.unwrap().ends_with("rebuilt from 2 lines of history and 1 attempts"));
     }
     let loaded = store.load().await.unwrap();

@@ -12,7 +12,11 @@ use super::{
     timeline::{Moment, moments},
 };
 use crate::render::{
-    explain::{self, GateDocument},
+    answers, explain,
+    gate_card::GateCard,
+    links::{self, Links},
+    loop_verdict,
+    model::{self, Document},
     plain,
     sanitize::{address, block, line},
     verdict::Subject,
@@ -21,6 +25,7 @@ use crate::render::{
 use loopgate_core::{
     PrNumber, RepoName, Score, Sha, Timestamp,
     failure::FeedbackLine,
+    gate::{Considered, GateReport, WordOutcome},
     stage::Stage,
     state::{AttemptDigest, GateState, GateStatus, LoopState, VerificationResult, history::HistoryLine},
 };
@@ -137,7 +142,7 @@ pub struct Gate {
     pub why: Vec<String>,
     pub who: String,
     pub how: Option<String>,
-    /// Every word that was considered, and what came of it.
+    /// Every word that was considered, and whether it counts.
     pub words: Vec<Word>,
     pub notes: Vec<String>,
 }
@@ -151,7 +156,7 @@ pub struct Word {
     pub said: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Failure {
     pub check: String,
     pub test: Option<String>,
@@ -180,43 +185,32 @@ pub struct Attempt {
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
     pub(in crate::render) fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
-        let (open, explained) = (OpenLoop::of(subject), explain::document(subject));
-        let status = &explained.status;
-        let of_cause = |failure: &crate::render::machine::Failure| Failure {
-            check: line(failure.check.as_str()),
-            test: failure.test.as_deref().map(line),
-            place: failure.place.as_ref().map(|place| match place.line {
-                Some(at) => format!("{}:{at}", line(&place.file)),
-                None => line(&place.file),
-            }),
-            problem: line(failure.cause.as_deref().unwrap_or(&failure.message)),
-            action: line(failure.r#do.as_deref().unwrap_or_default()),
-            reproduce: failure.reproduce.as_deref().map(line),
-        };
-        let mut gates: Vec<Gate> = explained.gates.iter().map(Gate::explained).collect();
+        let (open, explained, document) = (OpenLoop::of(subject), explain::Page::of(subject), Document::of(subject));
+        let links = Links::of(subject.snapshot);
+        let reports = subject.decision.view.gates.iter();
+        let mut gates: Vec<Gate> = reports.map(|report| Gate::explained(report, subject, &links)).collect();
         gates.sort_by_key(|gate| !gate.closed);
         let pull = &subject.snapshot.pull_request;
-        let failures = status.failures.0.items.iter().map(of_cause).collect();
         let base = Self::of_state(&subject.decision.next, recorded, pull.number, &subject.snapshot.repository);
         Self {
             title: open.title,
-            acts: (status.who_acts.is_some()).then(|| Acts {
+            acts: document.who_acts.is_some().then(|| Acts {
                 who: open.who,
                 action: open.action,
                 action_url: open.action_url,
                 waits: age(open.since, now),
             }),
             url: address(&pull.url),
-            verdict: explained.verdict,
-            next: explained.next,
-            stage: explained.stage,
+            verdict: format!("{} {}", explained.icon, explained.verdict),
+            next: explain::plain_lines(&explained.next),
+            stage: open.stage,
             attempt: open.attempt,
             max_attempts: open.max_attempts,
             score: Some(open.score),
             gates,
-            failures,
-            rules: explained.rules,
-            warnings: explained.warnings,
+            failures: document.failures.iter().map(Failure::of).collect(),
+            rules: explain::plain_lines(&explained.rules.items),
+            warnings: explain::plain_lines(&explained.warnings.items),
             ..base
         }
     }
@@ -234,7 +228,7 @@ impl LoopPage {
         Self { at: Some(at), report: Some(block(&plain(&recorded.report))), ..page }
     }
 
-    /// What the state tells.
+    /// What the state holds.
     fn of_state(state: &LoopState, recorded: Option<&RecordedLoop>, number: PrNumber, repository: &RepoName) -> Self {
         let page = format!("/{repository}/pull/{number}");
         let saved = |saved: &SavedState| SavedRow {
@@ -249,7 +243,6 @@ impl LoopPage {
         let mut gates: Vec<Gate> = state.gates.iter().map(|(name, gate)| Gate::kept(name.as_str(), gate)).collect();
         gates.sort_by_key(|gate| !gate.closed);
         let failures = attempts.first().filter(|attempt| !attempt.passed);
-        let report = recorded.map(|recorded| plain(&recorded.report)).unwrap_or_default();
         Self {
             schema: "loopgate.loop/v1",
             repository: repository.clone(),
@@ -258,8 +251,7 @@ impl LoopPage {
             url: None,
             at: None,
             note: None,
-            // The second paragraph of the report is the verdict of then.
-            verdict: report.split("\n\n").nth(1).map(short).unwrap_or_default(),
+            verdict: short(&loop_verdict(state)),
             acts: None,
             next: Vec::new(),
             head_sha: state.head_sha.to_string(),
@@ -269,7 +261,7 @@ impl LoopPage {
             max_attempts: state.max_iterations,
             score: state.last_score,
             gates,
-            failures: failures.map(|attempt| attempt.failures.iter().map(Failure::again).collect()).unwrap_or_default(),
+            failures: failures.map(|attempt| attempt.failures.clone()).unwrap_or_default(),
             rules: Vec::new(),
             warnings: Vec::new(),
             attempts,
@@ -286,14 +278,15 @@ impl Page for LoopPage {
 }
 
 impl Failure {
-    fn again(&self) -> Self {
+    fn of(failure: &model::Failure) -> Self {
+        let plain = |text: &Option<String>| text.as_deref().map(line);
         Self {
-            check: self.check.clone(),
-            test: self.test.clone(),
-            place: self.place.clone(),
-            problem: self.problem.clone(),
-            action: self.action.clone(),
-            reproduce: self.reproduce.clone(),
+            check: plain(&failure.check).unwrap_or_default(),
+            test: plain(&failure.test),
+            place: failure.place.as_ref().map(|place| links::place(&line(&place.file), place.line)),
+            problem: plain(&failure.cause).or_else(|| plain(&failure.message)).unwrap_or_default(),
+            action: plain(&failure.r#do).unwrap_or_default(),
+            reproduce: plain(&failure.reproduce),
         }
     }
 }
@@ -327,26 +320,24 @@ impl Attempt {
 }
 
 impl Gate {
-    fn explained(gate: &GateDocument) -> Self {
+    fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        let card = GateCard::explained(report, subject, links);
+        let word = |word: &Considered| Word {
+            by: word.by.to_string(),
+            at: words::moment(word.at),
+            url: address(&word.url),
+            counted: matches!(word.outcome, WordOutcome::Counted),
+            said: plain(answers::considered(word, report, subject).as_str()),
+        };
         Self {
-            name: gate.name.to_string(),
-            status: gate.status.as_str().replace('_', " "),
-            closed: gate.closed,
-            why: gate.why.clone(),
-            who: gate.who.clone(),
-            how: gate.how.clone(),
-            words: gate
-                .words
-                .iter()
-                .map(|word| Word {
-                    by: word.by.to_string(),
-                    at: words::moment(word.at),
-                    url: address(&word.url),
-                    counted: word.outcome == "counted",
-                    said: word.said.clone(),
-                })
-                .collect(),
-            notes: gate.notes.clone(),
+            name: card.name,
+            status: report.status().as_str().replace('_', " "),
+            closed: report.is_closed(),
+            why: explain::plain_lines(&card.why.items),
+            who: words::approvers(report),
+            how: card.how.map(|how| plain(how.as_str())),
+            words: report.considered.iter().map(word).collect(),
+            notes: explain::plain_lines(&card.notes.items),
         }
     }
 

@@ -18,7 +18,7 @@ use minijinja::{
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 
-use super::templates::EMBEDDED;
+use super::{messages::word, templates::EMBEDDED};
 
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 pub use open_loop::OpenLoop;
@@ -55,12 +55,7 @@ pub trait Page: Serialize + JsonSchema {
 
     /// As HTML.
     fn html(&self, frame: &Frame) -> String {
-        let template = PAGES.get_template(Self::TEMPLATE);
-        let said = context! { frame => Serde(frame), ..Serde(self) };
-        // The tests render every page, so this is a defect; the text says so instead of the server falling over.
-        template.and_then(|template| template.render(said)).unwrap_or_else(|error| {
-            format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string()))
-        })
+        page(Self::TEMPLATE, context! { frame => Serde(frame), ..Serde(self) })
     }
 
     /// As JSON.
@@ -76,6 +71,14 @@ pub trait Page: Serialize + JsonSchema {
         let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<Self>();
         serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
     }
+}
+
+/// A page of HTML by its template. The tests render every page, so an error is a defect; the text says so instead of the
+/// server falling over.
+pub(super) fn page(template: &str, model: Value) -> String {
+    let written = PAGES.get_template(template).and_then(|template| template.render(model));
+    written
+        .unwrap_or_else(|error| format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string())))
 }
 
 static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -115,40 +118,41 @@ impl Page for Notice {
 }
 
 impl Notice {
+    fn new(title: &'static str, error: impl Into<String>) -> Self {
+        Self { schema: "loopgate.notice/v1", title, error: error.into() }
+    }
+
     pub fn absent(what: &str) -> Self {
-        Self { schema: "loopgate.notice/v1", title: "Not found", error: format!("There is no {what} here.") }
+        Self::new("Not found", format!("There is no {what} here."))
     }
 
     pub fn not_now(reason: &str) -> Self {
-        Self { schema: "loopgate.notice/v1", title: "Not now", error: open_loop::short(reason) }
+        Self::new("Not now", open_loop::short(reason))
     }
 
     /// It was asked for by a name that a stranger may have registered.
     pub fn foreign_name() -> Self {
-        let error =
-            "Open these pages by IP address, as localhost, or by a name inside a private network. Under another \
-                     name the owner of that name could read them in your browser."
-                .to_owned();
-        Self { schema: "loopgate.notice/v1", title: "Not by this name", error }
+        Self::new("Not by this name", word("notice", "foreign_name"))
     }
 
     /// Only people who signed in see the pages.
     pub fn sign_in() -> Self {
-        let error = "Sign in with GitHub to see pull requests of repositories you can access.".to_owned();
-        Self { schema: "loopgate.notice/v1", title: "Loopgate", error }
+        Self::new("Loopgate", word("notice", "sign_in"))
     }
 
-    /// GitHub told who it is, and that they may see nothing here; or it told nothing.
+    /// GitHub answered who it is, and that they may see nothing here; or it did not answer.
     pub fn not_signed_in(error: &str) -> Self {
-        Self { schema: "loopgate.notice/v1", title: "Not signed in", error: error.to_owned() }
+        Self::new("Not signed in", error)
     }
 
     /// A form was sent from elsewhere, or from a page of before this server began.
     pub fn foreign_form() -> Self {
-        let error =
-            "This form is not from a page that this server wrote since its start. Reload the page and try again."
-                .to_owned();
-        Self { schema: "loopgate.notice/v1", title: "Not done", error }
+        Self::new("Not done", word("notice", "foreign_form"))
+    }
+
+    /// A person has as many tokens as one may have.
+    pub fn too_many_tokens(most: u32) -> Self {
+        Self::new("Not done", format!("You have {most} tokens already. Revoke one that is no longer used."))
     }
 }
 

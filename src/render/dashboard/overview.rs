@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Frame, OpenLoop, Page};
 use crate::render::{
     fit::{Shorten, Shortened, fit},
+    messages::word,
     words,
 };
 use loopgate_core::{PrNumber, RepoName, Timestamp, deciding::Part};
@@ -80,7 +81,7 @@ impl Overview {
     ) -> Self {
         let group = |(part, count, oldest, loops)| Group {
             part,
-            title: title(part),
+            title: word("part", part.as_str()),
             count,
             oldest: age(oldest, now),
             from,
@@ -163,24 +164,6 @@ impl Repositories {
 
 impl Page for Repositories {
     const TEMPLATE: &'static str = "dashboard/repositories.html";
-}
-
-/// What a group is called.
-const fn title(part: Part) -> &'static str {
-    match part {
-        Part::Nobody => "Something is wrong",
-        Part::Human => "Waiting for a decision",
-        Part::Approver => "Waiting for an approver",
-        Part::Reviewer => "Waiting for a reviewer",
-        Part::RunApprover => "Waiting for approval to run CI",
-        Part::Merger => "Ready to merge",
-        Part::Author => "Waiting for the author",
-        Part::Agent => "Waiting for an agent",
-        Part::Fixer => "Waiting for a fixer",
-        Part::Ci => "Waiting for CI",
-        Part::Base => "Waiting for a fix of the base branch",
-        Part::Beneath => "Waiting for the pull request beneath",
-    }
 }
 
 /// How long ago, in its largest unit.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Notice, Page};
+use super::Page;
 
 /// What people make for programs that act for them.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,12 +30,4 @@ pub struct TokenRow {
 
 impl Page for TokensPage {
     const TEMPLATE: &'static str = "dashboard/tokens.html";
-}
-
-impl Notice {
-    /// A person has as many tokens as one may have.
-    pub fn too_many_tokens(most: u32) -> Self {
-        let error = format!("You have {most} tokens already. Revoke one that is no longer used.");
-        Self { schema: "loopgate.notice/v1", title: "Not done", error }
-    }
 }

@@ -1,8 +1,10 @@
 //! Who is called, what only they can do, and how the loop goes on.
 
+use minijinja::context;
+
 use crate::render::{
-    sanitize::{Markdown, code},
-    steps::silent_step,
+    sanitize::Markdown,
+    steps::{silent_step, step},
     verdict::Subject,
 };
 use loopgate_core::{
@@ -11,87 +13,32 @@ use loopgate_core::{
     policy::{GateRole, Recipient, Trigger},
 };
 
-/// What only a person can do about it.
-pub const fn human_action(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::SecurityIssueFound => "Judge the finding: is it real, and is this the fix you want?",
-        Trigger::Tampering => "Look at what was done to the tests: is it intended?",
-        Trigger::Disputed => "Say who is right: the test, the code, or neither.",
-        Trigger::RegressionDetected => {
-            "Decide which behaviour is right: the one the older tests ask for, or the new one."
-        }
-        Trigger::CircularFailure => "Break the circle: decide which of the failing expectations gives way.",
-        Trigger::SameError => "Look at the cause: what was tried does not touch it.",
-        Trigger::TotalFailures | Trigger::MaxAttemptsReached => {
-            "Decide what comes next: another approach, a smaller change, or help."
-        }
-        Trigger::Stagnation => "Decide whether what is left is worth fixing, or the criteria should change.",
-        Trigger::TimeoutExceeded => "Find out whether it hangs or is only slow, and fix it or raise its limit.",
-        Trigger::ExternalDependencyDown => "Bring the service back, or run the checks without it.",
-        Trigger::AmbiguousRequirement => "Say what is meant.",
-        Trigger::BudgetExhausted => "Decide whether to spend more, or finish it by hand.",
-        Trigger::GateTimeout => "Approve or reject the gate, or name other approvers.",
-        Trigger::CoverageThresholdUnmet => "Ask for more tests, or accept the coverage as it is.",
-        Trigger::NoChange => "Find out why the last attempt changed nothing.",
-        Trigger::UnknownErrorType => "Read the failure: Loopgate cannot place it.",
-    }
-}
-
 /// How the loop goes on after a person was called.
 pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
-    let branch = code(&subject.snapshot.pull_request.head.branch);
-    let most = subject.decision.view.max_attempts;
-    let mut steps = Vec::new();
-    let resume = code("/loop resume");
-    match cause {
-        Trigger::Tampering => {
-            steps.push(format!(
-                "Intended: someone else with write access comments {}.",
-                code("/loop resume --accept tampering")
-            ));
-            steps.push(format!("Not intended: put back on {branch} what was weakened, then {resume}."));
-        }
+    let branch = subject.snapshot.pull_request.head.branch.as_str();
+    let say = |name: &str| step(name, context! { branch });
+    let mut steps = match cause {
+        Trigger::Tampering => vec![say("tampering_meant"), say("tampering_not_meant")],
         // The answers of the question are the ways on.
-        Trigger::Disputed => {
-            steps.push(
-                "Only a maintainer, or a person mentioned above with write access, can settle this; authors of the change \
-                 cannot. A push settles it only if the test passes unchanged."
-                    .to_owned(),
-            );
-        }
+        Trigger::Disputed => vec![say("disputed")],
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
-            steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));
-            let gate = subject.policy.gate_with_role(GateRole::Security);
-            let who = match (cause, gate) {
-                (Trigger::SecurityIssueFound, Some(_)) => {
-                    "an approver of the security gate or a maintainer, but not an author of the code"
-                }
-                _ => "a person with write access",
-            };
-            steps.push(format!("Then {resume} by {who}. A passing push is not enough."));
+            let is_gated =
+                cause == Trigger::SecurityIssueFound && subject.policy.gate_with_role(GateRole::Security).is_some();
+            vec![say("answer"), step("resume_by", context! { is_gated })]
         }
         Trigger::ExternalDependencyDown => {
             let checks: Vec<_> = subject.policy.verify.checks.keys().cloned().collect();
-            steps.extend(silent_step(subject, &checks));
-            steps.push(format!("When it is back: {} runs the checks again.", code("/loop retry")));
+            silent_step(subject, &checks).into_iter().chain([say("service_is_back")]).collect()
         }
-        Trigger::GateTimeout => {}
-        Trigger::TimeoutExceeded => {
-            steps.push(format!("The code hangs: push a fix to {branch}; if it passes, the block is lifted."));
-            steps.push(format!("The check is slow: raise its timeout on the base branch, then {resume}."));
-        }
+        Trigger::GateTimeout => Vec::new(),
+        Trigger::TimeoutExceeded => vec![say("code_hangs"), say("check_is_slow")],
         _ => {
-            steps.push(format!("Push a fix to {branch}: if it passes, the block is lifted."));
             let (total, limit) = (subject.decision.next.total_failures(), subject.policy.retry.total_failures);
-            steps.push(match total >= limit {
-                true => format!(
-                    "Or {resume}: one more try. With {total} failing attempts, every further one calls a person."
-                ),
-                false => format!("Or {resume}: a new streak of {most} attempts begins."),
-            });
+            let most = subject.decision.view.max_attempts;
+            vec![say("push_a_fix"), step("resume", context! { total, most, is_last => total >= limit })]
         }
-    }
-    steps.push(format!("Or give up: {}.", code("/loop stop reason")));
+    };
+    steps.push(say("give_up"));
     steps
 }
 

@@ -17,7 +17,7 @@ use self::variables::{DETAILS, Detail, Variables};
 use super::{
     causes, fit,
     links::Links,
-    questions,
+    messages::word,
     sanitize::{Markdown, code, line, short_text},
     templates,
     verdict::Subject,
@@ -56,8 +56,8 @@ fn said_apart(escalation: &EscalationView) -> Option<String> {
 /// What is asked of a person: the question, or, of a run as a whole, what its cause calls for.
 fn asked(escalation: &EscalationView) -> Markdown {
     match &escalation.question {
-        Question::OfRun { .. } => Markdown::ours(guidance::human_action(escalation.trigger)),
-        question => short_text(&questions::question(question), 800),
+        Question::OfRun { .. } => Markdown::ours(word("human_action", escalation.trigger.as_str())),
+        question => short_text(&causes::question(question), 800),
     }
 }
 
@@ -66,7 +66,7 @@ fn options(escalation: &EscalationView) -> Vec<Markdown> {
     if matches!(escalation.question, Question::OfRun { .. }) {
         return Vec::new();
     }
-    questions::options(&escalation.question).iter().take(6).map(|option| short_text(option, 400)).collect()
+    causes::options(&escalation.question).iter().take(6).map(|option| short_text(option, 400)).collect()
 }
 
 /// The whole report for one cause. `own` is the repository's template, if it has one: should it not parse, name

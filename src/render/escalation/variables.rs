@@ -1,21 +1,23 @@
 //! Every text an escalation template may name, computed in one place.
 
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
     asked, best,
-    guidance::{human_action, mentions, resume_steps},
+    guidance::{mentions, resume_steps},
     options, pattern, said_apart,
 };
 use crate::render::{
     base_tests, check_table,
     failure_card::{Cause, causes, explained, title},
+    fit::Shown,
     handoff::attempt_row,
     links::Links,
     memory,
+    messages::{markdown, word},
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
-    tampering::tampering,
     verdict::Subject,
     words,
 };
@@ -109,7 +111,7 @@ impl Variables {
             retry_history: retry_history(escalation, &links),
             pattern_detected: pattern(escalation),
             question: question(escalation),
-            human_action_needed: Markdown::ours(human_action(escalation.trigger)),
+            human_action_needed: Markdown::ours(word("human_action", escalation.trigger.as_str())),
             resume_steps: numbered(&resume_steps(subject, escalation.trigger)),
             mentions: mentions(subject, escalation),
             original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
@@ -212,7 +214,7 @@ fn root_causes(causes: &[Cause<'_>]) -> Markdown {
         let told = told.into_iter().filter(|words| !words.is_empty());
         let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
         let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
-        let (id, category) = (code(&view.cause.to_string()), words::category(view.category));
+        let (id, category) = (code(&view.cause.to_string()), word("category", view.category.as_str()));
         format!("- {id} ({category}): {told}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
@@ -309,16 +311,12 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
 
 /// The attempts as a table, where there were several; what was tried in each stands above it.
 fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
+    if escalation.history.len() < 2 {
+        return Markdown::default();
+    }
     let hidden = escalation.history.len().saturating_sub(15);
-    let mut table = String::from("| # | Head | Outcome | Score |\n|--:|:--|:--|--:|");
-    for attempt in escalation.history.iter().skip(hidden) {
-        let row = attempt_row(attempt, links);
-        table.push_str(&format!("\n| {} | {} | {} | {} |", row.number, row.head, row.outcome, row.score));
-    }
-    if hidden > 0 {
-        table.push_str(&format!("\n\n{hidden} earlier attempts are in the state ref."));
-    }
-    Markdown::ours(if escalation.history.len() > 1 { table } else { String::new() })
+    let rows: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, links)).collect();
+    markdown("escalation", &"attempts", context! { hidden, rows => Serde(rows) })
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
@@ -336,7 +334,7 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
     if about == Trigger::Tampering && subject.policy.retry.escalation_diff != EscalationDiff::Omit {
         let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
         let hunks: Vec<String> = found
-            .map(|one| format!("{}\n\n{}", short_text(&tampering(one), 340), fence("diff", &one.hunk.join("\n"))))
+            .map(|one| format!("{}\n\n{}", short_text(&one.to_string(), 340), fence("diff", &one.hunk.join("\n"))))
             .collect();
         return Markdown::ours(hunks.join("\n\n"));
     }
@@ -361,15 +359,11 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
 }
 
 fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
-    let mut table = String::from("| Check | Outcome | Tests | Time |\n|:--|:--|:--|--:|");
-    let checks = &subject.decision.view.checks;
-    for row in checks.iter().take(40).map(|check| check_table::row(check, links)) {
-        table.push_str(&format!("\n| {} | {} | {} | {} |", row.name, row.outcome, row.tests, row.duration));
+    let rows = Shown::first(40, &subject.decision.view.checks, |check| check_table::row(check, links));
+    if rows.items.is_empty() {
+        return Markdown::default();
     }
-    if checks.len() > 40 {
-        table.push_str(&format!("\n\n… and {} more checks", checks.len() - 40));
-    }
-    if checks.is_empty() { Markdown::default() } else { Markdown::ours(table) }
+    markdown("escalation", &"results", context! { rows => Serde(rows) })
 }
 
 fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
@@ -383,18 +377,19 @@ fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
 fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
     let pull = &subject.snapshot.pull_request;
     let last = subject.snapshot.commits.items.iter().rev().find(|commit| commit.sha == pull.head.sha);
-    let last = last.map(|commit| format!(" “{}”", short_text(&summary::subject_line(commit), 100))).unwrap_or_default();
+    let last = last.map(|commit| short_text(&summary::subject_line(commit), 100));
     let run = subject.decision.view.checks.iter().find_map(|check| match &check.standing {
         CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
         CheckStanding::NotStarted { url, .. } => url.clone(),
         _ => None,
     });
-    let run = run.map(|url| format!("\n- Run: {}", links.to("failing check", &url))).unwrap_or_default();
-    Markdown::ours(format!(
-        "- Branch: {} into {}\n- Last commit: {}{last}{run}\n- State: {}",
-        code(&pull.head.branch),
-        code(&pull.base.branch),
-        links.commit(pull.head.sha),
-        summary::state_place(subject).in_markdown()
-    ))
+    let model = context! {
+        branch => pull.head.branch.as_str(),
+        base => pull.base.branch.as_str(),
+        commit => links.commit(pull.head.sha),
+        last,
+        run => run.map(|url| links.to("failing check", &url)),
+        state => summary::state_place(subject).in_markdown(),
+    };
+    markdown("escalation", &"context", model)
 }

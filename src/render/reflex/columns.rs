@@ -2,17 +2,16 @@
 
 use std::fmt::Write;
 
+use minijinja::value::{Serde, Value};
+
 use super::{score, status_word, time};
-use crate::render::sanitize::{clip, line};
-use loopgate_core::{
-    Score,
-    state::{
-        LoopState, RunStatus, StopReason,
-        history::{
-            ArtifactCreated, CommandRun, Completed, Escalated, Event, EventStatus, Failed, HistoryLine, OwnCommand,
-            RunStarted, Stopped,
-        },
-    },
+use crate::render::{
+    messages::{self, word},
+    sanitize::{clip, line},
+};
+use loopgate_core::state::{
+    LoopState, RunStatus,
+    history::{Event, EventStatus, HistoryLine},
 };
 
 /// `status`: one loop with everything in its columns.
@@ -68,58 +67,19 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
                     EventStatus::Ok => event,
                     EventStatus::Fail => format!("{event} ✗"),
                 },
-                clip(&line(&told(&entry.event)), 90).into_owned(),
+                clip(&line(&happened(&entry.event)), 90).into_owned(),
             ]
         })
         .collect();
     table(&["time (UTC)", "it.", "phase", "step", "event", "what"], &rows)
 }
 
-/// The one thing of an event that people look for.
-pub(in crate::render) fn told(event: &Event) -> String {
-    match event {
-        Event::RunStarted(RunStarted::LocalLoop(begun)) => begun.title.clone(),
-        Event::RunStarted(RunStarted::AfterLostRecord { title, .. } | RunStarted::PullRequest { title }) => {
-            title.clone()
-        }
-        Event::PlanCreated { plan } => plan.join(", "),
-        // As much of a hash as is shown elsewhere.
-        Event::ArtifactCreated(ArtifactCreated::Produced { hash, .. }) => hash.chars().take(8).collect(),
-        Event::ChecksPrepared { checks } => listed(checks),
-        Event::EvaluationDone { score, failed_rules, .. } if failed_rules.is_empty() => points(*score),
-        Event::EvaluationDone { score, failed_rules, .. } => format!("{}, {}", points(*score), listed(failed_rules)),
-        Event::RefinementDone { subject, .. } => subject.clone(),
-        Event::PhaseSwitched { to } => format!("{to:?}"),
-        Event::IterationAdvanced { to } => to.to_string(),
-        Event::CheckSkipped(skip) => skip.reason.clone(),
-        Event::Disputed(dispute) => format!("{} {}", dispute.failure, dispute.reason),
-        Event::CommandRun(CommandRun::Own(OwnCommand::Rerun { checks, .. })) => listed(checks),
-        Event::Escalated(Escalated::LocalLoop { trigger, .. }) => trigger.as_str().to_owned(),
-        Event::PhaseError { why, .. } => why.clone(),
-        Event::Stopped(Stopped::ByPerson { reason, words, .. }) => {
-            words.clone().filter(|words| !words.is_empty()).unwrap_or_else(|| reason.as_str().to_owned())
-        }
-        Event::Stopped(Stopped::ShortOfPassing { reason, .. }) => reason.as_str().to_owned(),
-        Event::Failed(Failed::Aborted { reason }) => reason.as_str().to_owned(),
-        Event::Failed(Failed::Broken { .. }) => StopReason::PhaseError.as_str().to_owned(),
-        Event::Completed(Completed::LocalLoop { reason, .. }) => reason.as_str().to_owned(),
-        Event::Stopped(Stopped::PullRequest(change))
-        | Event::Failed(Failed::PullRequest(change))
-        | Event::Completed(Completed::PullRequest(change)) => {
-            let reason = change.reason.map_or("", StopReason::as_str);
-            change.words.clone().filter(|words| !words.is_empty()).unwrap_or_else(|| reason.to_owned())
-        }
-        _ => String::new(),
-    }
-}
-
-/// `score 0.5`
-fn points(score: Score) -> String {
-    format!("score {:?}", score.as_f64())
-}
-
-fn listed<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
-    names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
+/// The one thing of an event that people look for: empty of an event that a newer version wrote.
+pub(in crate::render) fn happened(event: &Event) -> String {
+    let written = Value::from(Serde(event));
+    let name = event.name();
+    let payload = written.get_attr("payload").unwrap_or_default();
+    if word("event", &name).is_empty() { String::new() } else { messages::plain("event", &name, payload) }
 }
 
 /// Columns as wide as their widest cell; the last one is not padded.

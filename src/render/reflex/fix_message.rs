@@ -33,7 +33,7 @@ pub fn loop_fix_message(view: &View, said: &FixMessage<'_>) -> String {
         },
         |view| {
             let name = view.failure.test_name.as_deref().map(|name| format!("{name} — ")).unwrap_or_default();
-            format!("{}: {name}{}", view.check, view.failure.error_message.lines().next().unwrap_or_default())
+            format!("{}: {name}{}", view.check, view.failure.reported().lines().next().unwrap_or_default())
         },
     );
     let strategy = first.map_or_else(String::new, |view| view.told.action.clone());

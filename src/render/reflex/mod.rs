@@ -5,22 +5,23 @@ mod call;
 mod columns;
 mod critique;
 mod fix_message;
-mod plan;
 mod report;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::render) use self::columns::happened;
 pub(super) use self::columns::table;
-pub(in crate::render) use self::columns::told;
 pub use self::{
     call::{loop_breach, loop_call, loop_call_of, loop_dispute, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},
-    critique::loop_critique,
+    critique::{loop_critique, loop_plan},
     fix_message::{FixMessage, loop_fix_message},
-    plan::loop_plan,
     report::loop_report,
 };
+use minijinja::context;
+
 use super::{
+    messages::{self, word},
     sanitize::line,
     summary::{self, Iteration, IterationOutcome},
     words,
@@ -30,7 +31,7 @@ use loopgate_core::{
     policy::{Severity, Trigger},
     reflex::FixRecord,
     state::{LoopState, RunStatus, StopReason},
-    verdict::{Evaluation, FailureView, RuleOutcome},
+    verdict::{Evaluation, FailureView},
 };
 
 /// What `list` and `status` call a status.
@@ -51,11 +52,6 @@ fn score(state: &LoopState) -> String {
 
 /// The summary of the iteration a loop has just evaluated.
 pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) -> Iteration {
-    let failed = |severity: Severity| {
-        let rules = evaluation.rules.iter();
-        let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
-        failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
-    };
     let fix = last_fix(state);
     Iteration {
         number: state.iteration,
@@ -69,8 +65,8 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[Fa
             .map(|fix| format!("{} ({} in {})", fix.subject, fix.diff_summary, words::few(&fix.files_modified, 3)))
             .into_iter()
             .collect(),
-        failed: failed(Severity::Fail),
-        warnings: failed(Severity::Warn),
+        failed: summary::failed_rules(evaluation, Severity::Fail),
+        warnings: summary::failed_rules(evaluation, Severity::Warn),
         artifact: state_ref(state),
         issues: summary::issues(evaluation, failures),
     }
@@ -88,54 +84,36 @@ fn state_ref(state: &LoopState) -> String {
     }
 }
 
-/// How a loop stands, in one line.
+/// How a loop stands, in one line, as far as its state alone says.
 pub fn loop_verdict(state: &LoopState) -> String {
-    let iterations = words::count(state.iteration, "iteration");
-    match (state.status, state.stop.reason) {
-        (RunStatus::Completed | RunStatus::Passed, Some(StopReason::NoMajorIssues)) => {
-            format!("completed after {iterations}: no major issue is left")
-        }
-        (RunStatus::Completed | RunStatus::Passed, _) => {
-            format!("completed after {iterations}: every threshold is reached")
-        }
-        (RunStatus::Stopped, Some(StopReason::IterationLimit)) => {
-            format!("stopped: {iterations} of {} are used up", state.max_iterations)
-        }
-        (RunStatus::Stopped, Some(StopReason::Stagnation)) => "stopped: the score no longer improves".to_owned(),
-        (RunStatus::Stopped, _) => {
-            let words = state.stop.words.as_deref().map(|words| format!(": “{}”", line(words))).unwrap_or_default();
-            format!("stopped by a person{words}")
-        }
-        (RunStatus::Failed, _) => {
-            let why = state.stop.words.as_deref().map(line).unwrap_or_default();
-            format!("failed: {} went wrong twice — {why}", state.current_step.as_str())
-        }
-        (RunStatus::Escalated, _) => format!("blocked: {} — you decide", cause(state)),
-        (RunStatus::Aborted, _) => format!("aborted: {}", cause(state)),
-        (RunStatus::InProgress, _) if state.pull_request.is_some() => {
-            format!("running: attempt {}, in {}", state.iteration, state.state.as_str())
-        }
-        (RunStatus::InProgress, _) => {
-            format!(
-                "running: iteration {} of {}, {} is next",
-                state.iteration,
-                state.max_iterations,
-                state.current_step.as_str()
-            )
-        }
+    let section = if state.pull_request.is_some() { "pull_request_verdict" } else { "loop_verdict" };
+    let beside = context! {
+        iterations => words::count(state.iteration, "iteration"),
+        attempts => words::count(state.attempts.len(), "attempt"),
+        iteration => state.iteration,
+        max => state.max_iterations,
+        step => state.current_step.as_str(),
+        stage => state.state.as_str(),
+        reason => state.stop.reason.map(StopReason::as_str),
+        said => state.stop.words.as_deref().map(line).unwrap_or_default(),
+        cause => cause(state),
+    };
+    messages::plain(section, &state.status, beside)
+}
+
+/// Why a person is called.
+fn cause(state: &LoopState) -> &'static str {
+    match &state.blocked {
+        None => "a person is needed",
+        Some(blocked) if state.pull_request.is_some() => words::trigger(blocked.trigger),
+        Some(blocked) => trigger(blocked.trigger),
     }
 }
 
-fn cause(state: &LoopState) -> &'static str {
-    state.blocked.as_ref().map_or("a person is needed", |blocked| trigger(blocked.trigger))
-}
-
 /// What a trigger means at a terminal; mostly what it means on a pull request.
-const fn trigger(cause: Trigger) -> &'static str {
-    match cause {
-        Trigger::Tampering => "tests or configuration were tampered with",
-        Trigger::AmbiguousRequirement => "the fixer changed nothing",
-        Trigger::TimeoutExceeded => "something does not come to its end",
-        other => words::trigger(other),
+fn trigger(cause: Trigger) -> &'static str {
+    match word("trigger_of_local_loop", cause.as_str()) {
+        "" => words::trigger(cause),
+        words => words,
     }
 }

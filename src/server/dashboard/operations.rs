@@ -23,8 +23,8 @@ use crate::{
         moment, plain_line, work_class,
     },
     server::{
+        operating::{Refusal, Replay, replayed},
         pages::Admin,
-        storage::{Change, Key},
     },
 };
 use loopgate_core::Timestamp;
@@ -136,19 +136,10 @@ pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: 
     let Some(id) = field(&form, "id").filter(|_| is_ours(&admin, &form)) else {
         return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
     };
-    let replayed = async {
-        let keys: Vec<Key> = if id.is_empty() {
-            admin.store.dead_letters().await?.into_iter().map(|letter| letter.key).collect()
-        } else {
-            vec![id.parse().map_err(|_| Refused::Absent("dead letter of that id"))?]
-        };
-        for key in keys {
-            admin.inbox.apply(Change::Replay(key)).await.map_err(|error| Refused::NotNow(error.to_string()))?;
-        }
-        Ok(())
-    };
-    match replayed.await {
-        Ok(()) => Redirect::to("/operations").into_response(),
-        Err(refused) => Refused::told(refused, &reply),
+    let which = if id.is_empty() { Replay::All } else { Replay::Id(id) };
+    match replayed(&admin, &which).await {
+        Ok(_) => Redirect::to("/operations").into_response(),
+        Err(Refusal(StatusCode::BAD_REQUEST, _)) => Refused::Absent("dead letter of that id").told(&reply),
+        Err(Refusal(_, reason)) => Refused::NotNow(reason).told(&reply),
     }
 }

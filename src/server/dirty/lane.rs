@@ -20,25 +20,32 @@ const MOST_SERVED: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     pub entries: HashMap<Target, Entry>,
-    /// Places in line by class, each with its number. Those that an entry has left are passed over.
-    pub queues: [VecDeque<(u64, Target)>; CLASSES],
-    pub queued: [usize; CLASSES],
-    pub running: [usize; CLASSES],
+    /// By [`WorkClass`].
+    pub classes: [ClassQueue; CLASSES],
     /// Of those queued, what a person or an author waits for: what runs is told.
     pub behind: Behind,
-    /// Until when nothing of a class starts.
-    pub paused_until: [Option<Timestamp>; CLASSES],
     /// Places given out.
     pub places: u64,
     /// Turns taken by what no person waits for.
     pub turns: u32,
     /// The last turn of each repository, among what no person waits for.
     pub served: HashMap<Option<RepoName>, u32>,
-    /// Entries in memory, by the class they came with.
-    pub held: [usize; CLASSES],
-    pub rest: [Rest; CLASSES],
     pub has_turn: [bool; 2],
-    pub asks_for_page: [bool; CLASSES],
+}
+
+/// What a lane has of one class.
+#[derive(Debug, Default)]
+pub(super) struct ClassQueue {
+    /// Places in line, each with its number. Those that an entry has left are passed over.
+    pub queue: VecDeque<(u64, Target)>,
+    pub queued: usize,
+    pub running: usize,
+    /// Until when nothing starts.
+    pub paused_until: Option<Timestamp>,
+    /// Entries in memory that came with this class.
+    pub held: usize,
+    pub rest: Rest,
+    pub asks_for_page: bool,
 }
 
 pub(super) const CLASSES: usize = WorkClass::ALL.len();
@@ -110,16 +117,17 @@ impl Line {
 impl Lane {
     /// Whether there is something of a class, and a place for it among the running.
     pub fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
-        let all = self.running.iter().sum::<usize>();
-        let others = all - self.running[WorkClass::Person as usize];
+        let all = self.classes.iter().map(|class| class.running).sum::<usize>();
+        let others = all - self.classes[WorkClass::Person as usize].running;
+        let of_class = &self.classes[class as usize];
         let has_place = match class {
             WorkClass::Person => all < limits.per_installation + FOR_PEOPLE,
             WorkClass::Author | WorkClass::Progress => others < limits.per_installation,
             WorkClass::Spread => {
-                others < limits.per_installation && self.running[class as usize] < limits.per_installation.div_ceil(2)
+                others < limits.per_installation && of_class.running < limits.per_installation.div_ceil(2)
             }
         };
-        has_place && self.queued[class as usize] > 0 && self.paused_until[class as usize].is_none()
+        has_place && of_class.queued > 0 && of_class.paused_until.is_none()
     }
 
     /// Takes the next queued target of a line and marks it as running.
@@ -130,18 +138,19 @@ impl Lane {
             let is_left = |(place, target): &mut (u64, Target)| {
                 self.entries.get(target).is_none_or(|entry| !matches!(entry.state, State::Queued(at) if at == *place))
             };
-            while self.queues[*class as usize].pop_front_if(is_left).is_some() {}
-            while self.queues[*class as usize].pop_back_if(is_left).is_some() {}
+            let queue = &mut self.classes[*class as usize].queue;
+            while queue.pop_front_if(is_left).is_some() {}
+            while queue.pop_back_if(is_left).is_some() {}
         }
         let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
         let class = if is_the_oldests {
-            let place = |class: &WorkClass| self.queues[*class as usize].front().map(|(place, _)| *place);
+            let place = |class: &WorkClass| self.classes[*class as usize].queue.front().map(|(place, _)| *place);
             may_start.into_iter().min_by_key(place)?
         } else {
             *may_start.first()?
         };
         let place = if is_the_oldests || matches!(line, Line::People) { 0 } else { self.newest_in_turn(class) };
-        let (_, target) = self.queues[class as usize].remove(place)?;
+        let (_, target) = self.classes[class as usize].queue.remove(place)?;
         if matches!(line, Line::Others) {
             self.turns = self.turns.wrapping_add(1);
             if self.served.len() >= MOST_SERVED {
@@ -153,14 +162,15 @@ impl Lane {
         let urgency = Urgency::from(class);
         entry.state = State::Running(class, urgency.clone());
         entry.class = WorkClass::Spread;
-        self.queued[class as usize] -= 1;
-        self.running[class as usize] += 1;
+        let of_class = &mut self.classes[class as usize];
+        of_class.queued -= 1;
+        of_class.running += 1;
         Some((target, entry.newest, urgency))
     }
 
     /// Where the newest entry of a class stands in line, of the repository that has had no turn for longest.
     fn newest_in_turn(&self, class: WorkClass) -> usize {
-        let queue = &self.queues[class as usize];
+        let queue = &self.classes[class as usize].queue;
         let is_queued = |(place, target): &(u64, Target)| {
             self.entries.get(target).is_some_and(|entry| matches!(entry.state, State::Queued(at) if at == *place))
         };
@@ -169,12 +179,12 @@ impl Lane {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.rest.iter().all(|rest| matches!(rest, Rest::InMemory))
+        self.classes.iter().all(|class| matches!(class.rest, Rest::InMemory))
     }
 
     /// A target that was not in memory.
     pub fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
-        self.held[class as usize] += 1;
+        self.classes[class as usize].held += 1;
         self.entries.insert(target.clone(), Entry { newest, class, came_with: class, state: State::Queued(0) });
         self.enqueue(target);
     }
@@ -184,8 +194,9 @@ impl Lane {
         self.places += 1;
         if let Some(entry) = self.entries.get_mut(&target) {
             entry.state = State::Queued(self.places);
-            self.queued[entry.class as usize] += 1;
-            self.queues[entry.class as usize].push_back((self.places, target));
+            let of_class = &mut self.classes[entry.class as usize];
+            of_class.queued += 1;
+            of_class.queue.push_back((self.places, target));
         }
     }
 
@@ -193,7 +204,7 @@ impl Lane {
     pub fn wait(&mut self, target: &Target, until: Timestamp) {
         if let Some(entry) = self.entries.get_mut(target) {
             entry.state = State::Waiting(until);
-            self.queued[entry.class as usize] -= 1;
+            self.classes[entry.class as usize].queued -= 1;
         }
     }
 }

@@ -313,7 +313,7 @@ proptest! {
                 }
                 Step::End | Step::TakePage => {}
             }
-            prop_assert!(dirty.lanes.values().all(|lane| lane.held.iter().all(|held| *held <= 4)), "{dirty:?}");
+            prop_assert!(dirty.lanes.values().all(|lane| lane.classes.iter().all(|class| class.held <= 4)), "{dirty:?}");
         }
         prop_assert!(disk.is_empty(), "left behind: {disk:?} {dirty:?}");
         prop_assert!(dirty.is_settled() && dirty.lanes.is_empty(), "{dirty:?}");

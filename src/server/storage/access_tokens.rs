@@ -42,26 +42,27 @@ pub(in crate::server) enum TokenChange {
     RevokeAll(UserId),
 }
 
-const TOKENS: &str = "SELECT digest, owner, login, name, made_at, used_at, ends_at FROM access_token";
-
-static TOKEN: LazyLock<String> = LazyLock::new(|| format!("{TOKENS} WHERE digest = $1 AND ends_at > $2"));
-
-static TOKENS_OF: LazyLock<String> =
-    LazyLock::new(|| format!("{TOKENS} WHERE owner = $1 AND ends_at > $2 ORDER BY made_at DESC, digest"));
-
 impl Store {
     /// The token of that digest, unless it has ended.
     pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>, StoreError> {
-        Ok(self.tokens(Query::new(&TOKEN).bind(digest.0.as_str()), now).await?.pop())
+        Ok(self.tokens("digest = $1 AND ends_at > $2", digest.0.as_str(), now).await?.pop())
     }
 
     /// Somebody's tokens, the newest first.
     pub async fn tokens_of(&self, owner: UserId, now: Timestamp) -> Result<Vec<AccessToken>, StoreError> {
-        self.tokens(Query::new(&TOKENS_OF).bind(owner.get().cast_signed()), now).await
+        let condition = "owner = $1 AND ends_at > $2 ORDER BY made_at DESC, digest";
+        self.tokens(condition, owner.get().cast_signed(), now).await
     }
 
-    async fn tokens(&self, query: Query, now: Timestamp) -> Result<Vec<AccessToken>, StoreError> {
-        let rows = self.database.read(query.bind(now.timestamp_millis())).await?;
+    async fn tokens(
+        &self,
+        condition: &str,
+        of: impl Into<Value>,
+        now: Timestamp,
+    ) -> Result<Vec<AccessToken>, StoreError> {
+        let columns = "digest, owner, login, name, made_at, used_at, ends_at";
+        let query = Query::new(format!("SELECT {columns} FROM access_token WHERE {condition}")).bind(of).bind(now);
+        let rows = self.database.read(query).await?;
         rows.iter().filter_map(|row| token(row).transpose()).collect()
     }
 }
@@ -92,12 +93,12 @@ impl Batch<'_> {
             .bind(owner.get().cast_signed())
             .bind(login.as_str())
             .bind(name.as_str())
-            .bind(made_at.timestamp_millis())
-            .bind(ends_at.timestamp_millis())
+            .bind(*made_at)
+            .bind(*ends_at)
             .bind(i64::from(MOST_TOKENS)),
-            TokenChange::Use(digest, at) => Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1")
-                .bind(digest.0.as_str())
-                .bind(at.timestamp_millis()),
+            TokenChange::Use(digest, at) => {
+                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1").bind(digest.0.as_str()).bind(*at)
+            }
             TokenChange::Revoke(owner, digest) => {
                 Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2")
                     .bind(owner.get().cast_signed())
@@ -111,10 +112,7 @@ impl Batch<'_> {
     }
 
     pub(super) async fn forget_tokens(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        Query::new("DELETE FROM access_token WHERE ends_at <= $1")
-            .bind(now.timestamp_millis())
-            .execute(self.on())
-            .await?;
+        Query::new("DELETE FROM access_token WHERE ends_at <= $1").bind(now).execute(self.on()).await?;
         Ok(())
     }
 }

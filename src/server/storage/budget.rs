@@ -22,11 +22,7 @@ impl Batch<'_> {
         let rows = Query::new(
             "SELECT at, amount FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4 ORDER BY at",
         );
-        let rows = rows
-            .bind(installation)
-            .bind(kind)
-            .bind((*now - LONGEST).timestamp_millis())
-            .bind((*now + AHEAD).timestamp_millis());
+        let rows = rows.bind(installation).bind(kind).bind(*now - LONGEST).bind(*now + AHEAD);
         let row = |row: &Row| {
             let amount = u32::try_from(row.get::<i64>(1)?).unwrap_or(u32::MAX);
             Ok((time(Some(row.get(0)?)).unwrap_or_default(), amount))
@@ -41,7 +37,7 @@ impl Batch<'_> {
         if is_granted {
             let until = *now + *usable_for;
             let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
-            let row = row.bind(installation).bind(kind).bind(until.timestamp_millis()).bind(i64::from(*amount));
+            let row = row.bind(installation).bind(kind).bind(until).bind(i64::from(*amount));
             row.execute(self.on()).await?;
             taken.push((until, *amount));
         }
@@ -49,7 +45,7 @@ impl Batch<'_> {
     }
 
     pub(super) async fn forget_taken(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        let old = Query::new("DELETE FROM taken WHERE at < $1").bind((now - LONGEST).timestamp_millis());
+        let old = Query::new("DELETE FROM taken WHERE at < $1").bind(now - LONGEST);
         old.execute(self.on()).await?;
         Ok(())
     }

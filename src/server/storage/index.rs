@@ -73,35 +73,21 @@ const WHERE: &str =
     AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)
     AND ($5 = '[\"*\"]' OR repository IN ({listed}))";
 
-static COUNTS: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(&format!("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {WHERE} GROUP BY part"))
-});
-
-static VERSION: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(&format!(
-        "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop WHERE {WHERE}"
-    ))
-});
-
-static LOOPS: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(&format!(
-        "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {WHERE}
-         ORDER BY since, repository, what LIMIT $7 OFFSET $8"
-    ))
-});
-
 /// How many loops each repository has; those with most of them first, 500 at most.
-static REPOSITORIES: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(&format!(
-        "SELECT repository, COUNT(*) FROM open_loop WHERE {WHERE} GROUP BY repository
-         ORDER BY COUNT(*) DESC, repository LIMIT 500"
-    ))
-});
+const REPOSITORIES: &str = "SELECT repository, COUNT(*) FROM open_loop WHERE {filter} GROUP BY repository
+     ORDER BY COUNT(*) DESC, repository LIMIT 500";
+
+const LOOPS: &str = "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {filter}
+     ORDER BY since, repository, what LIMIT $7 OFFSET $8";
+
+const VERSION: &str = "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop
+     WHERE {filter}";
 
 impl IndexFilter {
-    fn bound(&self, sql: &'static PerDatabase, database: &Database) -> Query {
+    /// `sql` with these conditions for `{filter}`.
+    fn bound(&self, sql: &str) -> Query {
         let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
-        Query::new(sql.written(database.is_shared()))
+        Query::new(sql.replace("{filter}", WHERE))
             .bind(self.repository.as_ref().map(ToString::to_string).unwrap_or_default())
             .bind(lower(&self.person))
             .bind(lower(&self.waits_for))
@@ -112,7 +98,10 @@ impl IndexFilter {
 
 impl Store {
     pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
-        let rows = self.database.read(filter.bound(&COUNTS, &self.database)).await?;
+        let rows = self
+            .database
+            .read(filter.bound("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part"))
+            .await?;
         let mut counts = Vec::with_capacity(rows.len());
         for row in &rows {
             let written: &str = row.get(0)?;
@@ -125,7 +114,7 @@ impl Store {
     }
 
     pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion, StoreError> {
-        let rows = self.database.read(filter.bound(&VERSION, &self.database)).await?;
+        let rows = self.database.read(filter.bound(VERSION)).await?;
         rows.first().map_or(Ok((0, 0, None)), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
@@ -136,8 +125,7 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<Vec<IndexedLoop>, StoreError> {
-        let query =
-            filter.bound(&LOOPS, &self.database).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
+        let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
         let mut loops = Vec::new();
         for row in &self.database.read(query).await? {
             // A row of another version may be one that this cannot read.
@@ -161,7 +149,7 @@ impl Store {
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
     pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
         let filter = IndexFilter { sees, ..IndexFilter::default() };
-        let rows = self.database.read(filter.bound(&REPOSITORIES, &self.database)).await?;
+        let rows = self.database.read(filter.bound(REPOSITORIES)).await?;
         let read = |row: &Row| Ok((row.get::<&str>(0)?.parse().ok(), row.get::<i64>(1)?.cast_unsigned()));
         let read: Result<Vec<(Option<RepoName>, u64)>, StoreError> = rows.iter().map(read).collect();
         Ok(read?.into_iter().filter_map(|(repository, loops)| Some((repository?, loops))).collect())
@@ -176,9 +164,7 @@ impl Batch<'_> {
     pub(super) async fn index(&mut self, key: &Key, standing: &Standing, now: Timestamp) -> Result<(), StoreError> {
         let query = match standing {
             Standing::Open(open) => upsert(key, open, now),
-            Standing::Over => {
-                Query::by_key("DELETE FROM open_loop WHERE installation = $1 AND repository = $2 AND what = $3", key)
-            }
+            Standing::Over => Query::by_key("DELETE FROM open_loop WHERE {key}", key),
             Standing::NotSaid => return Ok(()),
         };
         self.or_without(query).await
@@ -186,7 +172,7 @@ impl Batch<'_> {
 
     /// Nobody acts on what was given up.
     pub(super) async fn index_given_up(&mut self, key: &Key) -> Result<(), StoreError> {
-        let sql = "UPDATE open_loop SET part = $4 WHERE installation = $1 AND repository = $2 AND what = $3";
+        let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
         self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
     }
 
@@ -218,8 +204,8 @@ fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
     .bind(format!(" {} ", who.join("  ")))
     .bind(open.author.to_lowercase())
     .bind(open.agent.as_deref().unwrap_or_default().to_lowercase())
-    .bind(open.since.timestamp_millis())
-    .bind(now.timestamp_millis())
+    .bind(open.since)
+    .bind(now)
     .bind(serde_json::to_string(open).unwrap_or_default())
     .bind(open.problem.as_deref().unwrap_or_default())
 }

@@ -19,12 +19,7 @@ mod sqlite;
 mod tests;
 mod write;
 
-use std::{
-    fmt,
-    path::Path,
-    str::FromStr,
-    sync::{Arc, LazyLock},
-};
+use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
 use chrono::{DateTime, TimeDelta};
 use sha2::{Digest as _, Sha256};
@@ -44,7 +39,7 @@ pub(super) use self::{
 };
 use self::{
     postgres::{POLL, PostgresFence, PostgresServer},
-    sql::{Connection, On, PerDatabase, Query, Row},
+    sql::{Connection, On, Query, Row, Value},
     sqlite::SqliteFile,
 };
 use super::reconciler::{LookOutcome, Requeue};
@@ -406,7 +401,8 @@ pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(
     if !database.is_shared() {
         Query::new("DELETE FROM process").execute(connection.on()).await?;
     }
-    let entered = Query::new(ENTER.of(&connection)).fetch_all(connection.on()).await?;
+    let enter = Query::new("INSERT INTO process (alive_until) VALUES ({lease}) RETURNING id");
+    let entered = enter.fetch_all(connection.on()).await?;
     let id = entered.first().map_or(Ok(0), |row| row.get(0))?;
     let tasks = match &mut database {
         Database::Sqlite(file) => {
@@ -421,10 +417,6 @@ pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(
     let database = Arc::new(database);
     Ok((Store::new(database.clone()), Writer::new(database, connection, tasks)))
 }
-
-/// A process begins to live.
-static ENTER: LazyLock<PerDatabase> =
-    LazyLock::new(|| PerDatabase::new("INSERT INTO process (alive_until) VALUES ({lease}) RETURNING id"));
 
 /// Where it is kept.
 #[derive(Debug)]

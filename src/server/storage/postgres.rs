@@ -179,7 +179,7 @@ impl PostgresFence {
     pub async fn holds(&self) -> Result<bool, StoreError> {
         let query = match &self.claim {
             Some((key, fence)) => Query::by_key(
-                "SELECT 1 FROM work WHERE installation = $1 AND repository = $2 AND what = $3 AND fence = $4
+                "SELECT 1 FROM work WHERE {key} AND fence = $4
                      AND EXISTS (SELECT 1 FROM process WHERE id = $5 AND alive_until > clock_millis() + 5000)",
                 key,
             )

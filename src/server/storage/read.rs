@@ -1,6 +1,6 @@
 //! Reading.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::{recovery::LOG, *};
 
@@ -8,21 +8,13 @@ use super::{recovery::LOG, *};
 const DEAD_LETTERS: i64 = 1000;
 
 /// What is to be done by a time (`$1`) and no other process ($2) works on.
-static INSTALLATIONS: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(
-        "SELECT DISTINCT installation FROM work WHERE dead_at IS NULL AND (retry_at IS NULL OR retry_at <= $1)
-             AND (holder IS NULL OR holder = $2 OR {is_gone})",
-    )
-});
+const INSTALLATIONS: &str = "SELECT DISTINCT installation FROM work WHERE dead_at IS NULL
+         AND (retry_at IS NULL OR retry_at <= $1) AND (holder IS NULL OR holder = $2 OR {is_gone})";
 
-static PAGE: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(
-        "SELECT installation, repository, what, newest, retry_at FROM work
-         WHERE installation = $1 AND (repository, what) > ($2, $3) AND class = $6 AND dead_at IS NULL
-             AND (holder IS NULL OR holder = $5 OR {is_gone})
-         ORDER BY repository, what LIMIT $4",
-    )
-});
+const PAGE: &str = "SELECT installation, repository, what, newest, retry_at FROM work
+     WHERE installation = $1 AND (repository, what) > ($2, $3) AND class = $6 AND dead_at IS NULL
+         AND (holder IS NULL OR holder = $5 OR {is_gone})
+     ORDER BY repository, what LIMIT $4";
 
 /// Reads.
 #[derive(Debug, Clone)]
@@ -81,7 +73,7 @@ impl Store {
 
     /// Installations that have work which was not given up, is due by then, and is nobody else's.
     pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>, StoreError> {
-        let query = Query::new(INSTALLATIONS.written(self.database.is_shared())).bind(due_by.timestamp_millis());
+        let query = Query::new(INSTALLATIONS).bind(due_by);
         let rows = self.database.read(query.bind(self.database.process())).await?;
         rows.iter().map(installation).collect()
     }
@@ -93,7 +85,7 @@ impl Store {
         after: Option<&Cursor>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        let query = Query::new(PAGE.written(self.database.is_shared()))
+        let query = Query::new(PAGE)
             .bind(installation.get().cast_signed())
             .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
             .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
@@ -119,7 +111,7 @@ impl Store {
         let query = Query::by_key(
             "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since
              FROM work
-             WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NULL",
+             WHERE {key} AND dead_at IS NULL",
             key,
         );
         self.database.read(query).await?.first().map(target_work).transpose()
@@ -139,7 +131,7 @@ impl Store {
     /// Failed attempts in whose place another is to be asked for, the oldest first, `limit` at most.
     pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>, StoreError> {
         let sql = "SELECT attempt FROM failed_delivery WHERE due_at <= $1 ORDER BY failed_at LIMIT $2";
-        let query = Query::new(sql).bind(now.timestamp_millis()).bind(i64::try_from(limit).unwrap_or(i64::MAX));
+        let query = Query::new(sql).bind(now).bind(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows = self.database.read(query).await?;
         rows.iter().map(|row| Ok(row.get::<i64>(0)?.cast_unsigned())).collect()
     }

@@ -46,14 +46,14 @@ impl Batch<'_> {
             )
             .bind(attempt.guid.clone())
             .bind(attempt.id.cast_signed())
-            .bind(attempt.delivered_at.timestamp_millis())
+            .bind(attempt.delivered_at)
             .bind(REDELIVERY_PAUSE.num_milliseconds())
             .execute(self.on())
             .await?;
         }
         Query::new("INSERT INTO progress (what, at) VALUES ($1, $2) ON CONFLICT (what) DO UPDATE SET at = excluded.at")
             .bind(LOG)
-            .bind(until.timestamp_millis())
+            .bind(until)
             .execute(self.on())
             .await?;
         Ok(Applied::Recorded)
@@ -62,7 +62,7 @@ impl Batch<'_> {
     pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied, StoreError> {
         Query::new("UPDATE failed_delivery SET due_at = $2 WHERE attempt = $1")
             .bind(attempt.cast_signed())
-            .bind(due_at.map(|at| at.timestamp_millis()))
+            .bind(due_at)
             .execute(self.on())
             .await?;
         Ok(Applied::Recorded)
@@ -81,20 +81,16 @@ impl Batch<'_> {
                  WHERE known.updated_at <= excluded.updated_at",
                 key,
             )
-            .bind(updated_at.timestamp_millis())
+            .bind(updated_at)
             .bind(head.to_string())
             .bind(i64::from(is_final))
-            .bind(now.timestamp_millis()),
+            .bind(now),
             // Nothing can be compared, and nothing is waited for: what the list said is all there is.
-            Seen::Nothing => Query::by_key(
-                "UPDATE open_pull SET is_final = 1, looked_at = $4, asked_at = NULL
-                 WHERE installation = $1 AND repository = $2 AND what = $3",
-                key,
-            )
-            .bind(now.timestamp_millis()),
-            Seen::Ended => {
-                Query::by_key("DELETE FROM open_pull WHERE installation = $1 AND repository = $2 AND what = $3", key)
+            Seen::Nothing => {
+                let sql = "UPDATE open_pull SET is_final = 1, looked_at = $4, asked_at = NULL WHERE {key}";
+                Query::by_key(sql, key).bind(now)
             }
+            Seen::Ended => Query::by_key("DELETE FROM open_pull WHERE {key}", key),
         };
         query.execute(self.on()).await?;
         Ok(())
@@ -123,10 +119,10 @@ impl Batch<'_> {
                  WHERE known.listed_at <= excluded.listed_at",
                 &key(pull.number),
             )
-            .bind(pull.updated_at.timestamp_millis())
+            .bind(pull.updated_at)
             .bind(pull.head.sha.to_string())
-            .bind(now.timestamp_millis())
-            .bind((now - LOOK_ANYWAY_AFTER).timestamp_millis())
+            .bind(now)
+            .bind(now - LOOK_ANYWAY_AFTER)
             .execute(self.on())
             .await?;
         }
@@ -137,7 +133,7 @@ impl Batch<'_> {
             )
             .bind(installation.get().cast_signed())
             .bind(repository.to_string())
-            .bind(now.timestamp_millis())
+            .bind(now)
             .execute(self.on())
             .await?;
         }
@@ -161,8 +157,8 @@ impl Batch<'_> {
              RETURNING installation, repository, what, updated_at",
         )
         .bind(installation.get().cast_signed())
-        .bind(now.timestamp_millis())
-        .bind((now - ASK_AGAIN_AFTER).timestamp_millis())
+        .bind(now)
+        .bind(now - ASK_AGAIN_AFTER)
         .bind(i64::try_from(most).unwrap_or(i64::MAX))
         .fetch_all(self.on())
         .await?;
@@ -176,13 +172,10 @@ impl Batch<'_> {
 
     pub(super) async fn forget_recovered(&mut self, now: Timestamp) -> Result<(), StoreError> {
         Query::new("DELETE FROM failed_delivery WHERE failed_at < $1")
-            .bind((now - KEEP_FAILED).timestamp_millis())
+            .bind(now - KEEP_FAILED)
             .execute(self.on())
             .await?;
-        Query::new("DELETE FROM open_pull WHERE listed_at < $1")
-            .bind((now - KEEP_PULLS).timestamp_millis())
-            .execute(self.on())
-            .await?;
+        Query::new("DELETE FROM open_pull WHERE listed_at < $1").bind(now - KEEP_PULLS).execute(self.on()).await?;
         Ok(())
     }
 }

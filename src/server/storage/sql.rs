@@ -1,20 +1,46 @@
 //! Statements in the SQL that SQLite and PostgreSQL share, and the connections that take them.
 //!
-//! Parameters are `$1`, `$2` …, columns of the row in conflict are written with their table, and whatever the two differ
-//! in has a statement for each.
+//! Parameters are `$1`, `$2` …, columns of the row in conflict are written with their table, and a word in braces stands
+//! for what the two write differently ([`WORDS`]).
+
+use std::borrow::Cow;
 
 use sqlx::{
-    Connection as _, Decode, PgConnection, Postgres, Row as _, Sqlite, SqliteConnection, Type, postgres::PgRow,
-    sqlite::SqliteRow,
+    AssertSqlSafe, Connection as _, Decode, PgConnection, Postgres, Row as _, Sqlite, SqliteConnection, Type,
+    postgres::PgRow, sqlite::SqliteRow,
 };
 
-use super::{Key, names};
+use super::{Key, Timestamp, names};
 
 /// A statement and what is bound to it.
 pub(super) struct Query {
-    sql: &'static str,
+    sql: Cow<'static, str>,
     values: Vec<Value>,
 }
+
+const KEY: &str = "installation = $1 AND repository = $2 AND what = $3";
+
+/// Words of statements, each as SQLite and as PostgreSQL have it.
+const WORDS: [[&str; 3]; 7] = [
+    // The row of a target: the parameters of `Query::by_key`.
+    ["{key}", KEY, KEY],
+    // No other process can be there.
+    ["{is_alone}", "TRUE", "FALSE"],
+    // The process that holds the row is dead, or has not said for too long that it lives.
+    [
+        "{is_gone}",
+        "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > 0)",
+        "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > clock_millis())",
+    ],
+    // Takes the rows of a selection.
+    ["{lock}", "", "FOR UPDATE"],
+    // Takes those rows that no other process has taken.
+    ["{lock_or_skip}", "", "FOR UPDATE SKIP LOCKED"],
+    // When a process that begins to live now is dead if it does not say that it lives.
+    ["{lease}", "9223372036854775807", "clock_millis() + 20000"],
+    // The texts of the JSON list that is the fifth parameter.
+    ["{listed}", "SELECT value FROM json_each($5)", "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))"],
+];
 
 pub(super) enum Value {
     Number(Option<i64>),
@@ -28,9 +54,15 @@ impl From<i64> for Value {
     }
 }
 
-impl From<Option<i64>> for Value {
-    fn from(number: Option<i64>) -> Self {
-        Self::Number(number)
+impl From<Option<Timestamp>> for Value {
+    fn from(time: Option<Timestamp>) -> Self {
+        Self::Number(time.map(|time| time.timestamp_millis()))
+    }
+}
+
+impl From<Timestamp> for Value {
+    fn from(time: Timestamp) -> Self {
+        Self::Number(Some(time.timestamp_millis()))
     }
 }
 
@@ -86,78 +118,46 @@ impl Connection {
     }
 }
 
-/// A statement that the two databases have in different words.
-pub(super) struct PerDatabase {
-    sqlite: String,
-    postgres: String,
-}
-
-impl PerDatabase {
-    /// `{is_alone}`: no other process can be there. `{is_gone}`: the process that holds the row is dead, or was not heard
-    /// of for too long. `{lock}` takes the rows of a selection; `{lock_or_skip}` leaves out what somebody else has taken.
-    /// `{listed}` selects the texts of the JSON list that is the fifth parameter.
-    pub fn new(sql: &str) -> Self {
-        let written = |words: [&str; 7]| {
-            let [is_alone, is_gone, lock, lock_or_skip, lease, numbers, listed] = words;
-            sql.replace("{is_alone}", is_alone)
-                .replace("{is_gone}", is_gone)
-                .replace("{lock}", lock)
-                .replace("{lock_or_skip}", lock_or_skip)
-                .replace("{lease}", lease)
-                .replace("{numbers}", numbers)
-                .replace("{listed}", listed)
-        };
-        Self {
-            sqlite: written([
-                "TRUE",
-                "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > 0)",
-                "",
-                "",
-                "9223372036854775807",
-                "SELECT 1 + MAX(COALESCE((SELECT MAX(MAX(newest, fence)) FROM work), 0),
-                     COALESCE((SELECT MAX(seq) FROM seen), 0))",
-                "SELECT value FROM json_each($5)",
-            ]),
-            postgres: written([
-                "FALSE",
-                "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > clock_millis())",
-                "FOR UPDATE",
-                "FOR UPDATE SKIP LOCKED",
-                "clock_millis() + 20000",
-                "SELECT nextval('numbers')",
-                "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))",
-            ]),
-        }
-    }
-
-    pub fn of(&'static self, connection: &Connection) -> &'static str {
-        self.written(connection.is_postgres())
-    }
-
-    pub fn written(&'static self, for_postgres: bool) -> &'static str {
-        if for_postgres { &self.postgres } else { &self.sqlite }
-    }
-}
-
 macro_rules! bound {
-    ($query:expr) => {
-        $query.values.into_iter().fold(sqlx::query($query.sql), |query, value| match value {
+    ($query:expr, $database:expr) => {{
+        let Query { sql, values } = $query;
+        values.into_iter().fold(sqlx::query(AssertSqlSafe(worded(sql, $database))), |query, value| match value {
             Value::Number(number) => query.bind(number),
             Value::Text(text) => query.bind(text),
             Value::Bytes(bytes) => query.bind(bytes),
         })
-    };
+    }};
+}
+
+/// Places of [`WORDS`].
+const SQLITE: usize = 1;
+const POSTGRES: usize = 2;
+
+fn worded(sql: Cow<'static, str>, database: usize) -> Cow<'static, str> {
+    if !sql.contains('{') {
+        return sql;
+    }
+    WORDS.iter().fold(sql.into_owned(), |sql, words| sql.replace(words[0], words[database])).into()
 }
 
 impl Query {
-    pub const fn new(sql: &'static str) -> Self {
-        Self { sql, values: Vec::new() }
+    pub fn new(sql: impl Into<Cow<'static, str>>) -> Self {
+        Self { sql: sql.into(), values: Vec::new() }
     }
 
     /// Binds the key as `$1`, `$2` and `$3`.
     pub fn by_key(sql: &'static str, key: &Key) -> Self {
         let (repository, what) = names::columns(&key.target);
         Self::new(sql).bind(key.installation.get().cast_signed()).bind(repository).bind(what)
+    }
+
+    /// Writes the places of so many rows for `{rows}`: `($1,$2),($3,$4)` for two rows of two columns.
+    pub fn of_rows(sql: &str, rows: usize, columns: usize) -> Self {
+        let row = |row: usize| {
+            let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+            format!("({})", places.join(","))
+        };
+        Self::new(sql.replace("{rows}", &(0..rows).map(row).collect::<Vec<_>>().join(",")))
     }
 
     pub fn bind(mut self, value: impl Into<Value>) -> Self {
@@ -168,16 +168,18 @@ impl Query {
     /// The number of rows that were changed.
     pub async fn execute(self, on: On<'_>) -> Result<u64, sqlx::Error> {
         Ok(match on {
-            On::Sqlite(connection) => bound!(self).execute(connection).await?.rows_affected(),
-            On::Postgres(connection) => bound!(self).execute(connection).await?.rows_affected(),
+            On::Sqlite(connection) => bound!(self, SQLITE).execute(connection).await?.rows_affected(),
+            On::Postgres(connection) => bound!(self, POSTGRES).execute(connection).await?.rows_affected(),
         })
     }
 
     pub async fn fetch_all(self, on: On<'_>) -> Result<Vec<Row>, sqlx::Error> {
         Ok(match on {
-            On::Sqlite(connection) => bound!(self).fetch_all(connection).await?.into_iter().map(Row::Sqlite).collect(),
+            On::Sqlite(connection) => {
+                bound!(self, SQLITE).fetch_all(connection).await?.into_iter().map(Row::Sqlite).collect()
+            }
             On::Postgres(connection) => {
-                bound!(self).fetch_all(connection).await?.into_iter().map(Row::Postgres).collect()
+                bound!(self, POSTGRES).fetch_all(connection).await?.into_iter().map(Row::Postgres).collect()
             }
         })
     }

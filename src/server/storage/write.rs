@@ -6,7 +6,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, LazyLock},
+    sync::Arc,
     time::Duration,
 };
 
@@ -43,81 +43,48 @@ const ATTEMPTS: usize = 3;
 /// migrations/postgres.
 const PARTS: i64 = 11;
 
-/// A statement by its number of rows, 1 to [`ROWS`].
-type Statements = LazyLock<[String; ROWS]>;
+const REMEMBER: &str = "INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING";
 
-static REMEMBER: Statements = LazyLock::new(|| {
-    statements(3, |rows| {
-        format!("INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING")
-    })
-});
-
-static KNOWN: Statements =
-    LazyLock::new(|| statements(1, |rows| format!("SELECT delivery FROM seen WHERE delivery IN ({rows})")));
-
-static REMEMBER_IN_PARTS: Statements = LazyLock::new(|| {
-    statements(2, |rows| {
-        format!("INSERT INTO seen (part, delivery) VALUES {rows} ON CONFLICT DO NOTHING RETURNING delivery")
-    })
-});
+const REMEMBER_IN_PARTS: &str =
+    "INSERT INTO seen (part, delivery) VALUES {rows} ON CONFLICT DO NOTHING RETURNING delivery";
 
 /// A target that was given up starts anew with whatever happens there. A hint that is there already is not kept twice,
 /// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
 /// its newest state is all that matters.
-static ADD: Statements = LazyLock::new(|| {
-    statements(10, |rows| {
-        format!(
-            "INSERT INTO work
-                 (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints, class)
-             VALUES {rows}
-             ON CONFLICT (installation, repository, what) DO UPDATE SET
-                 newest = CASE WHEN excluded.newest > work.newest THEN excluded.newest ELSE work.newest + 1 END,
-                 delivery = excluded.delivery, event = excluded.event, received_at = excluded.received_at,
-                 waiting_since = CASE WHEN work.dead_at IS NULL THEN work.waiting_since
-                     ELSE excluded.waiting_since END,
-                 hints = CASE WHEN replace(work.hints, excluded.hints, '') <> work.hints
-                     OR octet_length(work.hints) > 4000 THEN work.hints ELSE work.hints || excluded.hints END,
-                 failures = CASE WHEN work.dead_at IS NULL THEN work.failures ELSE 0 END,
-                 failing_since = CASE WHEN work.dead_at IS NULL THEN work.failing_since END,
-                 begun = CASE WHEN work.dead_at IS NULL THEN work.begun ELSE 0 END,
-                 class = CASE WHEN work.dead_at IS NULL AND work.class < excluded.class THEN work.class
-                     ELSE excluded.class END, dead_at = NULL"
-        )
-    })
-});
+const ADD: &str = "INSERT INTO work
+         (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints, class)
+     VALUES {rows}
+     ON CONFLICT (installation, repository, what) DO UPDATE SET
+         newest = CASE WHEN excluded.newest > work.newest THEN excluded.newest ELSE work.newest + 1 END,
+         delivery = excluded.delivery, event = excluded.event, received_at = excluded.received_at,
+         waiting_since = CASE WHEN work.dead_at IS NULL THEN work.waiting_since ELSE excluded.waiting_since END,
+         hints = CASE WHEN replace(work.hints, excluded.hints, '') <> work.hints
+             OR octet_length(work.hints) > 4000 THEN work.hints ELSE work.hints || excluded.hints END,
+         failures = CASE WHEN work.dead_at IS NULL THEN work.failures ELSE 0 END,
+         failing_since = CASE WHEN work.dead_at IS NULL THEN work.failing_since END,
+         begun = CASE WHEN work.dead_at IS NULL THEN work.begun ELSE 0 END,
+         class = CASE WHEN work.dead_at IS NULL AND work.class < excluded.class THEN work.class
+             ELSE excluded.class END, dead_at = NULL";
 
 /// Work begins if nobody else works on it. What this process holds already is not begun once more: it could not say how
 /// it ended.
-static CLAIM: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(
-        "UPDATE work SET fence = $5, begun = begun + CASE WHEN holder = $4 THEN 0 ELSE 1 END, holder = $4
-         WHERE (installation, repository, what) IN
-             (SELECT installation, repository, what FROM work
-              WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NULL
-                  AND (retry_at IS NULL OR retry_at <= $6 OR {is_alone})
-                  AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
-         RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence,
-             waiting_since",
-    )
-});
+const CLAIM: &str = "UPDATE work SET fence = $5, begun = begun + CASE WHEN holder = $4 THEN 0 ELSE 1 END, holder = $4
+     WHERE (installation, repository, what) IN
+         (SELECT installation, repository, what FROM work
+          WHERE {key} AND dead_at IS NULL AND (retry_at IS NULL OR retry_at <= $6 OR {is_alone})
+              AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
+     RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence, waiting_since";
 
-/// The next number: after all that a file holds, or of a block of a server's.
-static NUMBERS: LazyLock<PerDatabase> = LazyLock::new(|| PerDatabase::new("{numbers}"));
+const WAKE: &str = "DELETE FROM wakeup WHERE (installation, repository, what) IN
+         (SELECT installation, repository, what FROM wakeup WHERE due_at <= $1 ORDER BY due_at LIMIT $2 {lock_or_skip})
+     RETURNING installation, repository, what";
 
-static HELD: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(
-        "SELECT 1 FROM work WHERE installation = $1 AND repository = $2 AND what = $3 AND fence = $4 {lock}",
-    )
-});
+/// The next number after all that the file holds.
+const NEXT_NUMBER: &str = "SELECT 1 + MAX(COALESCE((SELECT MAX(MAX(newest, fence)) FROM work), 0),
+         COALESCE((SELECT MAX(seq) FROM seen), 0))";
 
-static WAKE: LazyLock<PerDatabase> = LazyLock::new(|| {
-    PerDatabase::new(
-        "DELETE FROM wakeup WHERE (installation, repository, what) IN
-             (SELECT installation, repository, what FROM wakeup WHERE due_at <= $1 ORDER BY due_at LIMIT $2
-              {lock_or_skip})
-         RETURNING installation, repository, what",
-    )
-});
+/// A block of the server's numbers.
+const BLOCK_OF_NUMBERS: &str = "SELECT nextval('numbers')";
 
 /// Writes.
 #[derive(Debug)]
@@ -224,7 +191,9 @@ impl Writer {
         let begin = if connection.is_postgres() { "BEGIN" } else { "BEGIN IMMEDIATE" };
         Query::new(begin).execute(connection.on()).await?;
         if self.next_seq == 0 || connection.is_postgres() {
-            let numbers = Query::new(NUMBERS.of(connection)).fetch_all(connection.on()).await?;
+            let numbers = Query::new(if connection.is_postgres() { BLOCK_OF_NUMBERS } else { NEXT_NUMBER })
+                .fetch_all(connection.on())
+                .await?;
             self.next_seq = numbers.first().map_or(Ok(1), |row| row.get(0))?;
         }
         let mut batch = Batch { connection, next_seq: self.next_seq, process: self.database.process() };
@@ -343,11 +312,10 @@ impl Batch<'_> {
             return self.remember_in_parts(deliveries).await;
         }
         let mut noted = 0;
-        for (sql, chunk) in chunks(&REMEMBER, deliveries) {
-            let mut query = Query::new(sql);
+        for chunk in deliveries.chunks(ROWS) {
+            let mut query = Query::of_rows(REMEMBER, chunk.len(), 3);
             for (seq, delivery) in chunk {
-                let at = delivery.received_at.timestamp_millis();
-                query = query.bind(seq.0).bind(ordered(&delivery.id)).bind(at);
+                query = query.bind(seq.0).bind(ordered(&delivery.id)).bind(delivery.received_at);
             }
             noted += query.execute(self.on()).await?;
         }
@@ -370,8 +338,9 @@ impl Batch<'_> {
             ids.push((part_of(delivery.received_at), ordered(&delivery.id)));
         }
         let mut known = HashSet::new();
-        for (sql, chunk) in chunks(&KNOWN, &ids) {
-            let query = chunk.iter().fold(Query::new(sql), |query, (_, id)| query.bind(id.clone()));
+        for chunk in ids.chunks(ROWS) {
+            let query = Query::of_rows("SELECT delivery FROM seen WHERE delivery IN ({rows})", chunk.len(), 1);
+            let query = chunk.iter().fold(query, |query, (_, id)| query.bind(id.clone()));
             for row in query.fetch_all(self.on()).await? {
                 known.insert(row.get::<Vec<u8>>(0)?);
             }
@@ -380,8 +349,9 @@ impl Batch<'_> {
         new.sort_unstable();
         new.dedup();
         let mut noted = HashSet::new();
-        for (sql, chunk) in chunks(&REMEMBER_IN_PARTS, &new) {
-            let query = chunk.iter().fold(Query::new(sql), |query, (part, id)| query.bind(*part).bind(id.clone()));
+        for chunk in new.chunks(ROWS) {
+            let query = Query::of_rows(REMEMBER_IN_PARTS, chunk.len(), 2);
+            let query = chunk.iter().fold(query, |query, (part, id)| query.bind(*part).bind(id.clone()));
             for row in query.fetch_all(self.on()).await? {
                 noted.insert(row.get::<Vec<u8>>(0)?);
             }
@@ -405,8 +375,8 @@ impl Batch<'_> {
     async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
         let mut sorted: Vec<&Addition> = additions.iter().collect();
         sorted.sort_by_key(|addition| &addition.key);
-        for (sql, chunk) in chunks(&ADD, &sorted) {
-            let mut query = Query::new(sql);
+        for chunk in sorted.chunks(ROWS) {
+            let mut query = Query::of_rows(ADD, chunk.len(), 10);
             for Addition { key, seq, origin, hints, class } in chunk.iter().copied() {
                 let (repository, what) = names::columns(&key.target);
                 query = query
@@ -416,8 +386,8 @@ impl Batch<'_> {
                     .bind(seq.0)
                     .bind(origin.delivery.clone())
                     .bind(origin.event.clone())
-                    .bind(origin.received_at.timestamp_millis())
-                    .bind(origin.received_at.timestamp_millis())
+                    .bind(origin.received_at)
+                    .bind(origin.received_at)
                     .bind(hints.clone())
                     .bind(*class as i64);
             }
@@ -435,15 +405,15 @@ impl Batch<'_> {
 
     async fn begin(&mut self, key: &Key, now: Timestamp) -> Result<Applied, StoreError> {
         let fence = self.take_seq();
-        let claim = Query::by_key(CLAIM.of(self.connection), key).bind(self.process).bind(fence.0);
-        let rows = claim.bind(now.timestamp_millis()).fetch_all(self.on()).await?;
+        let claim = Query::by_key(CLAIM, key).bind(self.process).bind(fence.0);
+        let rows = claim.bind(now).fetch_all(self.on()).await?;
         let begun = rows.first().map(read::target_work).transpose()?;
         Ok(Applied::Begun(begun.map(Box::new)))
     }
 
     async fn probe(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
         Query::new("INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at")
-            .bind(now.timestamp_millis())
+            .bind(now)
             .execute(self.on())
             .await?;
         Ok(Applied::Recorded)
@@ -456,7 +426,7 @@ impl Batch<'_> {
         how: &WorkEnd,
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
-        let held = Query::by_key(HELD.of(self.connection), key).bind(covered.fence.0);
+        let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
         if held.fetch_all(self.on()).await?.is_empty() {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
             return Ok(Applied::Recorded);
@@ -495,18 +465,15 @@ impl Batch<'_> {
 
     /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived.
     async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>, StoreError> {
-        let done = Query::by_key(
-            "DELETE FROM work WHERE installation = $1 AND repository = $2 AND what = $3 AND newest <= $4",
-            key,
-        );
-        if done.bind(covered.up_to.0).execute(self.on()).await? > 0 {
+        let done = Query::by_key("DELETE FROM work WHERE {key} AND newest <= $4", key).bind(covered.up_to.0);
+        if done.execute(self.on()).await? > 0 {
             return Ok(Vec::new());
         }
         let left = Query::by_key(
             "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, holder = NULL, reason = '', retry_at = NULL,
                  waiting_since = received_at,
                  hints = substr(hints, CAST($4 + 1 AS INTEGER))
-             WHERE installation = $1 AND repository = $2 AND what = $3 RETURNING newest, class",
+             WHERE {key} RETURNING newest, class",
             key,
         );
         let left = left.bind(covered.hints).fetch_all(self.on()).await?;
@@ -517,15 +484,13 @@ impl Batch<'_> {
 
     async fn set_wakeup(&mut self, key: &Key, again: Requeue) -> Result<(), StoreError> {
         let query = match again {
-            Requeue::OnEvent => {
-                Query::by_key("DELETE FROM wakeup WHERE installation = $1 AND repository = $2 AND what = $3", key)
-            }
+            Requeue::OnEvent => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
             Requeue::At(at) => Query::by_key(
                 "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at",
                 key,
             )
-            .bind(at.timestamp_millis()),
+            .bind(at),
         };
         query.execute(self.on()).await?;
         Ok(())
@@ -534,13 +499,13 @@ impl Batch<'_> {
     async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<(), StoreError> {
         Query::by_key(
             "UPDATE work SET failures = $4, reason = $5, retry_at = $6, failing_since = $7, begun = 0, holder = NULL
-             WHERE installation = $1 AND repository = $2 AND what = $3",
+             WHERE {key}",
             key,
         )
         .bind(i64::from(trouble.failures))
         .bind(trouble.reason.clone())
-        .bind(trouble.retry_at.timestamp_millis())
-        .bind(trouble.failing_since.timestamp_millis())
+        .bind(trouble.retry_at)
+        .bind(trouble.failing_since)
         .execute(self.on())
         .await?;
         Ok(())
@@ -552,11 +517,11 @@ impl Batch<'_> {
             "UPDATE work SET dead_at = CASE WHEN newest <= $4 THEN $5 END,
                  failures = CASE WHEN newest <= $4 THEN failures ELSE 0 END,
                  failing_since = CASE WHEN newest <= $4 THEN failing_since END
-             WHERE installation = $1 AND repository = $2 AND what = $3",
+             WHERE {key}",
             key,
         )
         .bind(covered.up_to.0)
-        .bind(at.timestamp_millis())
+        .bind(at)
         .execute(self.on())
         .await?;
         Ok(())
@@ -567,7 +532,7 @@ impl Batch<'_> {
         let revived = Query::by_key(
             "UPDATE work SET dead_at = NULL, failures = 0, failing_since = NULL, begun = 0, retry_at = NULL,
                  newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
-             WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NOT NULL",
+             WHERE {key} AND dead_at IS NOT NULL",
             key,
         )
         .bind(seq.0)
@@ -578,7 +543,7 @@ impl Batch<'_> {
     }
 
     async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let due = Query::new(WAKE.of(self.connection)).bind(now.timestamp_millis()).bind(SLICE);
+        let due = Query::new(WAKE).bind(now).bind(SLICE);
         let due = due.fetch_all(self.on()).await?;
         let mut keys = Vec::with_capacity(due.len());
         for row in due {
@@ -612,15 +577,12 @@ impl Batch<'_> {
             Query::new(
                 "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1",
             )
-            .bind((now - REMEMBER_IDS).timestamp_millis())
+            .bind(now - REMEMBER_IDS)
             .bind(SLICE)
             .execute(self.on())
             .await?
         };
-        Query::new("DELETE FROM work WHERE dead_at < $1")
-            .bind((now - KEEP_DEAD_LETTERS).timestamp_millis())
-            .execute(self.on())
-            .await?;
+        Query::new("DELETE FROM work WHERE dead_at < $1").bind(now - KEEP_DEAD_LETTERS).execute(self.on()).await?;
         self.forget_recovered(now).await?;
         self.forget_tokens(now).await?;
         self.forget_taken(now).await?;
@@ -672,18 +634,4 @@ fn merged(additions: Vec<Addition>) -> Vec<Addition> {
 fn written(hints: &[Hint]) -> String {
     let line = |hint| serde_json::to_string(hint).expect("hints have string keys and no failing parts") + "\n";
     hints.iter().map(line).collect()
-}
-
-/// One statement for each number of rows; `sql` puts their places, `($1,$2),($3,$4)` for two rows of two columns, into it.
-fn statements(columns: usize, sql: impl Fn(&str) -> String) -> [String; ROWS] {
-    let row = |row: usize| {
-        let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-        format!("({})", places.join(","))
-    };
-    std::array::from_fn(|at| sql(&(0..=at).map(row).collect::<Vec<_>>().join(",")))
-}
-
-/// Slices of `rows`, each with the statement for its length.
-fn chunks<'r, T>(statements: &'static Statements, rows: &'r [T]) -> impl Iterator<Item = (&'static str, &'r [T])> {
-    rows.chunks(ROWS).map(|chunk| (statements[chunk.len() - 1].as_str(), chunk))
 }

@@ -1,5 +1,6 @@
 //! What CI systems do: another App reports, or a workflow uploads evidence.
 
+use chrono::TimeDelta;
 use loopgate_core::{
     RepoName, Sha,
     evidence::{
@@ -7,7 +8,7 @@ use loopgate_core::{
         TestOutcomes, TestState,
     },
 };
-use loopgate_simulator::{CheckSpec, Conclusion, Pr, RunSpec};
+use loopgate_simulator::{CheckSpec, Conclusion, JobLog, LoggedStep, Pr, RunSpec};
 use serde_json::{Value, json};
 
 use super::{GitHub, World};
@@ -27,6 +28,18 @@ pub enum Report<'a> {
         check: &'a str,
         conclusion: &'a str,
     },
+}
+
+/// A failed job of a workflow that knows nothing of Loopgate.
+#[derive(Clone, Copy, Default)]
+pub struct Job<'a> {
+    pub name: &'a str,
+    /// What its last step prints.
+    pub prints: &'a str,
+    /// How long after its end the log is not there.
+    pub late_seconds: u32,
+    /// Whether the log was deleted.
+    pub is_gone: bool,
 }
 
 /// The workflow whose evidence scenarios with test results believe.
@@ -83,6 +96,45 @@ impl World {
                 github.call("call", args);
             }
         }
+    }
+
+    /// Jobs of another workflow fail on the head. Returns the ids of the jobs.
+    pub async fn ci_jobs(&self, pr: &Pr, jobs: &[Job<'_>]) -> Vec<u64> {
+        let ids = match &self.github {
+            GitHub::Simulated(github) => {
+                let names: Vec<&str> = jobs.iter().map(|job| job.name).collect();
+                let spec = RunSpec::new(github.head(pr).expect("a head"), ".github/workflows/test.yml").jobs(&names);
+                let run = github.start_workflow(&pr.repo, spec).expect("a run");
+                let ids = jobs.iter().map(|job| {
+                    let id = github.job(&pr.repo, run, job.name).expect("a job");
+                    let step = LoggedStep {
+                        name: "Run tests".to_owned(),
+                        conclusion: Conclusion::Failure,
+                        command: "pytest".to_owned(),
+                        text: job.prints.to_owned(),
+                    };
+                    let late = TimeDelta::seconds(job.late_seconds.into());
+                    let log = JobLog { steps: vec![step], late, is_gone: job.is_gone };
+                    github.print(&pr.repo, id, log).expect("a log");
+                    id.get()
+                });
+                let ids = ids.collect();
+                github.finish_workflow(&pr.repo, run, Conclusion::Failure, Vec::new()).expect("its end");
+                ids
+            }
+            GitHub::Emulated(github) => {
+                let head = self.emulated_pull(github, pr)["head"]["sha"].take();
+                let made = jobs.iter().map(|job| {
+                    let step = json!({ "name": "Run tests", "conclusion": "failure", "text": job.prints });
+                    let args = json!({ "repo": pr.repo.to_string(), "head_sha": head, "name": job.name,
+                        "steps": [step], "late": job.late_seconds, "gone": job.is_gone });
+                    github.call("actions_job", args)["job_id"].as_u64().expect("an id")
+                });
+                made.collect()
+            }
+        };
+        self.settle().await;
+        ids
     }
 
     /// The workflow runs the tests on the head and uploads their results as evidence.

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use self::serving::{Fan, Paced, Times, serve};
 pub use self::{
     browser::{ADDRESS, Answer, Browser},
-    ci::{CI, Report, archive, evidence},
+    ci::{CI, Job, Report, archive, evidence},
     look::Look,
     person::Person,
     rarer::Work,

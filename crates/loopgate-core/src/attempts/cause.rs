@@ -9,7 +9,8 @@ use crate::{
 
 /// A trigger that holds, with the facts it was recognised by. `last` is always the summary of the last attempt, as its
 /// digest keeps it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// A security check fails.
     SecurityIssueFound,
@@ -78,7 +79,8 @@ impl Cause {
 }
 
 /// How the attempts come back to where they were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Circle {
     /// A failure of attempt `first` was gone in attempt `gone` and is back in attempt `back`.
     Failure { first: u32, gone: u32, back: u32 },
@@ -87,7 +89,8 @@ pub enum Circle {
 }
 
 /// Why no further attempt is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AttemptsEnd {
     /// A review asks for changes, and no fixer is to answer one.
     Rejected { last: String },

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{reviewers::eligible_reviewers, waiting};
+use super::{
+    assess::{Assessment, Tampered},
+    report::{GateReport, GateStanding, Holding},
+    waiting,
+};
 use crate::{
-    gate::{self, Assessment, GateReport, GateStanding, Holding, Reviewer, Tampered},
-    ids::{GateName, Timestamp},
+    ids::{GateName, Login, TeamSlug, Timestamp},
     observed::{Readiness, Snapshot},
     policy::{GatePolicy, RequestTime},
     stage::Stage,
@@ -47,7 +50,7 @@ pub fn follow_up(
         let mut after = remember(report, before, due, now);
         wait(&mut after, policy, snapshot.pull_request.readiness, now);
         let wanted = match after.status {
-            GateStatus::Requested => gate::reviewers(report, snapshot),
+            GateStatus::Requested => reviewers(report, snapshot),
             _ => BTreeSet::new(),
         };
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
@@ -81,29 +84,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     };
     let asked = |state: &GateState| matches!(state.status, GateStatus::Requested | GateStatus::Rejected);
     let new_round = status == GateStatus::Requested && !before.is_some_and(asked);
-    let mut after = before.cloned().unwrap_or(GateState {
-        required: false,
-        status: GateStatus::Pending,
-        requested_at: None,
-        approved_by: None,
-        approved_at: None,
-        head_sha: None,
-        fingerprint: None,
-        evidence_url: None,
-        notes: None,
-        round: 0,
-        reviewers: Vec::new(),
-        counted: std::collections::BTreeMap::new(),
-        objections: Vec::new(),
-        revocations: Vec::new(),
-        ticks: None,
-        labels: BTreeSet::new(),
-        waiting_since: None,
-        reminded_at: None,
-        tampered: BTreeSet::new(),
-        tamperers: std::collections::BTreeMap::new(),
-        extra: serde_json::Map::new(),
-    });
+    let mut after = before.cloned().unwrap_or_default();
     if new_round {
         after.round += 1;
         after.requested_at = Some(now);
@@ -201,4 +182,35 @@ fn reviewer(name: &str) -> Option<Reviewer> {
         true => name.parse().ok().map(Reviewer::Team),
         false => name.parse().ok().map(Reviewer::User),
     }
+}
+
+/// More individuals than this are not asked one by one: nobody feels asked then.
+const MOST_INDIVIDUALS: usize = 10;
+
+/// The reviewers to request for a gate that waits: never the author (the platform refuses it), nobody on a draft, and
+/// nobody where only a permission makes an approver.
+pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
+    let pull_request = &snapshot.pull_request;
+    let waits = matches!(report.standing, GateStanding::Open | GateStanding::Rejected { .. });
+    if !waits || pull_request.readiness == Readiness::Draft {
+        return BTreeSet::new();
+    }
+    eligible_reviewers(report, snapshot)
+}
+
+/// Who could be asked to decide this gate, wherever it stands.
+fn eligible_reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
+    let pull_request = &snapshot.pull_request;
+    let people: BTreeSet<_> =
+        report.eligible.people.iter().filter(|login| **login != pull_request.author.login).collect();
+    let people = if people.len() > MOST_INDIVIDUALS { BTreeSet::new() } else { people };
+    // A team of another organisation cannot be requested.
+    let own = report.eligible.teams.keys().filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
+    people.into_iter().cloned().map(Reviewer::User).chain(own.cloned().map(Reviewer::Team)).collect()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reviewer {
+    User(Login),
+    Team(TeamSlug),
 }

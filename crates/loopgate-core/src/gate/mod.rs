@@ -9,15 +9,15 @@ pub mod online_facts;
 mod questions;
 mod reactions;
 mod report;
-mod reviewers;
 pub(crate) mod trigger;
 pub mod waiting;
 
 pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of};
 
 pub(crate) use assess::files_of_approvals;
-pub use assess::{Assessment, CommandWord, Tampered, assess, holding, ticked_boxes};
+pub use assess::{Assessment, CommandWord, Tampered, assess, ticked_boxes};
 pub use authority::{ACTIONS, Owner, OwnerMention, co_authors, owner_mentions};
+pub use gate_transitions::{Reviewer, reviewers};
 pub use grammar::{
     CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, ParsedIntent, Reading,
     inspect, may_speak, read,
@@ -27,7 +27,6 @@ pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
     MatchReason, OnlyHope, PhraseProblem, Refusal, RuleEvidence, Speaker, TriggerMatch, Unusable, UnusableApprover,
-    Word, WordOutcome,
+    Word, WordOutcome, holding,
 };
-pub use reviewers::{Reviewer, reviewers};
 pub use trigger::{MATCHES_KEPT, matches};

@@ -8,7 +8,7 @@ use super::{
     authority::{Owner, Rules, is_unset},
     grammar::Intent,
     report::MatchReason,
-    trigger::{Scene, Triggered},
+    trigger::{ReadDiff, Triggered},
 };
 use crate::{
     commands::Right,
@@ -44,7 +44,7 @@ pub fn questions(
     findings: &[Finding],
 ) -> AuthorityQuestions {
     let names = policy.gates.keys().cloned().collect();
-    let triggers = triggers(&Scene::new(snapshot, findings), snapshot, state, policy);
+    let triggers = triggers(&ReadDiff::new(snapshot, findings), snapshot, state, policy);
     let mut asked = AuthorityQuestions::default();
     let said = utterances(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);
@@ -101,36 +101,27 @@ fn ask_about_people(
     policy: &Policy,
     triggers: &BTreeMap<GateName, Triggered>,
 ) {
-    let remembered = state.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
-    let remembered = remembered.map(|objection| (objection.by_id, &objection.by));
-    let speakers = |urgency| {
-        let newest_first =
-            said.iter().rev().filter(move |utterance| urgency == urgency_of(utterance, policy, triggers));
-        newest_first.map(|utterance| (utterance.by.id, &utterance.by.login))
-    };
+    let gates = || state.into_iter().flat_map(|state| state.gates.values());
+    let objectors = gates().flat_map(|gate| &gate.objections).map(|objection| (objection.by_id, &objection.by));
     // However many others speak, those whose word may count are asked about.
-    let approvers: BTreeSet<&Login> = policy.gates.values().flat_map(|gate| &gate.approvers.users).collect();
-    let counted: BTreeSet<&Login> = state
-        .into_iter()
-        .flat_map(|state| state.gates.values())
-        .flat_map(|gate| gate.approved_by.iter().flatten())
-        .collect();
-    let known = |(_, login): &(UserId, &Login)| approvers.contains(login) || counted.contains(login);
-    let speaking = || speakers(Some(Urgency::Speaks));
-    let all = remembered
-        .chain(speakers(Some(Urgency::Objects)).filter(known))
-        .chain(speaking().filter(known))
-        .chain(speakers(Some(Urgency::Objects)))
-        .chain(speaking())
-        .chain(speakers(Some(Urgency::Talks)));
-    for (id, login) in all {
+    let named: BTreeSet<&Login> = policy.gates.values().flat_map(|gate| &gate.approvers.users).collect();
+    let counted: BTreeSet<&Login> = gates().flat_map(|gate| gate.approved_by.iter().flatten()).collect();
+    let rank = |utterance: &Utterance<'_>| {
+        let is_known = named.contains(&utterance.by.login) || counted.contains(&utterance.by.login);
+        let urgency = urgency_of(utterance, policy, triggers)?;
+        Some((urgency == Urgency::Talks, !is_known, urgency))
+    };
+    let newest_first = said.iter().rev();
+    let mut speakers: Vec<_> = newest_first.filter_map(|utterance| Some((rank(utterance)?, utterance.by))).collect();
+    speakers.sort_by_key(|(rank, _)| *rank);
+    for (id, login) in objectors.chain(speakers.into_iter().map(|(_, by)| (by.id, &by.login))) {
         if asked.people.len() < MOST_PEOPLE {
             asked.people.entry(id).or_insert_with(|| login.clone());
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
     Objects,
     Speaks,
@@ -159,14 +150,14 @@ fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<Ga
         Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Speaks),
     };
     let by_words = utterance.reading.intents.iter().filter_map(|spoken| of_intent(&spoken.intent));
-    let all: Vec<Urgency> = by_review.into_iter().chain(by_words).collect();
+    let urgent = by_review.into_iter().chain(by_words).min();
     // Where approvers have names, those tell them.
     let by_rights = |name: &GateName| {
         policy.gates.get(name).is_some_and(|gate| is_unset(gate) || gate.approvers.permission.is_some())
     };
     let talks = utterance.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
     let talks = (talks && triggers.keys().any(by_rights)).then_some(Urgency::Talks);
-    all.iter().find(|&&urgency| urgency == Urgency::Objects).or(all.first()).copied().or(talks)
+    urgent.or(talks)
 }
 
 /// The names a gate's policy uses, and the owners of its files where those may approve.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::{CommentId, GateName, Login, PatternName, Sha, TeamSlug, Timestamp, UserId},
-    observed::{FilesToRead, Permission},
-    policy::RuleTier,
+    ids::{CommentId, GateName, Login, PatternName, RepoName, Sha, TeamSlug, Timestamp, UserId},
+    observed::{Authority, FilesToRead, Permission, TeamStanding},
+    policy::{GateDefinition, GatePolicy, HybridHold, Mode, RuleTier},
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -95,6 +95,25 @@ pub enum Holding {
     Advisory,
 }
 
+/// Whether a gate stands in the way of a pull request, or is only shown.
+pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> Holding {
+    let configured = policy.definition == GateDefinition::Configured;
+    let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
+    let holds = match mode {
+        Mode::Supervised => true,
+        Mode::Autonomous => configured,
+        Mode::Hybrid => configured || always() || has_team(policy, repository, authority),
+    };
+    if holds { Holding::Holds } else { Holding::Advisory }
+}
+
+/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
+/// one that is not there.
+fn has_team(policy: &GatePolicy, repository: &RepoName, authority: &Authority) -> bool {
+    let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
+    matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
+}
+
 /// Where a gate stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateStanding {
@@ -137,7 +156,8 @@ pub struct TriggerMatch {
 }
 
 /// What matched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MatchReason {
     Always,
     /// The path is one that the condition names: by this glob, or by a word in it.
@@ -207,7 +227,8 @@ pub enum MatchReason {
 }
 
 /// What a rule finds, shortened to 160 characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleEvidence {
     /// The path itself.
     Path,
@@ -249,7 +270,8 @@ pub struct AbsentTeam {
 }
 
 /// Why others stand in for a team.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Absence {
     /// There is none, or it is secret to us.
     Missing,
@@ -266,7 +288,8 @@ pub struct UnusableApprover {
 }
 
 /// Why nobody approves by a name that the configuration has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unusable {
     /// The base branch has no CODEOWNERS file.
     NoCodeowners,
@@ -348,7 +371,8 @@ pub enum WordOutcome {
 }
 
 /// Why a word does not count. Every variant becomes a sentence in `render`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
     IsAuthor {
@@ -389,6 +413,7 @@ pub enum Refusal {
     /// Whether it changed could not be told: `missing` are files that were not read.
     DiffUnread {
         seen: Sha,
+        #[serde(skip)]
         missing: FilesToRead,
     },
     /// It was written so soon after the push of `head` that its writer may not have seen it.
@@ -445,7 +470,8 @@ pub enum Refusal {
 }
 
 /// Whether allowing the author is the only way a gate could ever open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnlyHope {
     Yes,
     #[default]
@@ -456,16 +482,6 @@ pub enum OnlyHope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum PhraseProblem {
-    /// It asks.
-    Question,
-    /// It denies.
-    Negated,
-    /// It says when, if, once, unless or but.
-    Conditional,
-    /// It says what will be.
-    Future,
-    /// The phrase is there with other words around it on its line.
-    NotAlone,
     /// Letters that only look like the phrase's.
     Lookalike,
     ShortSha,
@@ -479,7 +495,7 @@ pub enum PhraseProblem {
     },
     /// A verdict without a gate: "approved".
     NoGate,
-    /// It names a gate and a verdict in other words, or another order.
+    /// It names a gate and a verdict, and is not the phrase alone.
     Wording,
     /// It agrees in words or signs that people use for an approval: `LGTM`, `security ok`. Said to approvers only.
     Agreement,

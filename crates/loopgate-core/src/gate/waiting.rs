@@ -12,7 +12,7 @@ use crate::{
 type Policies = BTreeMap<GateName, GatePolicy>;
 
 /// A gate that has waited too long for its approvers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct OverdueGate {
     pub gate: GateName,
     pub since: Timestamp,

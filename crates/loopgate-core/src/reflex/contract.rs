@@ -10,7 +10,8 @@ use crate::{
 };
 
 /// How a contract was broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Breach {
     /// The plan says nothing.
     EmptyPlan,

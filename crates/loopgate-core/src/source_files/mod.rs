@@ -109,7 +109,9 @@ pub fn kind(path: &str) -> FileKind {
         // A tool reads these wherever they lie, folders of tests and documents included.
         (_, Some(kind @ (FileKind::Ci | FileKind::Manifest))) => kind,
         _ if by_name == Some(FileKind::Generated) => FileKind::Generated,
-        _ if extension(&lower).is_some_and(|extension| table.assets.iter().any(|known| known == extension)) => {
+        _ if extension(&lower)
+            .is_some_and(|extension| table.assets.extensions.iter().any(|known| known == extension)) =>
+        {
             FileKind::Asset
         }
         _ if named_test => FileKind::Tests,

@@ -10,7 +10,7 @@ use std::{
 use serde::Deserialize;
 
 use super::table::Table;
-use crate::observed::{DiffHunk, DiffLine, LineChange};
+use crate::observed::{DiffLine, LineChange};
 
 /// A row `syntax` of `data/languages.toml`, which says what its keys mean.
 #[derive(Debug, Default, Deserialize)]
@@ -117,55 +117,6 @@ impl Syntax {
             || directives.holds.iter().any(|word| lower.contains(word.as_str()))
     }
 
-    /// Whether a line holds anything but blanks and comments. `inside` is carried from line to line: whether a block
-    /// comment is open. For measuring coverage, not for guarding: a comment behind code hides nothing below it.
-    pub fn has_code(&self, line: &str, inside: &mut bool) -> bool {
-        let mut rest = line.trim();
-        loop {
-            if *inside {
-                // A string of several lines ends in which the comment's mark stood: what follows is code.
-                if ['`', '"'].iter().any(|quote| rest.matches(*quote).count() % 2 == 1) {
-                    *inside = false;
-                    return true;
-                }
-                let after = self.block.iter().find_map(|(_, close)| rest.split_once(close.as_str()));
-                let Some((_, after)) = after else { return false };
-                (*inside, rest) = (false, after.trim_start());
-                continue;
-            }
-            if rest.is_empty() || self.is_comment(rest) {
-                return false;
-            }
-            match self.block.iter().find_map(|(open, _)| rest.strip_prefix(open.as_str())) {
-                Some(after) => (*inside, rest) = (true, after),
-                None => return true,
-            }
-        }
-    }
-
-    /// Whether a hunk begins inside a block comment: the next mark in it is an end. Only lines that stay tell it: what
-    /// arrives could end a comment that never began, and hide what stands above.
-    pub fn opened_before(&self, hunk: &DiffHunk<'_>) -> bool {
-        let Some((open, close)) = self.block.first() else { return false };
-        let mut new = hunk.lines.iter().filter(|line| line.is_new()).map(|line| line.text.trim()).peekable();
-        let is_starred = |line: &str| line == "*" || line.starts_with("* ");
-        let staying = || hunk.lines.iter().filter(|line| line.change == LineChange::Unchanged);
-        // All of it stands in one, as documentation is written that is longer than what a diff shows.
-        if open == "/*" && staying().next().is_some() && new.peek().is_some() && new.all(is_starred) {
-            return true;
-        }
-        for line in staying().map(|line| line.text.trim()) {
-            match (line.find(open.as_str()), line.find(close.as_str())) {
-                (Some(opens), Some(closes)) => return closes < opens,
-                (Some(_), None) => return false,
-                // `*/` in code is a product of a dereference or part of a glob, and stands alone nowhere.
-                (None, Some(_)) => return line.starts_with('*') || line.ends_with(close.as_str()),
-                (None, None) => {}
-            }
-        }
-        false
-    }
-
     /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a condition
     /// of the build that it does not end or begin.
     pub fn reaches_out(&self, run: &[DiffLine<'_>]) -> bool {
@@ -200,6 +151,16 @@ impl Syntax {
         kept.truncate(kept.len() - inside.len());
         kept.append(&mut inside);
         kept
+    }
+
+    /// How many of the lines stand in or end a comment that began above them, as far as its end is among them.
+    pub fn ended_above<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> usize {
+        let mut lexer = Lexer::new(self);
+        let end = lines.position(|line| {
+            lexer.line(line);
+            !lexer.strays.is_empty()
+        });
+        end.map_or(0, |end| end + 1)
     }
 
     /// Which lines of one side of a run are comments of several lines that begin and end in it. `in_string` is carried

@@ -7,22 +7,6 @@ use serde::Deserialize;
 use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
 use crate::evidence::TestFramework;
 
-/// The whole file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    tests: TestNames,
-    directives: Directives,
-    syntax: HashMap<String, Syntax>,
-    test_syntax: HashMap<String, TestSyntax>,
-    language: Vec<Language>,
-    kind: Vec<KindRow>,
-    assets: Assets,
-    foreign: Foreign,
-    frame: Vec<FrameForm>,
-    runner: Vec<Runner>,
-}
-
 /// Marks of places that are not the repository's.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -200,23 +184,31 @@ pub(super) struct KindRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Assets {
-    extensions: Vec<String>,
+pub(super) struct Assets {
+    pub extensions: Vec<String>,
 }
 
-/// The file with its look-ups.
+/// The whole file, with its look-ups.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Table {
     pub tests: TestNames,
     pub directives: Directives,
     syntax: HashMap<String, Syntax>,
     test_syntax: HashMap<String, TestSyntax>,
+    #[serde(rename = "language")]
     pub languages: Vec<Language>,
+    #[serde(rename = "kind")]
     pub kinds: Vec<KindRow>,
-    pub assets: Vec<String>,
+    pub assets: Assets,
     foreign: Foreign,
+    #[serde(rename = "frame")]
     frames: Vec<FrameForm>,
+    #[serde(rename = "runner")]
     runners: Vec<Runner>,
+    #[serde(skip)]
     by_extension: HashMap<String, usize>,
+    #[serde(skip)]
     by_name: HashMap<String, usize>,
 }
 
@@ -224,27 +216,13 @@ impl Table {
     pub(super) fn get() -> &'static Self {
         static TABLE: LazyLock<Table> = LazyLock::new(|| {
             let text = include_str!("../../data/languages.toml");
-            let written: Written = toml::from_str(text).expect("the file is part of the program, and tests read it");
-            let (mut by_extension, mut by_name) = (HashMap::new(), HashMap::new());
-            for (index, row) in written.language.iter().enumerate() {
+            let mut table: Table = toml::from_str(text).expect("the file is part of the program, and tests read it");
+            for (index, row) in table.languages.iter().enumerate() {
                 let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
-                by_extension.extend(extensions.map(|extension| (extension.clone(), index)));
-                by_name.extend(row.files.iter().map(|name| (name.clone(), index)));
+                table.by_extension.extend(extensions.map(|extension| (extension.clone(), index)));
+                table.by_name.extend(row.files.iter().map(|name| (name.clone(), index)));
             }
-            Table {
-                tests: written.tests,
-                directives: written.directives,
-                syntax: written.syntax,
-                test_syntax: written.test_syntax,
-                languages: written.language,
-                kinds: written.kind,
-                assets: written.assets.extensions,
-                foreign: written.foreign,
-                frames: written.frame,
-                runners: written.runner,
-                by_extension,
-                by_name,
-            }
+            table
         });
         &TABLE
     }

@@ -16,7 +16,7 @@ use crate::{
 const MOST_LOST: usize = 20;
 
 /// A leg whose newest execution ended without evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LostLeg {
     pub name: LegName,
     pub end: LegEnd,
@@ -24,7 +24,8 @@ pub struct LostLeg {
 }
 
 /// What is known of the name of a leg.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LegName {
     /// The job's name, as people see it.
     Job(String),
@@ -35,7 +36,8 @@ pub enum LegName {
 }
 
 /// How a leg ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LegEnd {
     As(Conclusion),
     /// Its runner was not heard from again.

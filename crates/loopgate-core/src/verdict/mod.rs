@@ -4,7 +4,6 @@
 pub mod blame;
 pub mod coverage;
 pub mod evaluate;
-mod evaluation;
 pub mod external;
 pub mod feedback;
 pub mod gather;
@@ -17,7 +16,7 @@ mod standing;
 pub mod tamper;
 
 pub use self::{
-    evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
+    evaluate::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
     legs::{LegEnd, LegName, LostLeg},
     standing::{CheckStanding, FailureView, SkipCause},

@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// Where a check of the head commit stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CheckStanding {
     /// Nothing is known of it yet.
     Missing,
@@ -20,7 +21,7 @@ pub enum CheckStanding {
     AwaitsApproval {
         url: Option<String>,
     },
-    Done(Box<CheckEvidence>),
+    Done(#[serde(skip)] Box<CheckEvidence>),
     /// No evidence came within the time allowed.
     TimedOutWaiting,
     /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
@@ -56,7 +57,8 @@ pub enum CheckStanding {
 }
 
 /// Why a skipped job is waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SkipCause {
     /// A job of the same workflow run failed or was cancelled.
     Needs { failed: String },

@@ -6,6 +6,8 @@ use super::steps::{Bounds, stamp};
 
 /// Bytes kept of the end of a log.
 const KEPT: usize = 8 * 1024 * 1024;
+/// Bytes that stand beside them until they are dropped.
+const SLACK: usize = KEPT / 2;
 /// Bytes of a line that are kept.
 const LONGEST_LINE: usize = 8 * 1024;
 
@@ -74,7 +76,12 @@ impl Kept {
 
     fn extend(&mut self, piece: &[u8]) {
         let room = LONGEST_LINE - (self.bytes.len() - self.line).min(LONGEST_LINE);
-        self.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        let piece = &piece[..piece.len().min(room)];
+        if self.bytes.capacity() - self.bytes.len() < piece.len() {
+            // Doubled like any other vector, but by no more than the slack.
+            self.bytes.reserve_exact(self.bytes.len().min(SLACK).max(piece.len()));
+        }
+        self.bytes.extend_from_slice(piece);
     }
 
     fn end_line(&mut self) {
@@ -90,7 +97,7 @@ impl Kept {
         }
         self.bytes.push(b'\n');
         self.line = self.bytes.len();
-        if self.bytes.len() > 2 * KEPT {
+        if self.bytes.len() > KEPT + SLACK {
             self.drop_first();
         }
     }

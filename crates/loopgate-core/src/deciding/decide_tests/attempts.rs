@@ -64,6 +64,23 @@ fn what_two_sides_say_is_asked_about_whoever_tells_them() {
 }
 
 #[test]
+fn no_secret_of_a_message_is_saved() {
+    let mut story = Story::opened();
+    story.set_head(1);
+    story.decide();
+    let mut received = evidence(sha(1), &["rounds"], &[]);
+    let ReceivedEvidence::Accepted(document) = &mut received else { panic!("accepted") };
+    for failure in document.checks.iter_mut().flat_map(|check| &mut check.failures) {
+        failure.error_message = "401 for token ghp_0123456789abcdefABCDEFGHIJKLMNOPQRST".to_owned();
+        failure.expected = None;
+    }
+    story.snapshot.evidence = vec![received];
+    story.decide();
+    let saved = serde_json::to_string(&story.state).unwrap();
+    assert!(saved.contains("401 for token") && !saved.contains("ghp_0123"), "{saved}");
+}
+
+#[test]
 fn breaking_another_test_is_a_regression() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &["parses"]);

@@ -103,7 +103,7 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
     assert_eq!(decision.view.tampering.len(), 1, "{:?}", decision.view.tampering);
     let Cause::Tampering { first, more: 0 } = cause(decision) else { panic!("{:?}", cause(decision)) };
-    assert_eq!(first.deed.to_string(), "the test “rounds” is removed");
+    assert_eq!(first.deed, "the test “rounds” is removed");
     let weakened = "checks pass, but tests or thresholds were weakened";
     assert_eq!(decision.next.attempts[0].summary, weakened);
 

@@ -81,7 +81,8 @@ pub struct CommandReply {
 }
 
 /// Something people must know although it decides nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Warning {
     /// No check of this kind is configured although every loop should have one.
     NoCheckOfKind(CheckKind),

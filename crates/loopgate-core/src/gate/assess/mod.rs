@@ -3,7 +3,6 @@
 mod binding;
 mod checklist;
 mod flood;
-mod holding;
 mod objections;
 mod sighting;
 mod tampering;
@@ -14,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     grammar::{Intent, NearMiss},
-    report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
+    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, WordOutcome},
     trigger::{self, Triggered, fingerprint},
 };
 use crate::{
@@ -26,9 +25,10 @@ use crate::{
     state::{HeadObservation, LoopState, WordSource},
 };
 
+use self::words::What;
 pub(super) use self::words::{Utterance, utterances};
 
-pub use self::{checklist::ticked_boxes, holding::holding};
+pub use self::checklist::ticked_boxes;
 
 /// All that gates and comments come to at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +83,7 @@ pub fn assess(
 ) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
     let said = utterances(snapshot, Some(state), &names);
-    let changes = trigger::Scene::new(snapshot, findings);
+    let changes = trigger::ReadDiff::new(snapshot, findings);
     let triggers = triggers(&changes, snapshot, Some(state), policy);
     let fingerprints: BTreeMap<GateName, String> =
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
@@ -91,12 +91,12 @@ pub fn assess(
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
-    let scene = weighing::Scene { snapshot, state, said: &said, record: &record };
+    let conversation = weighing::Conversation { snapshot, state, said: &said, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
     let mut approvers = BTreeSet::new();
     for (name, gate_policy) in &policy.gates {
-        let own = weighing::Own {
+        let own = weighing::OneGate {
             name,
             policy: gate_policy,
             mode: policy.mode,
@@ -105,7 +105,7 @@ pub fn assess(
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
             paths: triggers.get(name).map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
         };
-        let weighed = weighing::report(&scene, &own);
+        let weighed = weighing::report(&conversation, &own);
         gates.push(weighed.report);
         tampered.extend(weighed.tampered);
         approvers.extend(weighed.approvers);
@@ -144,7 +144,7 @@ pub(crate) fn files_of_approvals(
 
 /// The gates that apply, and why.
 pub(super) fn triggers(
-    changes: &trigger::Scene<'_>,
+    changes: &trigger::ReadDiff<'_>,
     snapshot: &Snapshot,
     state: Option<&LoopState>,
     policy: &Policy,
@@ -179,18 +179,11 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
             miss.gate.is_none() && !miss.problem.is_of_command() && miss.problem != PhraseProblem::Agreement
         };
         let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();
-        Some(Considered {
-            by: utterance.by.login.clone(),
-            by_id: utterance.by.id,
-            at: utterance.at,
-            source: utterance.source,
-            url: utterance.url.to_owned(),
-            word: Word::NearMiss,
-            meant: miss.meant,
-            speaker: if approvers.contains(&utterance.by.id) { Speaker::Approver } else { Speaker::Other },
-            answer: AnswerExtent::default(),
-            outcome: WordOutcome::Refused(utterance.void(snapshot).unwrap_or(Refusal::Phrase(miss.problem))),
-        })
+        let problem = miss.problem.clone();
+        let word = utterance.word(What::NearMiss(miss), snapshot);
+        let refusal = word.void.clone().unwrap_or(Refusal::Phrase(problem));
+        let speaker = if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other };
+        Some(word.considered(speaker, WordOutcome::Refused(refusal)))
     };
     said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
 }
@@ -222,4 +215,5 @@ fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+#[path = "tests/world.rs"]
 pub(super) mod world;

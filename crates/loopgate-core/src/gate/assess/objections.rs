@@ -94,7 +94,7 @@ impl Weighing<'_> {
                 && (by_writer(word) || self.dismisses(word, &objection.by))
         };
         let dismissed = matches!(objection.source, WordSource::Review(id)
-            if self.scene.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
+            if self.conversation.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
         dismissed || self.said.iter().any(ends)
     }
 }

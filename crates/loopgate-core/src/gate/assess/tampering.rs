@@ -18,11 +18,12 @@ use crate::{
 impl Weighing<'_> {
     /// Digests of the comments that count, and of those that counted and are still there.
     pub(super) fn counted(&self) -> BTreeMap<CommentId, String> {
-        let comments = by_id(self.scene.snapshot);
+        let comments = by_id(self.conversation.snapshot);
         let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
         // Whoever edits their own comment is told to write a new one, so the old text is not kept for comparison.
-        let kept =
-            |id: &CommentId| comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.scene.snapshot));
+        let kept = |id: &CommentId| {
+            comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.conversation.snapshot))
+        };
         let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| kept(id)).collect();
         for (approval, _) in &self.approvals {
             if let WordSource::Comment(id) = approval.source
@@ -35,15 +36,15 @@ impl Weighing<'_> {
     }
 
     pub(super) fn tampered(&self) -> Vec<Tampered> {
-        let comments = by_id(self.scene.snapshot);
+        let comments = by_id(self.conversation.snapshot);
         let counted = self.remembered.into_iter().flat_map(|gate| &gate.counted);
         let changed = counted.filter_map(|(id, then)| {
             let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
             let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
             let known = || self.remembered?.tamperers.get(id).cloned();
-            let told = editors(comment, self.scene.snapshot).last().map(|editor| editor.login.clone());
+            let told = editors(comment, self.conversation.snapshot).last().map(|editor| editor.login.clone());
             let tampered = Tampered { gate, comment: *id, by, changed_by: told.or_else(known), url };
-            (!edited_by_writer(comment, self.scene.snapshot)).then_some(tampered)
+            (!edited_by_writer(comment, self.conversation.snapshot)).then_some(tampered)
         });
         changed.collect()
     }

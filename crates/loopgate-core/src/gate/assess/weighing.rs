@@ -6,16 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Tampered,
     binding::Binding,
-    checklist,
-    holding::holding,
-    sighting,
+    checklist, sighting,
     tampering::changed_since_counted,
     words::{Said, Utterance, What, about},
 };
 use crate::{
     gate::{
-        authority::{Authority, Contributors, Grant, not_all_read},
-        report::{AnswerExtent, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
+        authority::{Contributors, Grant, ResolvedApprovers, not_all_read},
+        report::{Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome, holding},
         trigger::{self, Triggered},
     },
     ids::{GateName, Sha, UserId},
@@ -25,7 +23,7 @@ use crate::{
 };
 
 /// What is the same for all gates.
-pub(super) struct Scene<'a> {
+pub(super) struct Conversation<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) state: &'a LoopState,
     pub(super) said: &'a [Utterance<'a>],
@@ -34,13 +32,13 @@ pub(super) struct Scene<'a> {
 }
 
 /// What is one gate's own.
-pub(super) struct Own<'a> {
+pub(super) struct OneGate<'a> {
     pub(super) name: &'a GateName,
     pub(super) policy: &'a GatePolicy,
     pub(super) mode: Mode,
     pub(super) triggered: Option<&'a Triggered>,
     /// What the pull request changes.
-    pub(super) changes: &'a trigger::Scene<'a>,
+    pub(super) changes: &'a trigger::ReadDiff<'a>,
     pub(super) fingerprint: &'a str,
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
@@ -55,10 +53,10 @@ pub(super) struct Weighed {
     pub(super) approvers: BTreeSet<UserId>,
 }
 
-pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
-    let contributors = Contributors::of(scene.snapshot, own.policy.exclusions.update_merges, &own.paths);
-    let authority = Authority::resolve(own.policy, scene.snapshot, &contributors, &own.paths);
-    let mut weighing = Weighing::new(scene, own, &authority);
+pub(super) fn report(conversation: &Conversation<'_>, own: &OneGate<'_>) -> Weighed {
+    let contributors = Contributors::of(conversation.snapshot, own.policy.exclusions.update_merges, &own.paths);
+    let authority = ResolvedApprovers::resolve(own.policy, conversation.snapshot, &contributors, &own.paths);
+    let mut weighing = Weighing::new(conversation, own, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
     let standing = weighing.standing();
@@ -68,7 +66,7 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
     let report = GateReport {
         name: own.name.clone(),
         holds: own.policy.holds,
-        holding: holding(own.policy, own.mode, &scene.snapshot.repository, &scene.snapshot.authority),
+        holding: holding(own.policy, own.mode, &conversation.snapshot.repository, &conversation.snapshot.authority),
         matches,
         matches_not_kept,
         suspects: if own.triggered.is_none() { own.changes.suspects(own.policy) } else { Vec::new() },
@@ -81,7 +79,7 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         considered: weighing.considered(&standing, &approvers),
         counted: weighing.counted(),
         revocations: weighing.revocations,
-        request_altered: checklist::is_altered(own.name, own.policy, scene.snapshot, weighing.ticks.as_ref()),
+        request_altered: checklist::is_altered(own.name, own.policy, conversation.snapshot, weighing.ticks.as_ref()),
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: own.policy.label.clone(),
@@ -92,9 +90,9 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
 
 /// The words about one gate while they are weighed.
 pub(super) struct Weighing<'a> {
-    pub(super) scene: &'a Scene<'a>,
-    pub(super) own: &'a Own<'a>,
-    pub(super) authority: &'a Authority<'a>,
+    pub(super) conversation: &'a Conversation<'a>,
+    pub(super) own: &'a OneGate<'a>,
+    pub(super) authority: &'a ResolvedApprovers<'a>,
     pub(super) remembered: Option<&'a GateState>,
     pub(super) said: Vec<Said>,
     /// What came of each word.
@@ -109,10 +107,10 @@ pub(super) struct Weighing<'a> {
 }
 
 impl<'a> Weighing<'a> {
-    fn new(scene: &'a Scene<'a>, own: &'a Own<'a>, authority: &'a Authority<'a>) -> Self {
-        let remembered = scene.state.gates.get(own.name);
+    fn new(conversation: &'a Conversation<'a>, own: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
+        let remembered = conversation.state.gates.get(own.name);
         let mut said: Vec<Said> =
-            scene.said.iter().flat_map(|utterance| about(utterance, own.name, scene.snapshot)).collect();
+            conversation.said.iter().flat_map(|utterance| about(utterance, own.name, conversation.snapshot)).collect();
         let takes_reviews = own.policy.approve_by.reviews();
         said.retain(|word| match word.what {
             // An approver who approves in the wrong place is told so; other people's reviews are not about this gate.
@@ -128,7 +126,7 @@ impl<'a> Weighing<'a> {
                 word.void = Some(Refusal::IsBot);
             } else if word.void.is_none()
                 && !word.what.closes()
-                && changed_since_counted(word, remembered, scene.snapshot)
+                && changed_since_counted(word, remembered, conversation.snapshot)
             {
                 word.void = Some(Refusal::Edited);
             }
@@ -136,12 +134,13 @@ impl<'a> Weighing<'a> {
         said.sort_by_key(|word| (word.at, word.source));
         let outcomes = vec![WordOutcome::Superseded; said.len()];
         let (approvals, objections) = (Vec::new(), Vec::new());
-        let ticks = checklist::ticks(own.name, scene.snapshot, remembered.and_then(|gate| gate.ticks.as_ref()), |by| {
-            authority.excluded(by).is_none() && authority.grant(by).is_ok()
-        });
+        let ticks =
+            checklist::ticks(own.name, conversation.snapshot, remembered.and_then(|gate| gate.ticks.as_ref()), |by| {
+                authority.excluded(by).is_none() && authority.grant(by).is_ok()
+            });
         let revocations = remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
         Self {
-            scene,
+            conversation,
             own,
             authority,
             remembered,
@@ -247,7 +246,7 @@ impl<'a> Weighing<'a> {
             named && self.authority.excluded(by).is_none()
         };
         let mut known = BTreeMap::new();
-        for utterance in self.scene.said {
+        for utterance in self.conversation.said {
             known.entry(utterance.by.id).or_insert_with(|| may(utterance.by));
         }
         known.into_iter().filter_map(|(by, may)| may.then_some(by)).collect()
@@ -334,7 +333,7 @@ impl<'a> Weighing<'a> {
         if matches!(word.what, What::Approve { .. }) && !approve_by.comments() {
             return Err(Refusal::WrongChannel { wants_review: true });
         }
-        if !sighting::is_settled(self.scene.snapshot) {
+        if !sighting::is_settled(self.conversation.snapshot) {
             return Err(Refusal::HeadUnsettled);
         }
         if self.authority.must_name_head() && matches!(word.what, What::Approve { commit: None }) {
@@ -354,8 +353,8 @@ impl<'a> Weighing<'a> {
             fingerprint: self.own.fingerprint,
             paths: &self.own.paths,
             mode: self.own.policy.invalidate_on_push,
-            snapshot: self.scene.snapshot,
-            record: self.scene.record,
+            snapshot: self.conversation.snapshot,
+            record: self.conversation.record,
         };
         match (&word.what, word.source) {
             (What::ReviewApproved { commit }, _) => binding.of_review(*commit, word.at),
@@ -368,7 +367,7 @@ impl<'a> Weighing<'a> {
 
     /// What could not be read whole. An objection or a contributor may be in the missing part.
     fn not_all_read(&self) -> Option<&'static str> {
-        let snapshot = self.scene.snapshot;
+        let snapshot = self.conversation.snapshot;
         let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
         not_all_read(&snapshot.commits)
             .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
@@ -392,7 +391,7 @@ impl<'a> Weighing<'a> {
         // Where whoever asked an agent for it may approve, somebody else approves, too.
         let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
-        let closed = self.scene.snapshot.pull_request.lifecycle == Lifecycle::Closed;
+        let closed = self.conversation.snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
             GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
         } else {
@@ -402,7 +401,7 @@ impl<'a> Weighing<'a> {
 
     fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
         let applied = |word: &Said| {
-            let seen = self.scene.record.iter().rev().find(|seen| seen.at < word.at);
+            let seen = self.conversation.record.iter().rev().find(|seen| seen.at < word.at);
             seen.is_none_or(|seen| seen.gates.contains_key(self.own.name))
         };
         let shown = |word: &Said| match word.what {
@@ -421,17 +420,9 @@ impl<'a> Weighing<'a> {
             }
             _ => true,
         };
-        let of = |(word, outcome): (&Said, &WordOutcome)| Considered {
-            by: word.by.login.clone(),
-            by_id: word.by.id,
-            at: word.at,
-            source: word.source,
-            url: word.url.clone(),
-            word: word.what.word(),
-            meant: word.what.meant(),
-            speaker: if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other },
-            answer: AnswerExtent::default(),
-            outcome: outcome.clone(),
+        let of = |(word, outcome): (&Said, &WordOutcome)| {
+            let speaker = if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other };
+            word.considered(speaker, outcome.clone())
         };
         self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()
     }

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     gate::{
         grammar::{Intent, NearMiss, Reading, read},
-        report::{PhraseProblem, Refusal, Word},
+        report::{AnswerExtent, Considered, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
     },
     ids::{AppId, CommentId, GateName, Login, Sha, Timestamp, UserId},
     observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
     state::{LoopState, WordSource},
+    text,
 };
 
 /// Characters of a comment that go with a rejection as its reason.
@@ -25,6 +26,23 @@ pub(super) struct Said {
     pub(super) what: What,
     /// Why it is not the writer's own, present, plain word, if it is not: edited, hidden, written by an App.
     pub(super) void: Option<Refusal>,
+}
+
+impl Said {
+    pub(super) fn considered(&self, speaker: Speaker, outcome: WordOutcome) -> Considered {
+        Considered {
+            by: self.by.login.clone(),
+            by_id: self.by.id,
+            at: self.at,
+            source: self.source,
+            url: self.url.clone(),
+            word: self.what.word(),
+            meant: self.what.meant(),
+            speaker,
+            answer: AnswerExtent::default(),
+            outcome,
+        }
+    }
 }
 
 /// What was said.
@@ -100,21 +118,12 @@ pub(in crate::gate) struct Utterance<'a> {
     pub(in crate::gate) reading: Reading,
     /// Of reviews: the verdict and the commit it was given on.
     review: Option<(ReviewVerdict, Option<Sha>)>,
-    tampering: Tampering,
+    /// What was done to it after it was written: it was edited, by another or not, or hidden.
+    altered: Option<Refusal>,
     /// When it got the text it has, as far as that is known.
     edited_at: Timestamp,
     /// Written while the pull request was closed.
     while_closed: bool,
-}
-
-/// What is known of changes to a body after it was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tampering {
-    None,
-    /// By its writer, or by nobody knows whom.
-    Edited,
-    EditedByAnother,
-    Hidden,
 }
 
 /// Reads every comment and review but our own, oldest first. `state` knows which of them were edited, and when the pull
@@ -150,11 +159,11 @@ pub(in crate::gate) fn utterances<'a>(
     let inline = snapshot.inline.items.iter().filter_map(|comment| on_the_diff(comment, snapshot, gates));
     let mut all: Vec<Utterance<'a>> = comments.chain(reviews).chain(inline).collect();
     for utterance in &mut all {
-        if utterance.tampering == Tampering::None && edited(utterance.source) {
-            utterance.tampering = Tampering::Edited;
+        if utterance.altered.is_none() && edited(utterance.source) {
+            utterance.altered = Some(Refusal::Edited);
         }
-        if utterance.tampering == Tampering::Edited && by_another(utterance.source, utterance.by) {
-            utterance.tampering = Tampering::EditedByAnother;
+        if utterance.altered == Some(Refusal::Edited) && by_another(utterance.source, utterance.by) {
+            utterance.altered = Some(Refusal::EditedByAnother);
         }
         utterance.while_closed = closed_at(utterance.at);
     }
@@ -167,14 +176,10 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
         return None;
     }
     let reading = read(&comment.body, &snapshot.app.bot, gates);
-    let tampering = if comment.visibility == Visibility::Hidden {
-        Tampering::Hidden
-    } else if comment.updated_at.timestamp() != comment.created_at.timestamp() {
-        // In GitHub's own unit, seconds: elsewhere the two may be taken a moment apart for a comment just written.
-        Tampering::Edited
-    } else {
-        Tampering::None
-    };
+    // In GitHub's own unit, seconds: elsewhere the two may be taken a moment apart for a comment just written.
+    let edited = comment.updated_at.timestamp() != comment.created_at.timestamp();
+    let hidden = comment.visibility == Visibility::Hidden;
+    let altered = if hidden { Some(Refusal::Hidden) } else { edited.then_some(Refusal::Edited) };
     (!reading.is_empty()).then(|| Utterance {
         by: &comment.author,
         via_app: comment.via_app,
@@ -184,7 +189,7 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
         body: &comment.body,
         reading,
         review: None,
-        tampering,
+        altered,
         edited_at: comment.updated_at.max(comment.created_at),
         while_closed: false,
     })
@@ -211,7 +216,7 @@ fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateN
         body: &review.body,
         reading,
         review: Some((review.verdict, review.commit)),
-        tampering: Tampering::None,
+        altered: None,
         edited_at: review.submitted_at,
         while_closed: false,
     })
@@ -226,7 +231,7 @@ fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
 pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<Said> {
     let mut said = Vec::new();
     if let Some((verdict, commit)) = utterance.review {
-        let words = || bounded(utterance.body);
+        let words = || text::start(utterance.body.trim(), LONGEST_WORDS);
         said.extend(match verdict {
             ReviewVerdict::Approved => Some(What::ReviewApproved { commit }),
             ReviewVerdict::ChangesRequested => Some(What::ReviewRejected { words: words() }),
@@ -246,7 +251,7 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
                 decisive = Some(What::Approve { commit: commit.or(shown) });
             }
             Intent::Reject { reason, .. } => {
-                let words = reason.clone().unwrap_or_else(|| bounded(utterance.body));
+                let words = reason.clone().unwrap_or_else(|| text::start(utterance.body.trim(), LONGEST_WORDS));
                 decisive = Some(What::Reject { words });
             }
             Intent::Revoke { .. } => decisive = Some(What::Revoke),
@@ -293,11 +298,11 @@ impl Utterance<'_> {
     }
 
     pub(super) fn is_edited(&self) -> bool {
-        matches!(self.tampering, Tampering::Edited | Tampering::EditedByAnother)
+        matches!(self.altered, Some(Refusal::Edited | Refusal::EditedByAnother))
     }
 
     pub(super) fn is_edited_by_another(&self) -> bool {
-        self.tampering == Tampering::EditedByAnother
+        self.altered == Some(Refusal::EditedByAnother)
     }
 
     pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {
@@ -309,7 +314,7 @@ impl Utterance<'_> {
         let void = self.void(snapshot).filter(|void| !(of_review && edited(void)));
         // What closes a gate counts also where it was put in later, and while the pull request was closed.
         let closes = what.closes();
-        let edited_in = closes && !of_review && self.tampering == Tampering::Edited;
+        let edited_in = closes && !of_review && self.altered == Some(Refusal::Edited);
         let void = void.filter(|void| !(edited_in && *void == Refusal::Edited));
         let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
@@ -330,18 +335,9 @@ impl Utterance<'_> {
         } else if self.via_app.is_some() && !is_bot {
             Some(Refusal::ViaApp)
         } else {
-            match self.tampering {
-                Tampering::Hidden => Some(Refusal::Hidden),
-                Tampering::Edited => Some(Refusal::Edited),
-                Tampering::EditedByAnother => Some(Refusal::EditedByAnother),
-                Tampering::None => None,
-            }
+            self.altered.clone()
         }
     }
-}
-
-fn bounded(text: &str) -> String {
-    text.trim().chars().take(LONGEST_WORDS).collect()
 }
 
 /// Comments by id, for looking up what was counted before.

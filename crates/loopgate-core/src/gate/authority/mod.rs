@@ -35,7 +35,7 @@ pub(super) enum Grant {
 }
 
 /// The approvers of one gate, resolved to accounts.
-pub(super) struct Authority<'a> {
+pub(super) struct ResolvedApprovers<'a> {
     policy: &'a GatePolicy,
     snapshot: &'a Snapshot,
     contributors: &'a Contributors,
@@ -54,7 +54,7 @@ pub(super) struct Authority<'a> {
     absent_preset_team: Option<AbsentTeam>,
 }
 
-impl<'a> Authority<'a> {
+impl<'a> ResolvedApprovers<'a> {
     /// `paths` are those of the gate's own diff, both names of a rename.
     pub(super) fn resolve(
         policy: &'a GatePolicy,
@@ -240,15 +240,7 @@ impl<'a> Authority<'a> {
     /// # Errors
     /// Why it covers nothing: they are no approver, or that could not be learned.
     pub(super) fn grant(&self, account: &Account) -> Result<Grant, Refusal> {
-        let (permission, teams) = match self.snapshot.authority.people.get(&account.id) {
-            Some(Standing::Known { permission, teams }) => (*permission, teams),
-            Some(Standing::Gone) => return Err(Refusal::AccountGone),
-            Some(Standing::Unknown(reason)) => return Err(Refusal::AuthorityUnknown { reason: reason.clone() }),
-            None => {
-                let reason = "their rights on the repository were not looked up".to_owned();
-                return Err(Refusal::AuthorityUnknown { reason });
-            }
-        };
+        let (permission, teams) = self.rights(account)?;
         if matches!(account.kind, AccountKind::Organization | AccountKind::Other) {
             return Err(Refusal::AccountGone);
         }
@@ -268,17 +260,23 @@ impl<'a> Authority<'a> {
         }
     }
 
+    /// Somebody's permission on the repository, and the teams of it that they are in.
+    fn rights(&self, account: &Account) -> Result<(Permission, &'a BTreeSet<TeamSlug>), Refusal> {
+        let unknown = |reason: &str| Err(Refusal::AuthorityUnknown { reason: reason.to_owned() });
+        match self.snapshot.authority.people.get(&account.id) {
+            Some(Standing::Known { permission, teams }) => Ok((*permission, teams)),
+            Some(Standing::Gone) => Err(Refusal::AccountGone),
+            Some(Standing::Unknown(reason)) => unknown(reason),
+            None => unknown("their rights on the repository were not looked up"),
+        }
+    }
+
     /// Whether somebody may end another's rejection.
     pub(super) fn may_dismiss(&self, account: &Account) -> Result<(), Refusal> {
-        if let Some(refusal) = self.excluded(account) {
-            return Err(refusal);
-        }
-        match self.snapshot.authority.people.get(&account.id) {
-            Some(Standing::Known { permission, .. }) if *permission >= Permission::Maintain => Ok(()),
-            Some(Standing::Known { .. }) => Err(Refusal::NeedsMaintain),
-            Some(Standing::Gone) => Err(Refusal::AccountGone),
-            Some(Standing::Unknown(reason)) => Err(Refusal::AuthorityUnknown { reason: reason.clone() }),
-            None => Err(Refusal::AuthorityUnknown { reason: "their rights were not looked up".to_owned() }),
+        match self.excluded(account) {
+            Some(refusal) => Err(refusal),
+            None if self.rights(account)?.0 >= Permission::Maintain => Ok(()),
+            None => Err(Refusal::NeedsMaintain),
         }
     }
 
@@ -296,16 +294,22 @@ impl<'a> Authority<'a> {
 
     /// Who can approve, for telling people.
     pub(super) fn eligible(&self) -> EligibleApprovers {
-        let kind = AccountKind::User;
-        let may = |(&id, login): (&UserId, &Login)| {
-            let account = Account { id, login: login.clone(), kind };
-            self.excluded(&account).is_none().then(|| login.clone())
+        let why_not = |(&id, login): (&UserId, &Login)| {
+            self.excluded(&Account { id, login: login.clone(), kind: AccountKind::User })
         };
+        let may = |person: (&UserId, &Login)| why_not(person).is_none().then(|| person.1.clone());
+        let members = self.teams.values().flat_map(|members| members.iter());
+        let named = self.users.iter().chain(&self.owners);
+        let owning = self.owner_teams.iter().filter_map(|team| match self.snapshot.authority.teams.get(team) {
+            Some(TeamStanding::Usable { members }) => Some((team, members)),
+            _ => None,
+        });
+        let teams = self.teams.iter().map(|(team, members)| (team, *members)).chain(owning);
         EligibleApprovers {
-            people: self.users.iter().chain(&self.owners).filter_map(may).collect(),
-            fell_out: self.fell_out(),
+            people: named.clone().filter_map(may).collect(),
+            fell_out: named.chain(members).filter_map(|person| Some((person.1.clone(), why_not(person)?))).collect(),
             must_name_head: self.must_name_head(),
-            teams: self.eligible_teams(),
+            teams: teams.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect(),
             permission: self.permission,
             unusable: self.unusable.clone(),
             absent_preset_team: self.absent_preset_team.clone(),
@@ -317,30 +321,6 @@ impl<'a> Authority<'a> {
     /// Whether nobody knows who brought one of the commits.
     pub(super) fn must_name_head(&self) -> bool {
         self.snapshot.makers.has_unknown_pusher && !self.contributors.unattributed.is_empty()
-    }
-
-    /// Whom the policy names, by themselves or in a team, and who made a part of this pull request.
-    fn fell_out(&self) -> BTreeMap<Login, Refusal> {
-        let members = self.teams.values().flat_map(|members| members.iter());
-        let named = self.users.iter().chain(&self.owners).chain(members);
-        let why = |(&id, login): (&UserId, &Login)| {
-            let refusal = self.excluded(&Account { id, login: login.clone(), kind: AccountKind::User })?;
-            Some((login.clone(), refusal))
-        };
-        named.filter_map(why).collect()
-    }
-
-    fn eligible_teams(&self) -> BTreeMap<TeamSlug, BTreeSet<Login>> {
-        let may = |(&id, login): (&UserId, &Login)| {
-            let account = Account { id, login: login.clone(), kind: AccountKind::User };
-            self.excluded(&account).is_none().then(|| login.clone())
-        };
-        let owning = self.owner_teams.iter().filter_map(|team| match self.snapshot.authority.teams.get(team) {
-            Some(TeamStanding::Usable { members }) => Some((team, members)),
-            _ => None,
-        });
-        let all = self.teams.iter().map(|(team, members)| (team, *members)).chain(owning);
-        all.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect()
     }
 
     /// Whether the author is excluded, could approve if they were not, and nobody else can.
@@ -373,7 +353,7 @@ impl<'a> Authority<'a> {
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
     let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
     let contributors = Contributors::of(snapshot, gate.exclusions.update_merges, &paths);
-    let authority = Authority::resolve(gate, snapshot, &contributors, &paths);
+    let authority = ResolvedApprovers::resolve(gate, snapshot, &contributors, &paths);
     if let Some(refusal) = authority.excluded(person) {
         return Err(refusal);
     }

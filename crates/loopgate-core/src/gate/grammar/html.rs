@@ -1,8 +1,8 @@
 //! Raw HTML inside a comment: which elements are open at a point of the text.
 //!
-//! Markdown lets HTML pass through, so a paragraph may stand inside `<details>` or `<del>` without Markdown knowing.
-//! This follows the tags well enough to say whether a paragraph is in the open. Where a browser's repair of broken
-//! markup could be read in two ways, the reading chosen leaves more text uncounted, never less.
+//! Markdown lets HTML pass through, so a paragraph may stand inside `<details>` or `<del>` without Markdown knowing. An
+//! element hides all that follows until its own end tag, in the same quote, item or cell, follows the end tags of all
+//! that it holds; `<details open>` hides nothing. A browser repairs broken markup; here it leaves more text uncounted.
 
 use super::visible::Inside;
 
@@ -10,14 +10,15 @@ use super::visible::Inside;
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     open: Vec<Element>,
-    /// How many elements were open when each Markdown container around this point began.
-    floors: Vec<usize>,
+    /// How many Markdown containers are open.
+    depth: usize,
     unfinished: Option<Unfinished>,
 }
 
 #[derive(Debug)]
 struct Element {
     name: String,
+    depth: usize,
     /// What stands in it does not count; none for `<details open>`.
     hides: Option<Inside>,
 }
@@ -46,18 +47,12 @@ impl OpenElements {
     /// A Markdown container begins: a quote, a list item, a table cell, a heading. A closing tag in it closes nothing
     /// outside: a browser might, or ignore it.
     pub(super) fn enter(&mut self) {
-        self.floors.push(self.open.len());
+        self.depth += 1;
     }
 
-    /// The container ends, and with it the elements opened inside. Some outlast it: a browser goes on with struck-
-    /// through text or a link that nobody closed, and nothing gets out of a table (HTML standard, 13.2.4.2 and 3).
+    /// The container ends. Elements that were opened inside and not closed outlast it.
     pub(super) fn leave(&mut self) {
-        let floor = self.floors.pop().unwrap_or(0).min(self.open.len());
-        if self.open[floor..].iter().any(Element::keeps_in) {
-            return;
-        }
-        let inside = self.open.split_off(floor);
-        self.open.extend(inside.into_iter().filter(Element::outlasts));
+        self.depth = self.depth.saturating_sub(1);
     }
 
     /// Reads a piece of raw HTML, and returns the text that stands in it: never counting, but worth a word to whoever
@@ -115,7 +110,7 @@ impl OpenElements {
             if is_end {
                 self.closed(&tag.name);
             } else {
-                self.opened(&tag);
+                self.opened(tag);
             }
             rest
         } else if is_end || after.starts_with(['!', '?']) {
@@ -126,43 +121,29 @@ impl OpenElements {
         }
     }
 
-    fn opened(&mut self, tag: &Tag) {
-        match role(&tag.name) {
-            Role::Nothing => {}
-            Role::Details => {
-                let hides = (!tag.open).then_some(Inside::ClosedDetails);
-                self.open.push(Element { name: tag.name.clone(), hides });
-            }
-            Role::Hides(inside) => self.open.push(Element { name: tag.name.clone(), hides: Some(inside) }),
-        }
+    fn opened(&mut self, tag: Tag) {
+        let hides = match tag.name.as_str() {
+            "details" if tag.open => None,
+            "details" => Some(Inside::ClosedDetails),
+            name if HIDING.split_whitespace().any(|known| known == name) => Some(Inside::Html),
+            // It holds no text (`<br>`), only changes its looks, or is no HTML at all: `Vec<String>` in prose.
+            _ => return,
+        };
+        self.open.push(Element { name: tag.name, depth: self.depth, hides });
     }
 
-    /// A closing tag closes the innermost element if it is of that name, past those whose end tag may be left out.
-    /// Any other is ignored: that can only leave more text uncounted.
+    /// A closing tag closes the innermost element if it is of that name and in this container. Any other is ignored.
     fn closed(&mut self, name: &str) {
-        let implied = |element: &&Element| matches!(element.name.as_str(), "p" | "li" | "dd" | "dt");
-        let floor = self.floors.last().copied().unwrap_or(0).min(self.open.len());
-        let within = &self.open[floor..];
-        let skipped = within.iter().rev().take_while(|element| implied(element) && element.name != name).count();
-        let innermost = self.open.len() - skipped;
-        if within.iter().rev().nth(skipped).is_some_and(|element| element.name == name) {
-            self.open.truncate(innermost - 1);
-        }
+        self.open.pop_if(|innermost| innermost.name == name && innermost.depth == self.depth);
     }
 }
 
-impl Element {
-    /// Elements out of which a closing tag of something around them does not reach.
-    fn keeps_in(&self) -> bool {
-        const SCOPES: [&str; 8] = ["object", "template", "svg", "math", "select", "applet", "marquee", "plaintext"];
-        self.hides == Some(Inside::Table) || SCOPES.contains(&self.name.as_str())
-    }
-
-    /// Formatting elements, which a browser opens again in the paragraph after.
-    fn outlasts(&self) -> bool {
-        matches!(self.name.as_str(), "a" | "code" | "s" | "strike" | "tt")
-    }
-}
+/// Elements in which no paragraph counts.
+const HIDING: &str = "a address applet article aside audio bdi bdo blockquote body button canvas caption center code \
+    colgroup dd del dialog dir div dl dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 h7 h8 head \
+    header hgroup html iframe kbd legend li listing main map marquee math menu nav noembed noframes noscript object ol \
+    optgroup option p picture plaintext pre q rp rt ruby s samp script section select strike style summary svg table tbody \
+    td template textarea tfoot th thead title tr tt ul var video xmp";
 
 /// A tag's name, and whether it has the attribute `open`.
 struct Tag {
@@ -203,35 +184,6 @@ fn after_value(text: &str) -> Option<&str> {
     text.find(|c: char| c.is_ascii_whitespace() || c == '>').map(|end| &text[end..])
 }
 
-enum Role {
-    /// Holds no text (`<br>`), only changes its looks, or is no HTML at all: `Vec<String>` in prose is a tag too.
-    Nothing,
-    Details,
-    Hides(Inside),
-}
-
-/// A paragraph counts at top level, in a list item or in `<details open>`. Any other element hides it.
-fn role(name: &str) -> Role {
-    match name {
-        "details" => Role::Details,
-        "blockquote" | "q" => Role::Hides(Inside::Quote),
-        "pre" | "code" | "tt" | "kbd" | "samp" | "var" | "xmp" | "listing" | "plaintext" => Role::Hides(Inside::Code),
-        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "h7" | "h8" => Role::Hides(Inside::Heading),
-        "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th" | "caption" | "colgroup" => {
-            Role::Hides(Inside::Table)
-        }
-        "s" | "del" | "strike" => Role::Hides(Inside::Strikethrough),
-        "a" => Role::Hides(Inside::Link),
-        "address" | "article" | "aside" | "audio" | "bdi" | "bdo" | "body" | "button" | "canvas" | "center" | "dd"
-        | "dialog" | "dir" | "div" | "dl" | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form"
-        | "frameset" | "head" | "header" | "hgroup" | "html" | "iframe" | "legend" | "li" | "main" | "map" | "math"
-        | "menu" | "nav" | "noembed" | "noframes" | "noscript" | "object" | "ol" | "optgroup" | "option" | "p"
-        | "picture" | "rp" | "rt" | "ruby" | "script" | "section" | "select" | "style" | "summary" | "svg"
-        | "template" | "textarea" | "title" | "ul" | "video" => Role::Hides(Inside::Html),
-        _ => Role::Nothing,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,10 +210,12 @@ mod tests {
             (&["<details>", "</details>"], None),
             (&["<details><details open>"], Some(ClosedDetails)),
             (&["<details open><details>", "</details>"], None),
-            (&["<details><p>", "</details>"], None),
+            // A paragraph that nothing ends.
+            (&["<details><p>", "</details>"], Some(ClosedDetails)),
+            (&["<details open><p>", "</details>"], Some(Html)),
             // In a table a browser ignores this closing tag.
             (&["<details><table>", "</details>", "</table>"], Some(ClosedDetails)),
-            (&["<del>"], Some(Strikethrough)),
+            (&["<del>"], Some(Html)),
             (&["<b>", "Vec<String>"], None),
             (&["a < b and c > d"], None),
             (&["<br><img src=x><hr/>"], None),
@@ -269,7 +223,7 @@ mod tests {
             (&["<!-- ", "</x>"], Some(HtmlComment)),
             (&["<!-- ", "--> "], None),
             (&["<!-->", "<!--->"], None),
-            (&["<!-- --!><del>"], Some(Strikethrough)),
+            (&["<!-- --!><del>"], Some(Html)),
             (&["<div title=\"", "</div>\">"], Some(Html)),
             (&["<details"], Some(Html)),
             (&["<?php <details> ?>"], None),
@@ -280,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_end_with_their_container_and_no_other() {
+    fn elements_end_in_their_container() {
         let after = |outside: &str, inside: &str| {
             let mut elements = OpenElements::default();
             elements.read(outside);
@@ -289,11 +243,10 @@ mod tests {
             elements.leave();
             elements.hides()
         };
-        assert_eq!(after("", "<details>"), None);
+        assert_eq!(after("", "<details>"), Some(Inside::ClosedDetails));
         assert_eq!(after("<details>", "</details>"), Some(Inside::ClosedDetails));
-        assert_eq!(after("<details open>", "<del><details>"), None);
-        assert_eq!(after("", "<s>"), Some(Inside::Strikethrough));
-        assert_eq!(after("", "<table><td>"), Some(Inside::Table));
+        assert_eq!(after("<details open>", "<del></del>"), None);
+        assert_eq!(after("", "<s>"), Some(Inside::Html));
         assert_eq!(after("", "<!--"), Some(Inside::HtmlComment));
     }
 

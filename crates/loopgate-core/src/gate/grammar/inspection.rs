@@ -99,12 +99,7 @@ impl From<NearMiss> for InspectedNearMiss {
 /// Why a line is not the phrase, in a few words.
 fn reason(problem: &PhraseProblem) -> String {
     match problem {
-        PhraseProblem::Question => "a question approves nothing".to_owned(),
-        PhraseProblem::Negated => "it is negated".to_owned(),
-        PhraseProblem::Conditional => "it is conditional".to_owned(),
-        PhraseProblem::Future => "it speaks of the future".to_owned(),
-        PhraseProblem::NotAlone => "the phrase is not alone on its line".to_owned(),
-        PhraseProblem::Wording => "it is worded in another way than the phrase".to_owned(),
+        PhraseProblem::Wording => "it is not the phrase, alone on its line".to_owned(),
         PhraseProblem::Agreement => "it agrees in other words than the phrase".to_owned(),
         PhraseProblem::Lookalike => "it holds characters that only look like the phrase's, or are invisible".to_owned(),
         PhraseProblem::ShortSha => "the commit id is not whole".to_owned(),

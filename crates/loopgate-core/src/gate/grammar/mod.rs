@@ -153,7 +153,6 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
                 let text: String = line.text.trim().chars().take(QUOTED).collect();
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
                 reading.near_misses.extend(missed.into_iter().take(left).map(|Missed { problem, gate, meant }| {
-                    let problem = as_meant(problem, &text, meant, gate.as_ref());
                     let instead = instead(&problem, meant, gate.as_ref());
                     NearMiss { text: text.clone(), problem, gate, meant, instead, line: line.number }
                 }));
@@ -172,7 +171,8 @@ pub fn may_speak(body: &str) -> bool {
     }
     static STEMS: LazyLock<Regex> = LazyLock::new(|| {
         let others = ["changesrequested", "requestchanges", "requestedchanges", "/dismis", "/loop", "/lop", "/looop"];
-        Regex::new(&[&near_miss::VERDICTS[..], &others].concat().join("|")).expect("constant words")
+        let verdicts = near_miss::VERDICTS.map(|(start, _)| start);
+        Regex::new(&[&verdicts[..], &others].concat().join("|")).expect("constant words")
     });
     let mut letters = String::with_capacity(body.len());
     letters.extend(skeleton(body).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
@@ -251,30 +251,14 @@ fn gate_of(problem: &PhraseProblem) -> Option<GateName> {
     }
 }
 
-/// The problem of a line that says no, or takes a word back: it is told by the form it should have.
-fn as_meant(problem: PhraseProblem, line: &str, meant: Word, gate: Option<&GateName>) -> PhraseProblem {
-    use PhraseProblem as P;
-    let is_about_wording = match &problem {
-        P::UnknownGate { nearest, .. } => nearest.is_some(),
-        P::Wording | P::NotAlone | P::NoGate | P::Future => true,
-        _ => false,
-    };
-    match form(meant, line.trim_start().starts_with('/'), gate) {
-        usage if is_about_wording && meant != Word::Approve => P::Usage { usage },
-        _ => problem,
-    }
-}
-
-/// How a word is written, as a phrase or as a command.
-fn form(meant: Word, is_command: bool, gate: Option<&GateName>) -> String {
+/// How a word is written.
+fn form(meant: Word, gate: Option<&GateName>) -> String {
     let gate = gate.map_or("<gate>", GateName::as_str);
-    match (meant, is_command) {
-        (Word::Reject, true) => format!("/reject {gate} <reason>"),
-        (Word::Revoke, true) => format!("/revoke {gate}"),
-        (Word::Dismiss, _) => format!("/dismiss {gate} @user <reason>"),
-        (Word::Reject, false) => format!("{gate} rejected"),
-        (Word::Revoke, false) => format!("{gate} approval revoked"),
-        (Word::Approve | Word::NearMiss, _) => format!("{gate} approved"),
+    match meant {
+        Word::Dismiss => format!("/dismiss {gate} @user <reason>"),
+        Word::Reject => format!("{gate} rejected"),
+        Word::Revoke => format!("{gate} approval revoked"),
+        Word::Approve | Word::NearMiss => format!("{gate} approved"),
     }
 }
 
@@ -285,15 +269,12 @@ fn instead(problem: &PhraseProblem, meant: Word, gate: Option<&GateName>) -> Opt
         PhraseProblem::UnknownCommand { nearest, .. } => {
             Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
         }
-        PhraseProblem::Negated => gate.map(|_| form(Word::Reject, false, gate)),
-        PhraseProblem::ShortSha => {
-            gate.map(|_| format!("{} <all 40 digits of the commit id>", form(meant, false, gate)))
-        }
-        _ => gate.map(|_| form(meant, false, gate)),
+        PhraseProblem::ShortSha => gate.map(|_| format!("{} <all 40 digits of the commit id>", form(meant, gate))),
+        _ => (gate.is_some() || meant != Word::Approve).then(|| form(meant, gate)),
     }
 }
 
 #[cfg(test)]
-mod properties;
+mod property_tests;
 #[cfg(test)]
 mod tests;

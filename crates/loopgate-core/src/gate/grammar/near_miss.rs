@@ -1,9 +1,9 @@
-//! Near misses: lines that talk about approving a gate without being the phrase, and what is wrong with them.
+//! Near misses: lines that speak of approving a gate without being the phrase. All have one answer: the phrase.
 //!
-//! A wrong guess here costs a 😕 reaction, never an approval. So a line is taken for a near miss where a gate and a
-//! verdict stand close together, and not where running prose happens to hold both words.
+//! A wrong guess here costs a 😕 reaction, never an approval. So a line is taken for a near miss where a gate and the
+//! stem of a verdict stand close together, and not where running prose happens to hold both words.
 
-use super::phrase::{Vocabulary, words};
+use super::phrase::{DENYING, Vocabulary, words};
 use crate::{
     gate::report::{PhraseProblem, Word},
     ids::GateName,
@@ -17,21 +17,21 @@ const SHORT_LINE: usize = 14;
 const MOST_WORDS: usize = 400;
 
 /// Beginnings of words that give a verdict, with the commonest slips of the finger.
-pub(super) const VERDICTS: [&str; 14] = [
-    "approv",
-    "aprov",
-    "approo",
-    "appov",
-    "apporv",
-    "approed",
-    "disapprov",
-    "unapprov",
-    "reject",
-    "rejct",
-    "rejet",
-    "revok",
-    "dissapprov",
-    "aprrov",
+pub(super) const VERDICTS: [(&str, Word); 14] = [
+    ("approv", Word::Approve),
+    ("aprov", Word::Approve),
+    ("approo", Word::Approve),
+    ("appov", Word::Approve),
+    ("apporv", Word::Approve),
+    ("approed", Word::Approve),
+    ("aprrov", Word::Approve),
+    ("disapprov", Word::Reject),
+    ("dissapprov", Word::Reject),
+    ("unapprov", Word::Reject),
+    ("reject", Word::Reject),
+    ("rejct", Word::Reject),
+    ("rejet", Word::Reject),
+    ("revok", Word::Revoke),
 ];
 
 /// One gate that a line speaks of without being its phrase.
@@ -46,41 +46,57 @@ pub(super) struct Missed {
 
 /// What is wrong with a line, for each gate it speaks of; `line` is read as it looks to the eye.
 pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
-    let asks = line.trim_end().ends_with(['?', '？']);
     let raw: Vec<&str> = words(line).take(MOST_WORDS).flat_map(|word| apart(word, vocabulary)).collect();
     let words: Vec<String> = raw.iter().map(|word| bare(word)).collect();
-    let pairs = pairs(&words, vocabulary);
-    if pairs.is_empty() {
-        if !is_bare_verdict(&words) {
-            return agreement(&raw, &words, asks, vocabulary);
+    let verdicts = verdicts(line, &words);
+    let mut missed: Vec<Missed> = Vec::new();
+    for at in (0..words.len()).filter(|_| !verdicts.is_empty()) {
+        let Some(named) = NamedGate::at(&words, at, vocabulary) else { continue };
+        let Some(meant) = named.verdict(&verdicts, &words) else { continue };
+        if missed.iter().all(|known| known.gate.as_ref() != Some(&named.gate)) {
+            missed.push(Missed { problem: named.problem(), gate: Some(named.gate), meant });
         }
-        let problem = tone(&words, asks, words.len()).unwrap_or(PhraseProblem::NoGate);
-        return vec![Missed { problem, gate: None, meant: meant(&words.join(" ")) }];
     }
-    let missed = |Pair { gate, at, length, verdict }: Pair| {
-        let problem = tone(&words, asks, verdict).unwrap_or_else(|| {
-            if !gate.exactly {
-                let named = words[at..at + length].join(" ");
-                return PhraseProblem::UnknownGate { named, nearest: Some(gate.name.clone()) };
-            }
-            let in_order = verdict == at + 1 && matches!(words[verdict].as_str(), "approved" | "rejected");
-            if in_order { PhraseProblem::NotAlone } else { PhraseProblem::Wording }
-        });
-        let said = words[verdict..].iter().take(2).cloned().collect::<Vec<_>>().join(" ");
-        Missed { problem, gate: Some(gate.name), meant: meant(&said) }
-    };
-    pairs.into_iter().map(missed).collect()
+    let spoken: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    match spoken[..] {
+        _ if !missed.is_empty() => missed,
+        // A verdict, and nothing that says on what.
+        ["approved" | "approve" | "rejected"] | ["i", "approve"] | ["not", "approved"] => {
+            let meant = verdicts.first().map_or(Word::Approve, |(_, meant)| *meant);
+            vec![Missed { problem: PhraseProblem::NoGate, gate: None, meant }]
+        }
+        _ => agreement(line, &raw, &words, vocabulary),
+    }
 }
 
-/// What a verdict in whatever words is to say.
-pub(super) fn meant(verdict: &str) -> Word {
-    let of = |word: &str| match word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().as_str() {
-        word if ["reject", "rejct", "rejet", "request"].iter().any(|root| word.starts_with(root)) => Some(Word::Reject),
-        word if word.starts_with("revok") => Some(Word::Revoke),
-        word if word.starts_with("dismis") => Some(Word::Dismiss),
-        _ => None,
+/// What a verdict in whatever words is to say: the first that a line gives.
+pub(super) fn meant(line: &str) -> Word {
+    let words: Vec<String> = words(line).map(bare).collect();
+    verdicts(line, &words).first().map_or(Word::Approve, |(_, meant)| *meant)
+}
+
+/// The words of a line that give a verdict, by their place. Where the line denies, none of them approves.
+fn verdicts(line: &str, words: &[String]) -> Vec<(usize, Word)> {
+    let starts = |at: usize, with: &str| words.get(at).is_some_and(|word: &String| word.starts_with(with));
+    let is_request = |at: usize| {
+        starts(at, "changes") && starts(at + 1, "request") || starts(at, "request") && starts(at + 1, "changes")
     };
-    verdict.split_whitespace().find_map(of).unwrap_or(Word::Approve)
+    let verdict = |at: usize| match VERDICTS.iter().find(|(start, _)| starts(at, start)) {
+        Some((_, Word::Approve)) if denies(line, words) => Some(Word::Reject),
+        // `security approval revoked`
+        Some((_, Word::Approve)) if starts(at + 1, "revok") => Some(Word::Revoke),
+        Some((_, meant)) => Some(*meant),
+        None if starts(at, "dismis") => Some(Word::Dismiss),
+        None => is_request(at).then_some(Word::Reject),
+    };
+    (0..words.len()).filter_map(|at| Some((at, verdict(at)?))).collect()
+}
+
+fn denies(line: &str, words: &[String]) -> bool {
+    DENYING.split_whitespace().any(|sign| line.contains(sign))
+        || words
+            .iter()
+            .any(|word| matches!(word.as_str(), "not" | "never" | "cannot" | "dont") || word.ends_with("n't"))
 }
 
 /// `security-approved` and `security:approved` as two words.
@@ -95,81 +111,43 @@ fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'")
 }
 
-struct Named {
-    name: GateName,
-    exactly: bool,
-}
-
-fn named(word: &str, vocabulary: Vocabulary<'_>) -> Option<Named> {
-    if let Some(gate) = vocabulary.gate(word) {
-        return Some(Named { name: gate.clone(), exactly: true });
-    }
-    // Short words are near to everything.
-    let near = (word.len() >= 5 && word.is_ascii()).then(|| vocabulary.nearest(word)).flatten()?;
-    Some(Named { name: near.clone(), exactly: false })
-}
-
-/// The gate named at a place, and of how many words: `data-loss` may be written apart.
-fn named_at(words: &[String], at: usize, vocabulary: Vocabulary<'_>) -> Option<(Named, usize)> {
-    let apart = (2..=3).rev().find_map(|length| {
-        let joined = words.get(at..at + length)?.join("-");
-        let name = vocabulary.gate(&joined)?.clone();
-        Some((Named { name, exactly: false }, length))
-    });
-    apart.or_else(|| Some((named(words.get(at)?, vocabulary)?, 1)))
-}
-
-/// A gate's name and the verdict nearest to it.
-struct Pair {
-    gate: Named,
+/// A gate that a line names, where it begins, and over how many words.
+struct NamedGate {
+    gate: GateName,
     at: usize,
     length: usize,
-    verdict: usize,
+    /// What stands there, where it is only much like the gate's name.
+    misspelt: Option<String>,
 }
 
-impl Pair {
-    /// How many words apart they are, and whether the verdict stands in front.
-    const fn distance(&self) -> (usize, bool) {
-        if self.verdict < self.at {
-            (self.at - self.verdict, true)
-        } else {
-            (self.verdict + 1 - self.at - self.length, false)
+impl NamedGate {
+    /// The gate named at a place: `data-loss` may be written apart, and short words are near to everything.
+    fn at(words: &[String], at: usize, vocabulary: Vocabulary<'_>) -> Option<Self> {
+        let exact = |length: usize| Some((vocabulary.gate(&words.get(at..at + length)?.join("-"))?.clone(), length));
+        if let Some((gate, length)) = (1..=3).rev().find_map(exact) {
+            return Some(Self { gate, at, length, misspelt: None });
+        }
+        let word = words.get(at).filter(|word| word.len() >= 5 && word.is_ascii())?;
+        Some(Self { gate: vocabulary.nearest(word)?.clone(), at, length: 1, misspelt: Some(word.clone()) })
+    }
+
+    /// What the verdict nearest to the name is to say, if one stands near.
+    fn verdict(&self, verdicts: &[(usize, Word)], words: &[String]) -> Option<Word> {
+        let reach = if words.len() <= SHORT_LINE { NEAR } else { 1 };
+        let end = self.at + self.length;
+        // Of two that are equally near, the one behind the name.
+        let distance = |at: usize| if at < self.at { (self.at - at, true) } else { (at + 1 - end, false) };
+        let apart = verdicts.iter().filter(|(at, _)| !(self.at..end).contains(at));
+        let near = apart.map(|(at, meant)| (distance(*at), *meant)).filter(|((distance, _), _)| *distance <= reach);
+        near.min_by_key(|(distance, _)| *distance).map(|(_, meant)| meant)
+    }
+
+    fn problem(&self) -> PhraseProblem {
+        match self.misspelt.clone() {
+            Some(named) => PhraseProblem::UnknownGate { named, nearest: Some(self.gate.clone()) },
+            None => PhraseProblem::Wording,
         }
     }
-}
-
-/// Each gate that is named near a verdict, once.
-fn pairs(words: &[String], vocabulary: Vocabulary<'_>) -> Vec<Pair> {
-    let starts = |at: usize, with: &str| words.get(at).is_some_and(|word| word.starts_with(with));
-    let is_verdict = |&at: &usize| {
-        VERDICTS.iter().any(|start| words[at].starts_with(start))
-            || (words[at] == "changes" && starts(at + 1, "request"))
-            || (starts(at, "request") && starts(at + 1, "changes"))
-    };
-    let reach = if words.len() <= SHORT_LINE { NEAR } else { 1 };
-    let mut pairs: Vec<Pair> = Vec::new();
-    for verdict in (0..words.len()).filter(is_verdict) {
-        for at in (verdict.saturating_sub(reach + 2)..words.len().min(verdict + reach + 1)).filter(|at| *at != verdict)
-        {
-            let Some((gate, length)) = named_at(words, at, vocabulary) else { continue };
-            let pair = Pair { gate, at, length, verdict };
-            if (at..at + length).contains(&verdict) || pair.distance().0 > reach {
-                continue;
-            }
-            match pairs.iter_mut().find(|known| known.gate.name == pair.gate.name) {
-                Some(known) if pair.distance() < known.distance() => *known = pair,
-                Some(_) => {}
-                None => pairs.push(pair),
-            }
-        }
-    }
-    pairs
-}
-
-/// "Approved", and nothing that says what.
-fn is_bare_verdict(words: &[String]) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-    matches!(words[..], ["approved" | "approve" | "rejected"] | ["i", "approve"] | ["not", "approved"])
 }
 
 /// Words and signs of agreement that people type for an approval.
@@ -217,8 +195,8 @@ fn agrees_alone(raw: &[&str]) -> bool {
 }
 
 /// `LGTM`, and `security ok`: what is meant for an approval where it is an approver's. Whose it is is asked elsewhere.
-fn agreement(raw: &[&str], words: &[String], asks: bool, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
-    if raw.len() > SHORT_AGREEMENT || asks || tone(words, asks, words.len()).is_some() {
+fn agreement(line: &str, raw: &[&str], words: &[String], vocabulary: Vocabulary<'_>) -> Vec<Missed> {
+    if raw.len() > SHORT_AGREEMENT || line.trim_end().ends_with(['?', '？']) || denies(line, words) {
         return Vec::new();
     }
     let missed = |gate| Missed { problem: PhraseProblem::Agreement, gate, meant: Word::Approve };
@@ -227,8 +205,8 @@ fn agreement(raw: &[&str], words: &[String], asks: bool, vocabulary: Vocabulary<
     }
     let agreed: Vec<usize> = (0..raw.len()).filter(|at| agrees(raw[*at])).collect();
     let beside = |at: usize| agreed.iter().any(|agreed| agreed.abs_diff(at) <= 2 && *agreed != at);
-    let named = (0..words.len()).filter(|at| beside(*at)).filter_map(|at| named_at(words, at, vocabulary));
-    named.map(|(gate, _)| missed(Some(gate.name))).collect()
+    let named = (0..words.len()).filter(|at| beside(*at)).filter_map(|at| NamedGate::at(words, at, vocabulary));
+    named.map(|named| missed(Some(named.gate))).collect()
 }
 
 /// Whether a line may agree, whatever the gates are called: `LGTM`, `security ✅`, `security signed off`.
@@ -238,61 +216,5 @@ pub(super) fn may_agree(line: &str) -> bool {
         _ if agrees_alone(&words) => true,
         [_, second, ..] if words.len() <= SHORT_AGREEMENT => agrees(second),
         _ => false,
-    }
-}
-
-/// What the words around the verdict make of it.
-/// Behind it, `no objections` denies nothing.
-fn tone(words: &[String], asks: bool, verdict: usize) -> Option<PhraseProblem> {
-    const NOT: [&str; 13] = [
-        "not", "never", "cannot", "don't", "can't", "won't", "isn't", "wasn't", "doesn't", "didn't", "haven't",
-        "hasn't", "dont",
-    ];
-    const NONE: [&str; 3] = ["no", "without", "nobody"];
-    const IF: [&str; 20] = [
-        "if",
-        "once",
-        "when",
-        "unless",
-        "until",
-        "till",
-        "after",
-        "pending",
-        "provided",
-        "providing",
-        "assuming",
-        "but",
-        "except",
-        "conditional",
-        "conditionally",
-        "modulo",
-        "depending",
-        "long",
-        "though",
-        "however",
-    ];
-    const SOON: [&str; 18] = [
-        "will", "shall", "would", "should", "must", "going", "gonna", "soon", "later", "tomorrow", "i'll", "we'll",
-        "needs", "need", "awaiting", "waiting", "wait", "plan",
-    ];
-    const ASKS: [&str; 16] = [
-        "is", "was", "are", "has", "have", "can", "could", "may", "might", "do", "does", "did", "who", "why", "what",
-        "where",
-    ];
-    let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    let denies = |word: &String| ["disapprov", "dissapprov", "unapprov"].iter().any(|start| word.starts_with(start));
-    if asks || words.first().is_some_and(|first| ASKS.contains(&first.as_str())) {
-        Some(PhraseProblem::Question)
-    } else if any(&NOT)
-        || words.iter().take(verdict).any(|word| NONE.contains(&word.as_str()))
-        || words.iter().any(denies)
-    {
-        Some(PhraseProblem::Negated)
-    } else if any(&IF) {
-        Some(PhraseProblem::Conditional)
-    } else if any(&SOON) {
-        Some(PhraseProblem::Future)
-    } else {
-        None
     }
 }

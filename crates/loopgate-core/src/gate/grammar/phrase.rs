@@ -102,14 +102,13 @@ pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Phra
         let is_name = gate.to_ascii_lowercase().parse::<GateName>().is_ok() && !is_everyday(gate);
         return if is_name { Err(vocabulary.unknown(gate)) } else { Ok(None) };
     };
-    match end {
-        End::Doubtful(problem) => return Err(problem),
-        End::None | End::Fitting => {}
+    if matches!(end, End::Doubtful) {
+        return Err(PhraseProblem::Wording);
     }
     let commit = match named {
-        Named::Nothing => None,
-        Named::Commit(sha) => Some(sha),
-        Named::Short => return Err(PhraseProblem::ShortSha),
+        NamedCommit::Nothing => None,
+        NamedCommit::Commit(sha) => Some(sha),
+        NamedCommit::Short => return Err(PhraseProblem::ShortSha),
     };
     Ok(Some(Phrase { gate: known.clone(), verdict, commit }))
 }
@@ -136,21 +135,21 @@ fn verdict(words: &[&str]) -> Option<PhraseVerdict> {
     }
 }
 
-enum Named {
+enum NamedCommit {
     Nothing,
     Commit(Sha),
     Short,
 }
 
 /// Takes a commit id off the end of the words.
-fn take_commit(words: &mut Vec<&str>) -> Named {
+fn take_commit(words: &mut Vec<&str>) -> NamedCommit {
     let Some(last) = words.last().filter(|last| last.chars().all(|c| c.is_ascii_hexdigit())) else {
-        return Named::Nothing;
+        return NamedCommit::Nothing;
     };
     let named = match (last.len(), last.parse()) {
-        (_, Ok(sha)) => Named::Commit(sha),
-        (7..=39, Err(_)) => Named::Short,
-        _ => return Named::Nothing,
+        (_, Ok(sha)) => NamedCommit::Commit(sha),
+        (7..=39, Err(_)) => NamedCommit::Short,
+        _ => return NamedCommit::Nothing,
     };
     words.pop();
     named
@@ -159,8 +158,8 @@ fn take_commit(words: &mut Vec<&str>) -> Named {
 enum End {
     None,
     Fitting,
-    /// An emoji that takes back what the words say.
-    Doubtful(PhraseProblem),
+    /// An emoji that takes back what the words say, or asks.
+    Doubtful,
 }
 
 /// Takes the end off the last word, or a last word that is nothing else.
@@ -196,35 +195,16 @@ fn trailing_emoji(word: &str) -> Option<(&str, &str)> {
     Some((&word[..at], &word[at..]))
 }
 
-/// An emoji ends a phrase unless it says the opposite.
+/// Signs that deny.
+pub(super) const DENYING: &str = "👎 ❌ ✖ 🚫 ⛔ 🛑 🙅 :-1: :thumbsdown: :x: :no_entry: :no_entry_sign: :stop_sign: \
+                                  :heavy_multiplication_x: :no_good:";
+/// Signs that ask.
+const ASKING: &str = "❓ ❔ ⁉ 🤔 :question: :grey_question: :interrobang: :thinking: :thinking_face:";
+
+/// An emoji ends a phrase unless it denies or asks.
 fn judge(emoji: &str) -> End {
-    const NO: [&str; 15] = [
-        "👎",
-        "❌",
-        "✖",
-        "🚫",
-        "⛔",
-        "🛑",
-        "🙅",
-        ":-1:",
-        ":thumbsdown:",
-        ":x:",
-        ":no_entry:",
-        ":no_entry_sign:",
-        ":stop_sign:",
-        ":heavy_multiplication_x:",
-        ":no_good:",
-    ];
-    const ASKING: [&str; 9] =
-        ["❓", "❔", "⁉", "🤔", ":question:", ":grey_question:", ":interrobang:", ":thinking:", ":thinking_face:"];
-    let is_in = |list: &[&str]| list.iter().any(|known| emoji.starts_with(known));
-    if is_in(&NO) {
-        End::Doubtful(PhraseProblem::Negated)
-    } else if is_in(&ASKING) {
-        End::Doubtful(PhraseProblem::Question)
-    } else {
-        End::Fitting
-    }
+    let is_in = |signs: &str| signs.split_whitespace().any(|sign| emoji.starts_with(sign));
+    if is_in(DENYING) || is_in(ASKING) { End::Doubtful } else { End::Fitting }
 }
 
 #[cfg(test)]
@@ -310,9 +290,9 @@ mod tests {
     fn an_emoji_that_says_no_is_not_an_end() {
         for line in ["security approved 👎🏿", "security approved 👍\u{200d}👎", "security approved 👍👎"] {
             let read = read_line(line);
-            assert!(matches!(read, Err(PhraseProblem::Negated) | Ok(None)), "{line}: {read:?}");
+            assert!(matches!(read, Err(PhraseProblem::Wording) | Ok(None)), "{line}: {read:?}");
         }
-        assert_eq!(read_line("security approved :thinking:"), Err(PhraseProblem::Question));
+        assert_eq!(read_line("security approved :thinking:"), Err(PhraseProblem::Wording));
     }
 
     #[test]

@@ -26,60 +26,39 @@ fn introduced(lines: &[Line]) -> Option<usize> {
     (!quote_follows).then_some(length)
 }
 
-/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:", in the languages mail programs most often speak.
+/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:", in the languages mail programs most often speak. German puts the name
+/// after the verb; a mail address or a time of day makes it an introduction.
 fn attribution(lines: &[Line]) -> Option<usize> {
-    const FORMS: [(&str, &str); 8] = [
-        ("on ", "wrote:"),
-        ("am ", ":"),
-        ("le ", "écrit :"),
-        ("le ", "écrit\u{a0}:"),
-        ("el ", "escribió:"),
-        ("il ", "scritto:"),
-        ("em ", "escreveu:"),
-        ("op ", "schreef:"),
-    ];
-    let first = lines.first()?;
-    let open = first.text.trim_start().to_lowercase();
-    let forms = FORMS.iter().filter(|(start, _)| open.starts_with(start));
+    let form = pattern!(
+        r"(?i)^\s*(?:on .*wrote|am .*schrieb.*|le .*écrit\s|el .*escribió|il .*scritto|em .*escreveu|op .*schreef):\s*$"
+    );
     let mut joined = String::new();
-    for (count, line) in lines.iter().take(WRAPPED).enumerate() {
-        joined.push_str(&line.text.to_lowercase());
-        joined.push(' ');
-        let text = joined.trim_end();
-        // German and Dutch put the name after the verb; a mail address or a time of day makes it an introduction.
-        let fits = |end: &str| match end {
-            ":" => text.ends_with(':') && text.contains("schrieb"),
-            end => text.ends_with(end),
-        };
-        if forms.clone().any(|(_, end)| fits(end)) && text.contains(|c: char| c.is_ascii_digit() || c == '@') {
-            return Some(count + 1);
-        }
-    }
-    None
+    lines
+        .iter()
+        .take(WRAPPED)
+        .position(|line| {
+            joined.push_str(&line.text);
+            joined.push(' ');
+            form.is_match(&joined) && joined.contains(|c: char| c.is_ascii_digit() || c == '@')
+        })
+        .map(|last| last + 1)
 }
 
 /// "-----Original Message-----" and its like.
 fn separator(lines: &[Line]) -> Option<usize> {
-    const NAMES: [&str; 5] =
-        ["original message", "forwarded message", "ursprüngliche nachricht", "message d'origine", "mensaje original"];
-    let text = lines.first()?.text.trim().to_lowercase();
-    let name = text.trim_matches(['-', '—', '–', '_', ' ']);
-    (text.starts_with(['-', '—', '–', '_']) && NAMES.contains(&name)).then_some(1)
+    let form = pattern!(
+        r"(?ix)^\s*[-—–_][-—–_\ ]*
+          (?:original\ message|forwarded\ message|ursprüngliche\ nachricht|message\ d'origine|mensaje\ original)[-—–_\ ]*\s*$"
+    );
+    form.is_match(&lines.first()?.text).then_some(1)
 }
 
 /// A block of mail headers: "From: …" and at least one other below it.
 fn header(lines: &[Line]) -> Option<usize> {
-    let starts = |line: &Line, names: &[&str]| {
-        let text = line.text.trim_start().to_lowercase();
-        names.iter().any(|name| text.starts_with(name))
-    };
-    if !starts(lines.first()?, &["from:", "von:", "de:", "da:", "van:"]) {
-        return None;
-    }
-    const OTHERS: [&str; 10] =
-        ["sent:", "date:", "to:", "subject:", "cc:", "gesendet:", "an:", "betreff:", "envoyé :", "objet :"];
-    let more = lines[1..].iter().take_while(|line| starts(line, &OTHERS)).count();
-    (more > 0).then_some(1 + more)
+    let others = pattern!(r"(?i)^\s*(?:sent|date|to|subject|cc|gesendet|an|betreff|envoyé |objet ):");
+    let is_first = pattern!("(?i)^\\s*(?:from|von|de|da|van):").is_match(&lines.first()?.text);
+    let more = lines[1..].iter().take_while(|line| others.is_match(&line.text)).count();
+    (is_first && more > 0).then_some(1 + more)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::{
     commands::{CommandProblem, command},
     gate::report::PhraseProblem,
     ids::{GateName, Login, Sha},
+    text,
 };
 
 /// Reasons are kept in the state and shown: at most so many characters of them.
@@ -82,29 +83,31 @@ fn is_short_commit(word: &str, vocabulary: Vocabulary<'_>) -> bool {
     (7..40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit()) && vocabulary.gate(word).is_none()
 }
 
+const REJECT: &str = "/reject <gate> <reason>";
+const REVOKE: &str = "/revoke <gate>";
+const DISMISS: &str = "/dismiss <gate> @user <reason>";
+
 fn reject(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
-    let (gate, rest) = gate_and_rest(text, vocabulary)?;
-    let reason = (!rest.is_empty()).then(|| bounded(rest));
+    let (gate, rest) = gate_and_rest(text, REJECT, vocabulary)?;
+    let reason = (!rest.is_empty()).then(|| text::start(rest, LONGEST_REASON));
     Ok(Form { intents: vec![Intent::Reject { gate, reason }], plain: Plain::Words(2) })
 }
 
 fn revoke(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
-    let (gate, rest) = gate_and_rest(text, vocabulary)?;
+    let (gate, rest) = gate_and_rest(text, REVOKE, vocabulary)?;
     if !rest.is_empty() {
-        return Err(usage("/revoke <gate>"));
+        return Err(usage(REVOKE));
     }
     Ok(Form { intents: vec![Intent::Revoke { gate }], plain: Plain::All })
 }
 
-const DISMISS: &str = "/dismiss <gate> @user <reason>";
-
 fn dismiss(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
-    let (gate, rest) = gate_and_rest(text, vocabulary)?;
+    let (gate, rest) = gate_and_rest(text, DISMISS, vocabulary)?;
     let (of, reason) = split_word(rest);
     let of: Option<Login> = of.strip_prefix('@').and_then(|login| login.parse().ok());
     match of {
         Some(of) if !reason.is_empty() => {
-            let intents = vec![Intent::Dismiss { gate, of, reason: bounded(reason) }];
+            let intents = vec![Intent::Dismiss { gate, of, reason: text::start(reason, LONGEST_REASON) }];
             Ok(Form { intents, plain: Plain::Words(3) })
         }
         _ => Err(usage(DISMISS)),
@@ -157,14 +160,21 @@ fn misspelt(name: &str, text: &str) -> Result<Option<Vec<Intent>>, PhraseProblem
     Err(PhraseProblem::UnknownCommand { typed: name.to_owned(), nearest: Some(nearest) })
 }
 
-fn gate_and_rest<'a>(text: &'a str, vocabulary: Vocabulary<'_>) -> Result<(GateName, &'a str), PhraseProblem> {
-    let (_, rest) = split_word(text);
-    let (named, rest) = split_word(rest);
+/// The gate that a command names, and the rest of its line. A command that nearly names one is told its form.
+fn gate_and_rest<'a>(
+    text: &'a str,
+    form: &str,
+    vocabulary: Vocabulary<'_>,
+) -> Result<(GateName, &'a str), PhraseProblem> {
+    let (named, rest) = split_word(split_word(text).1);
     if named.is_empty() {
-        return Err(PhraseProblem::NoGate);
+        return Err(usage(form));
     }
-    let gate = vocabulary.gate(named).ok_or_else(|| vocabulary.unknown(named))?;
-    Ok((gate.clone(), rest))
+    match (vocabulary.gate(named), vocabulary.nearest(named)) {
+        (Some(gate), _) => Ok((gate.clone(), rest)),
+        (None, Some(nearest)) => Err(usage(&form.replace("<gate>", nearest.as_str()))),
+        (None, None) => Err(vocabulary.unknown(named)),
+    }
 }
 
 /// The first word and the trimmed rest.
@@ -176,8 +186,4 @@ fn split_word(text: &str) -> (&str, &str) {
 
 fn usage(form: &str) -> PhraseProblem {
     PhraseProblem::Usage { usage: form.to_owned() }
-}
-
-fn bounded(text: &str) -> String {
-    text.chars().take(LONGEST_REASON).collect()
 }

@@ -79,7 +79,7 @@ fn a_comment_is_inspected_as_json() {
         },
         {
           "text": "external approved once CI is green",
-          "reason": "it is conditional",
+          "reason": "it is not the phrase, alone on its line",
           "hint": "write `external approved` on a line of its own",
           "line": 14
         },
@@ -150,6 +150,8 @@ fn free_text_is_taken_as_it_was_written() {
 fn nobody_who_says_no_is_told_how_to_approve() {
     for (body, instead) in [
         ("/reject secrity it leaks", "/reject security <reason>"),
+        ("security not approved", "security rejected"),
+        ("security approved 👎", "security rejected"),
         ("/reject", "/reject <gate> <reason>"),
         ("/revoke secrity", "/revoke security"),
         ("/dismiss secrity @bob gone", "/dismiss security @user <reason>"),
@@ -166,16 +168,23 @@ fn nobody_who_says_no_is_told_how_to_approve() {
     }
 }
 
+/// However a line that is not the phrase is worded, it has one answer.
 #[test]
-fn a_request_is_not_told_to_be_about_the_future() {
-    for (body, problem) in [
-        ("Please say security approved", PhraseProblem::NotAlone),
-        ("please approve security", PhraseProblem::Wording),
-        ("it will be security approved", PhraseProblem::Future),
+fn a_gate_and_a_verdict_in_other_words_have_one_answer() {
+    for body in [
+        "Please say security approved",
+        "please approve security",
+        "it will be security approved",
+        "security approved once CI is green",
+        "security approved?",
     ] {
         let reading = reading(body);
         let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
-        assert_eq!(miss.problem, problem, "{body}");
+        assert_eq!(
+            (&miss.problem, miss.instead.as_deref()),
+            (&PhraseProblem::Wording, Some("security approved")),
+            "{body}"
+        );
     }
 }
 

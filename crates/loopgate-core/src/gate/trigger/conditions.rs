@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    KEPT_PER_FILE, Scene, Scope, Triggered,
+    KEPT_PER_FILE, ReadDiff, Scope, Triggered,
     dependencies::{self, Added},
     excerpt, in_file,
     reading::{ChangedLine, FileReading},
@@ -29,20 +29,29 @@ pub(super) enum Match {
 }
 
 impl Match {
-    fn whole(matched: bool, reason: impl FnOnce() -> MatchReason) -> Self {
-        if matched { Self::Yes(Triggered::whole(reason())) } else { Self::No }
+    /// Nothing found is a no; what is found for certain a yes.
+    fn of(certain: bool, found: Option<Triggered>) -> Self {
+        match found {
+            Some(found) if certain => Self::Yes(found),
+            Some(found) => Self::CannotTell(found),
+            None => Self::No,
+        }
+    }
+
+    fn whole(reason: Option<MatchReason>) -> Self {
+        Self::of(true, reason.map(Triggered::whole))
     }
 }
 
 /// Asks the conditions of one gate.
 pub(super) struct Evaluator<'a> {
-    pub scene: &'a Scene<'a>,
+    pub diff: &'a ReadDiff<'a>,
     pub remembered: &'a BTreeSet<String>,
 }
 
 impl Evaluator<'_> {
     pub(super) fn evaluate(&self, trigger: &GateTrigger) -> Match {
-        let pull_request = &self.scene.snapshot.pull_request;
+        let pull_request = &self.diff.snapshot.pull_request;
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
@@ -51,7 +60,7 @@ impl Evaluator<'_> {
                 Match::No => Match::Yes(Triggered::nothing()),
                 Match::CannotTell(found) => Match::CannotTell(found),
             },
-            GateTrigger::Always => Match::Yes(Triggered::whole(MatchReason::Always)),
+            GateTrigger::Always => Match::whole(Some(MatchReason::Always)),
             GateTrigger::Rules(rules) => self.rules(rules),
             GateTrigger::Paths(paths) => self.in_files(|reading| touched(reading.file, paths)),
             GateTrigger::AddedLines(wanted) => self.in_files(|reading| changed(reading, wanted, true)),
@@ -62,77 +71,62 @@ impl Evaluator<'_> {
             GateTrigger::BaseBranch(globs) => {
                 let branch = &pull_request.base.branch;
                 let matched = globs.iter().any(|glob| glob.matches(branch));
-                Match::whole(matched, || MatchReason::BaseBranch { branch: branch.clone() })
+                Match::whole(matched.then(|| MatchReason::BaseBranch { branch: branch.clone() }))
             }
             GateTrigger::Author(logins) => {
                 let login = &pull_request.author.login;
-                Match::whole(logins.contains(login), || MatchReason::Author { login: login.clone() })
+                Match::whole(logins.contains(login).then(|| MatchReason::Author { login: login.clone() }))
             }
-            GateTrigger::Agent(agents) => match agent_in(self.scene.snapshot, agents) {
-                Some(name) => Match::Yes(Triggered::whole(MatchReason::Agent { name })),
-                None => Match::No,
-            },
+            GateTrigger::Agent(agents) => {
+                Match::whole(agent_in(self.diff.snapshot, agents).map(|name| MatchReason::Agent { name }))
+            }
             GateTrigger::Size { lines, files } => self.size(*lines, *files),
-            GateTrigger::Draft => Match::whole(pull_request.readiness == Readiness::Draft, || MatchReason::Draft),
+            GateTrigger::Draft => {
+                Match::whole((pull_request.readiness == Readiness::Draft).then_some(MatchReason::Draft))
+            }
             GateTrigger::Findings(severity) => self.found(*severity),
         }
     }
 
     fn any(&self, parts: &[GateTrigger]) -> Match {
-        let (mut certain, mut found) = (false, Triggered::nothing());
-        let mut doubtful = false;
+        let (mut certain, mut all) = (false, None::<Triggered>);
         for part in parts {
-            match self.evaluate(part) {
-                Match::No => {}
-                Match::Yes(more) => {
-                    certain = true;
-                    found.add(more);
-                }
-                Match::CannotTell(more) => {
-                    doubtful = true;
-                    found.add(more);
-                }
+            let answer = self.evaluate(part);
+            certain |= matches!(answer, Match::Yes(_));
+            if let Match::Yes(found) | Match::CannotTell(found) = answer {
+                all.get_or_insert_with(Triggered::nothing).add(found);
             }
         }
-        match (certain, doubtful) {
-            (true, _) => Match::Yes(found),
-            (false, true) => Match::CannotTell(found),
-            (false, false) => Match::No,
-        }
+        Match::of(certain, all)
     }
 
     fn all(&self, parts: &[GateTrigger]) -> Match {
-        let (mut certain, mut found) = (true, Triggered::nothing());
+        let (mut certain, mut all) = (true, Triggered::nothing());
         let mut files = BTreeSet::new();
         for part in parts {
-            let more = match self.evaluate(part) {
-                Match::No => return Match::No,
-                Match::Yes(more) => more,
-                Match::CannotTell(more) => {
-                    certain = false;
-                    more
-                }
-            };
-            if let Scope::Files(more) = &more.scope {
+            let answer = self.evaluate(part);
+            certain &= matches!(answer, Match::Yes(_));
+            let (Match::Yes(found) | Match::CannotTell(found)) = answer else { return Match::No };
+            if let Scope::Files(more) = &found.scope {
                 files.extend(more.iter().copied());
             }
-            found.add(more);
+            all.add(found);
         }
         // "Files under billing/, on the base main": the gate's own diff is those files, not everything.
         if !files.is_empty() {
-            found.scope = Scope::Files(files);
+            all.scope = Scope::Files(files);
         }
-        if certain { Match::Yes(found) } else { Match::CannotTell(found) }
+        Match::of(certain, Some(all))
     }
 
     fn files(&self) -> &[ChangedFile] {
-        self.scene.snapshot.files.known()
+        self.diff.snapshot.files.known()
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
     fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> InFile) -> Match {
         let (mut certain, mut found) = (false, Triggered::nothing());
-        for (index, reading) in self.scene.files.iter().enumerate() {
+        for (index, reading) in self.diff.files.iter().enumerate() {
             let matches = match ask(reading) {
                 InFile::Nothing => continue,
                 InFile::Unreadable => vec![in_file(reading.file, None, MatchReason::Unreadable)],
@@ -150,21 +144,17 @@ impl Evaluator<'_> {
     }
 
     fn of_files(&self, certain: bool, mut found: Triggered) -> Match {
-        if matches!(self.scene.snapshot.files, ChangedFiles::TooLarge { .. }) {
+        if matches!(self.diff.snapshot.files, ChangedFiles::TooLarge { .. }) {
             found.add(Triggered::whole(MatchReason::TooLarge));
         }
-        match (certain, found.is_nothing()) {
-            (true, _) => Match::Yes(found),
-            (false, false) => Match::CannotTell(found),
-            (false, true) => Match::No,
-        }
+        Match::of(certain, (certain || !found.is_nothing()).then_some(found))
     }
 
     /// A rule that opens, or two different suspects.
     fn rules(&self, rules: &ChosenRules) -> Match {
         let mut found = Triggered::nothing();
         let (mut certain, mut suspects) = (false, BTreeSet::new());
-        for (hit, matched) in self.scene.rule_matches(rules) {
+        for (hit, matched) in self.diff.rule_matches(rules) {
             certain |= hit.opens(rules);
             suspects.insert(hit.rule);
             found.add(Triggered { not_kept: hit.more, ..Triggered::file(hit.file, vec![matched]) });
@@ -176,14 +166,14 @@ impl Evaluator<'_> {
         let looked_at = |reading: &&FileReading<'_>| {
             reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
         };
-        for (index, reading) in self.scene.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
+        for (index, reading) in self.diff.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
             found.add(Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)]));
         }
         self.of_files(certain, found)
     }
 
     fn new_folder(&self) -> Match {
-        let existing = existing_folders(self.scene.snapshot);
+        let existing = existing_folders(self.diff.snapshot);
         self.in_files(|reading| match new_folder(reading.file, &existing) {
             Some(folder) => {
                 let reason = MatchReason::NewTopLevelFolder { folder: folder.to_owned() };
@@ -198,13 +188,8 @@ impl Evaluator<'_> {
         let among = |labels: &BTreeSet<String>| {
             labels.iter().find(|label| wanted.iter().any(|wanted| is(label, wanted))).cloned()
         };
-        if let Some(label) = among(&self.scene.snapshot.pull_request.labels) {
-            return Match::Yes(Triggered::whole(MatchReason::Label { label }));
-        }
-        match among(self.remembered) {
-            Some(label) => Match::Yes(Triggered::whole(MatchReason::LabelRemoved { label })),
-            None => Match::No,
-        }
+        let label = among(&self.diff.snapshot.pull_request.labels).map(|label| MatchReason::Label { label });
+        Match::whole(label.or_else(|| among(self.remembered).map(|label| MatchReason::LabelRemoved { label })))
     }
 
     fn size(&self, most_lines: Option<u64>, most_files: Option<u64>) -> Match {
@@ -212,9 +197,9 @@ impl Evaluator<'_> {
         let files = self.files().len() as u64;
         let exceeds = |most: Option<u64>, is: u64| most.is_some_and(|most| is > most);
         if exceeds(most_lines, lines) || exceeds(most_files, files) {
-            return Match::Yes(Triggered::whole(MatchReason::Size { lines, files }));
+            return Match::whole(Some(MatchReason::Size { lines, files }));
         }
-        match self.scene.snapshot.files {
+        match self.diff.snapshot.files {
             ChangedFiles::TooLarge { .. } => Match::CannotTell(Triggered::whole(MatchReason::TooLarge)),
             ChangedFiles::Complete(_) => Match::No,
         }
@@ -222,7 +207,7 @@ impl Evaluator<'_> {
 
     fn found(&self, severity: FindingSeverity) -> Match {
         let mut found = Triggered::nothing();
-        for finding in self.scene.findings.iter().filter(|finding| finding.severity >= severity) {
+        for finding in self.diff.findings.iter().filter(|finding| finding.severity >= severity) {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
             let place = finding.location.as_ref();
             let index = place.and_then(|place| self.files().iter().position(|file| file.path == place.file));
@@ -235,7 +220,7 @@ impl Evaluator<'_> {
             let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
             found.add(Triggered { matches: vec![matched], not_kept: 0, scope });
         }
-        if found.is_nothing() { Match::No } else { Match::Yes(found) }
+        Match::of(true, (!found.is_nothing()).then_some(found))
     }
 }
 

@@ -107,7 +107,7 @@ impl Scope {
 }
 
 /// What the gates of a pull request are asked about, read once for all of them.
-pub(super) struct Scene<'a> {
+pub(super) struct ReadDiff<'a> {
     snapshot: &'a Snapshot,
     findings: &'a [Finding],
     /// In the order of the changed files.
@@ -116,7 +116,7 @@ pub(super) struct Scene<'a> {
     hits: OnceCell<Vec<RuleHit>>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> ReadDiff<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
         let files = snapshot.files.known().iter().map(|file| FileReading::of(file, snapshot)).collect();
         Self { snapshot, findings, files, hits: OnceCell::new() }
@@ -125,7 +125,7 @@ impl<'a> Scene<'a> {
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
-        match (Evaluator { scene: self, remembered }).evaluate(&policy.trigger) {
+        match (Evaluator { diff: self, remembered }).evaluate(&policy.trigger) {
             Match::No => None,
             Match::Yes(found) | Match::CannotTell(found) if found.is_nothing() => {
                 Some(Triggered::whole(MatchReason::NotExcluded))
@@ -181,7 +181,7 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.
 pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -> Vec<TriggerMatch> {
-    Scene::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
+    ReadDiff::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
 }
 
 /// Files that govern gates themselves (configuration, code owners, workflows). A pull request that edits one opens the

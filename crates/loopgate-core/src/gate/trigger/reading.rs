@@ -3,12 +3,13 @@
 //! Nothing is excused: a line that moved is one removed and one added, and so is a line that another takes out of the
 //! program, wherever it stands. What cannot be read is said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     ids::Sha,
+    letters::LineWords,
     observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
-    source_files::{FileKind, Syntax, kind},
+    source_files::{FileKind, Syntax, kind, runs},
 };
 
 /// Files whose texts are read for one pull request, so that a large one costs no more than others.
@@ -96,13 +97,13 @@ pub(super) fn texts<'a>(file: &ChangedFile, snapshot: &'a Snapshot) -> Option<[&
 
 fn need(file: &ChangedFile) -> Need {
     let kinds = kinds(file);
-    if kinds == [FileKind::Asset; 2] || has_no_change(file) && kinds[0] == kinds[1] {
+    if kinds == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
         return Need::Nothing;
     }
     let Some(patch) = file.read_patch() else { return Need::Both };
     let syntax = Syntax::of(&file.path);
     let reaches_out = |run: &[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
-    match kinds[0] != kinds[1] || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)) {
+    match becomes_another(file) || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)) {
         true if file.status == FileStatus::Added || file.status == FileStatus::Removed => Need::Nothing,
         true => Need::Both,
         false if super::sources::is_lock_file(&file.path) => Need::Better,
@@ -113,6 +114,12 @@ fn need(file: &ChangedFile) -> Need {
 fn kinds(file: &ChangedFile) -> [FileKind; 2] {
     let new = kind(&file.path);
     [new, file.previous_path.as_deref().map_or(new, kind)]
+}
+
+/// Whether a rename makes it a file of another kind, or one that no program is written in, or the other way round.
+fn becomes_another(file: &ChangedFile) -> bool {
+    let [new, old] = kinds(file);
+    new != old || file.previous_path.as_deref().is_some_and(|old| runs(old) != runs(&file.path))
 }
 
 /// Whether no line of a file changes: it is empty, or has another name alone. Of a removed file GitHub shows every line
@@ -141,7 +148,7 @@ impl<'a> FileReading<'a> {
         let compared = || both.map(|[old, new]| Patch::between(old, new));
         let Some(patch) = file.read_patch().or_else(compared) else { return reading };
         match both {
-            Some([old, new]) if kinds[0] != kinds[1] => {
+            Some([old, new]) if becomes_another(file) => {
                 reading.add(&Patch::between(old, ""), syntax);
                 reading.add(&Patch::between("", new), syntax);
             }
@@ -157,8 +164,8 @@ impl<'a> FileReading<'a> {
 
     fn add(&mut self, patch: &Patch<'a>, syntax: [&Syntax; 2]) {
         for hunk in &patch.hunks {
-            let weights = weights(hunk, syntax);
-            for (line, weight) in hunk.lines.iter().zip(weights).filter(|(line, _)| line.is_changed()) {
+            let lines = hunk.lines.iter().zip(weights(hunk, syntax)).zip(passed_over(hunk));
+            for ((line, weight), _) in lines.filter(|((line, _), is_passed)| line.is_changed() || *is_passed) {
                 let is_added = line.change == LineChange::Added;
                 let number = if is_added { line.new } else { line.old };
                 // A mark of the byte order at the start of a file is no part of its first line.
@@ -195,6 +202,26 @@ impl<'a> FileReading<'a> {
     }
 }
 
+/// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other. Order
+/// counts, and what is passed has left its place. A line of one word (`else`, `return`) passes nothing.
+fn passed_over(hunk: &DiffHunk<'_>) -> Vec<bool> {
+    let mut places: HashMap<&str, [Option<usize>; 2]> = HashMap::new();
+    let mut passing = vec![0_i32; hunk.lines.len()];
+    for (at, line) in hunk.lines.iter().enumerate().filter(|(_, line)| line.is_changed()) {
+        let text = line.text.trim();
+        let known = places.entry(text).or_default();
+        match known[usize::from(!line.is_new())].take().filter(|_| LineWords::of(text).iter().count() > 1) {
+            Some(from) => (passing[from], passing[at]) = (passing[from] + 1, passing[at] - 1),
+            None => known[usize::from(line.is_new())] = Some(at),
+        }
+    }
+    let depths = passing.iter().scan(0, |depth, change| {
+        *depth += change;
+        Some(*depth > 0)
+    });
+    depths.collect()
+}
+
 /// The lines that both texts have, by their index in each.
 fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(usize, usize)> {
     let index = |number: u32| (number as usize).saturating_sub(1);
@@ -227,7 +254,7 @@ fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weigh
         let words = |lines: &[&str]| -> Vec<String> {
             lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
         };
-        let is_space = !syntax.minds_space() && words(&new) == words(&old);
+        let is_space = run[0].is_changed() && !syntax.minds_space() && words(&new) == words(&old);
         // A text of several lines that begins above, or in these lines, may hold what looks like a comment.
         let in_text = in_new_string || in_old_string;
         for line in run {

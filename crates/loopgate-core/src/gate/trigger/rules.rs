@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    Scene,
+    ReadDiff,
     conditions::{existing_folders, new_folder},
     dependencies::{self, Added},
     excerpt, in_file,
@@ -68,7 +68,7 @@ impl ChosenRules {
     }
 }
 
-impl Scene<'_> {
+impl ReadDiff<'_> {
     /// What the chosen rules find, those that open first.
     pub(super) fn rule_matches(&self, chosen: &ChosenRules) -> Vec<(&RuleHit, TriggerMatch)> {
         let own = self.hits(&chosen.book).iter().filter(|hit| chosen.tiers.contains_key(&hit.rule));

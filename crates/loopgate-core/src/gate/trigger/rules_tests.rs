@@ -32,7 +32,7 @@ fn words(side: RuleSide, words: &[&str]) -> RuleCondition {
 fn found(rules: Vec<crate::policy::GateRule>, world: &World) -> Option<Vec<(String, RuleEvidence)>> {
     let book = Arc::new(RuleBook::new(rules));
     let trigger = GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("security")));
-    let found = Scene::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new())?;
+    let found = ReadDiff::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new())?;
     Some(
         found
             .matches
@@ -74,6 +74,10 @@ fn no_line_is_excused() {
         ("a.rs", &["@@ -1 +0,0 @@\n-check(a)", "@@ -0,0 +1 @@\n+check(a)"][..], (true, true)),
         ("a.rs", &["@@ -1,3 +1,3 @@\n-check(a)\n delete(a)\n+check(a)"], (true, true)),
         ("a.rs", &["@@ -1,2 +1 @@\n-check(a)\n-check(a)\n+check(a)"], (true, true)),
+        // Passed by a line that moves: it leaves its place. By one word it is not.
+        ("a.rs", &["@@ -1,4 +1,4 @@\n+delete_all()\n check(a)\n b()\n-delete_all()"], (true, false)),
+        ("a.yml", &["@@ -1,4 +1,4 @@\n user:\n+- delete_all\n check:\n-- delete_all"], (true, false)),
+        ("a.rs", &["@@ -1,4 +1,4 @@\n+}\n check(a)\n b()\n-}"], (false, false)),
         // An import, and a module that is called one of tests.
         ("a.rs", &["@@ -1 +1 @@\n-use a::check;\n+use b::check;"], (true, true)),
         ("a.rs", &["@@ -9 +9 @@ mod tests {\n-check(a)\n+check(b)"], (true, true)),
@@ -170,7 +174,7 @@ fn one_suspect_is_a_note_and_two_open() {
     assert_eq!(found(vec![suspect("role")], &world), None);
     let book = Arc::new(RuleBook::new(vec![suspect("role")]));
     let trigger = GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("security")));
-    let notes = Scene::new(&world.snapshot, &[]).suspects(&gate_policy(trigger, &[]));
+    let notes = ReadDiff::new(&world.snapshot, &[]).suspects(&gate_policy(trigger, &[]));
     assert!(matches!(&notes[..], [TriggerMatch { line: Some(1), reason: MatchReason::Rule { .. }, .. }]), "{notes:?}");
     assert_eq!(found(vec![suspect("role"), suspect("token")], &world).map(|found| found.len()), Some(2));
 }
@@ -207,6 +211,8 @@ fn a_rename_to_another_kind_counts_all_lines() {
     assert_eq!(renamed("docs/a.md", "src/a.rs"), (false, true));
     assert_eq!(renamed("src/a.rs", "docs/a.md"), (true, false));
     assert_eq!(renamed("src/a.rs", "src/b.rs"), (false, false));
+    // Nothing runs it any more, or it runs now.
+    assert_eq!(renamed("src/a.rb", "src/a.rb.disabled"), (true, true));
 }
 
 #[test]

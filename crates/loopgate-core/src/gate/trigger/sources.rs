@@ -4,62 +4,54 @@
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use regex::Regex;
 use serde::Deserialize;
 
-use super::reading::{ChangedLine, FileReading};
+use super::{
+    dependencies::DependencyForm,
+    reading::{ChangedLine, FileReading},
+};
 use crate::{
     observed::{AccountKind, DiffHunk, DiffLine, LineChange, PullRequest},
-    source_files::{FileKind, kind},
+    source_files::{FileKind, Pattern, kind},
 };
 
 /// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+pub(super) struct Table {
     manifest: Vec<Row>,
     lock: Lock,
+    pub(super) dependencies: Vec<DependencyForm>,
 }
 
 /// How some manifests name sources and commands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
-    /// Whole names, and ends of names that begin with a dot, in lower case.
+    /// Whole names, and ends of names that begin with a dot, in lower case, some with the folder that they lie in.
     files: Vec<String>,
-    #[serde(default, with = "expressions")]
-    sources: Vec<Regex>,
+    #[serde(default)]
+    sources: Vec<Pattern>,
     /// Names in group 1 of a source that are no package's.
     #[serde(default)]
     others: BTreeSet<String>,
-    #[serde(default, with = "expressions")]
-    hooks: Vec<Regex>,
+    #[serde(default)]
+    hooks: Vec<Pattern>,
     /// Group 1 is the name of a package that is a source only where the package was there before.
-    #[serde(default, with = "expressions")]
-    paths: Vec<Regex>,
+    #[serde(default)]
+    paths: Vec<Pattern>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Lock {
     files: Vec<String>,
-    #[serde(with = "expressions")]
-    sources: Vec<Regex>,
+    sources: Vec<Pattern>,
     /// Hosts that tools ask unless somebody tells them otherwise.
     registries: BTreeSet<String>,
 }
 
-mod expressions {
-    use regex::Regex;
-    use serde::{Deserialize, Deserializer, de::Error};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Regex>, D::Error> {
-        let texts = Vec::<String>::deserialize(deserializer)?;
-        texts.iter().map(|text| Regex::new(text).map_err(D::Error::custom)).collect()
-    }
-}
-
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../data/manifests.toml"))
         .expect("the file is part of the program, and tests read it")
 });
@@ -69,13 +61,15 @@ pub(super) fn is_lock_file(path: &str) -> bool {
     is_named(path, &TABLE.lock.files)
 }
 
-fn is_named(path: &str, names: &[String]) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let in_requirements = path.to_lowercase().contains("requirements") && name.ends_with(".txt");
-    names.iter().any(|known| {
-        *known == name
-            || known.starts_with('.') && name.ends_with(known.as_str())
-            || known == "requirements" && in_requirements
+/// Whether a path has one of these names, as the table writes them.
+pub(super) fn is_named(path: &str, names: &[String]) -> bool {
+    let path = path.to_lowercase();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_requirements = || path.contains("requirements") && [".txt", ".in"].iter().any(|end| name.ends_with(end));
+    names.iter().any(|known| match known.split_once('/') {
+        Some((folder, end)) => folders.rsplit('/').next() == Some(folder) && name.ends_with(end),
+        None if known == "requirements" => is_requirements(),
+        None => known == name || known.starts_with('.') && name.ends_with(known.as_str()),
     })
 }
 
@@ -118,9 +112,9 @@ pub(super) fn changed_sources<'a>(
 
 /// All that expressions name in a line: their groups, else what they match. What begins with one of the other names is
 /// left out.
-fn found<'r>(expressions: impl Iterator<Item = &'r Regex>, text: &str, others: &BTreeSet<String>) -> Option<String> {
+fn found<'r>(expressions: impl Iterator<Item = &'r Pattern>, text: &str, others: &BTreeSet<String>) -> Option<String> {
     let mut named: Vec<&str> = Vec::new();
-    for found in expressions.flat_map(|expression| expression.captures_iter(text)) {
+    for found in expressions.flat_map(|expression| expression.0.captures_iter(text)) {
         if found.get(1).is_some_and(|first| others.contains(first.as_str())) {
             continue;
         }
@@ -135,7 +129,7 @@ fn found<'r>(expressions: impl Iterator<Item = &'r Regex>, text: &str, others: &
 fn locked_sources<'a>(reading: &FileReading<'a>, texts: Option<[&str; 2]>) -> Vec<(ChangedLine<'a>, String)> {
     let lock = &TABLE.lock;
     let named = |text: &str| -> Vec<String> {
-        lock.sources.iter().flat_map(|source| source.captures_iter(text)).map(|it| it[1].to_lowercase()).collect()
+        lock.sources.iter().flat_map(|source| source.0.captures_iter(text)).map(|it| it[1].to_lowercase()).collect()
     };
     let old = texts.map(|[old, _]| old);
     let known: BTreeSet<String> = match old {

@@ -49,7 +49,7 @@ fn opens(trigger: GateTrigger, files: ChangedFiles) -> Option<Vec<Why>> {
 }
 
 fn opens_in(trigger: GateTrigger, world: &World) -> Option<Vec<Why>> {
-    let found = Scene::new(&world.snapshot, &world.findings).triggered(&gate_policy(trigger, &[]), &BTreeSet::new());
+    let found = ReadDiff::new(&world.snapshot, &world.findings).triggered(&gate_policy(trigger, &[]), &BTreeSet::new());
     found.map(|found| found.matches.into_iter().map(|found| found.reason).collect())
 }
 
@@ -101,7 +101,7 @@ fn added_lines_match_with_their_line_and_removed_ones_do_not() {
     let patch = "@@ -3,2 +7,2 @@\n-password()\n+let token = password();\n context password";
     let mut world = World::new();
     world.snapshot.files = Complete(vec![file("a.rs", patch)]);
-    let found = Scene::new(&world.snapshot, &[])
+    let found = ReadDiff::new(&world.snapshot, &[])
         .triggered(&gate_policy(lines("password", &[]), &[]), &BTreeSet::new())
         .unwrap();
     assert_eq!(found.matches.len(), 1);
@@ -188,7 +188,7 @@ fn conditions_about_the_pull_request_do_not_widen_a_gates_own_diff() {
     let trigger = GateTrigger::All(vec![paths("src/**"), GateTrigger::BaseBranch(branches(&["main"]))]);
     let mut world = World::new();
     world.snapshot.files = Complete(vec![file("doc/b.md", ""), file("src/a.rs", "")]);
-    let found = Scene::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new()).unwrap();
+    let found = ReadDiff::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new()).unwrap();
     assert_eq!(found.scope, Scope::Files(BTreeSet::from([1])));
 }
 
@@ -253,7 +253,7 @@ fn matches_are_bounded_and_the_rest_counted() {
     let mut world = World::new();
     world.snapshot.files = Complete(files);
     let found =
-        Scene::new(&world.snapshot, &[]).triggered(&gate_policy(lines("x", &[]), &[]), &BTreeSet::new()).unwrap();
+        ReadDiff::new(&world.snapshot, &[]).triggered(&gate_policy(lines("x", &[]), &[]), &BTreeSet::new()).unwrap();
     assert_eq!(found.matches.len(), MATCHES_KEPT);
     assert_eq!(found.not_kept, 100 * 40 - MATCHES_KEPT);
     assert_eq!(found.scope.files(world.snapshot.files.known()).len(), 100, "all of them are the gate's own");

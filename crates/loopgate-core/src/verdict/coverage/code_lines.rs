@@ -5,7 +5,7 @@
 //! has no coverable line. So they are left out, whatever a report says.
 
 use crate::{
-    observed::{ChangedFile, LineChange},
+    observed::ChangedFile,
     source_files::{SourceLanguage, Syntax},
 };
 
@@ -16,13 +16,14 @@ pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
     let is_go = SourceLanguage::of(&file.path) == Some(SourceLanguage::Go);
     let mut coverable = Vec::new();
     for hunk in &patch.hunks {
-        let mut inside = syntax.opened_before(hunk);
-        for line in hunk.lines.iter().filter(|line| line.is_new()) {
-            let is_code = syntax.has_code(line.text, &mut inside);
-            if line.change == LineChange::Added && is_code && !(is_go && ends_only(line.text)) {
-                coverable.push(line.new);
-            }
-        }
+        let lines: Vec<_> = hunk.lines.iter().filter(|line| line.is_new()).collect();
+        let code = syntax.without_comments(lines.iter().map(|line| line.text));
+        let is_code = |code: &str| !code.trim().is_empty() && !(is_go && ends_only(code));
+        // Only a line that stays can end a comment that began above the hunk: what arrives could hide what stands above it.
+        let above = syntax.ended_above(lines.iter().map(|line| line.text));
+        let is_told = above > 0 && !lines[above - 1].is_changed();
+        let added = lines.iter().zip(&code).skip(if is_told { above } else { 0 });
+        coverable.extend(added.filter(|(line, code)| line.is_changed() && is_code(code)).map(|(line, _)| line.new));
     }
     Some(coverable)
 }
@@ -57,7 +58,7 @@ mod tests {
             ("a.rs", "@@ -1 +1,3 @@\n+if a {\n+    f();\n+}", &[1, 2, 3]),
             ("a.rs", "@@ -1,2 +1,6 @@\n fn a() {\n+    // why\n+\n+    let x = 1; // code\n+    /// doc\n }", &[4]),
             ("a.go", "@@ -0,0 +1,5 @@\n+/*\n+ many words\n+*/\n+x := 1\n+/* a */ y := 2", &[4, 5]),
-            ("a.go", "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2", &[1, 2, 3]),
+            ("a.go", "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2", &[1, 3]),
             ("a.py", "@@ -1 +1,4 @@\n+# why\n+x = 1  # code\n+\t\n+//", &[2, 4]),
             ("a.php", "@@ -1 +1,2 @@\n+# why\n+// why\n+$x = 1;", &[3]),
             // The comment began above the hunk.

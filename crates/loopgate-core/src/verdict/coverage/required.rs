@@ -23,7 +23,8 @@ impl TestStanding {
 }
 
 /// What is missing of a required sort of tests.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MissingTests {
     /// An added test whose name matches one of these patterns.
     Named { patterns: Vec<String> },

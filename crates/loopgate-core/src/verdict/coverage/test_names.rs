@@ -1,9 +1,5 @@
 //! Names of the tests a diff adds, as the languages declare them.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::{
     observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::{TestSyntax, is_test},
@@ -79,11 +75,9 @@ fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared
 
 /// What a group of tests, or the test below, is called in reports.
 fn title(text: &str) -> Option<&str> {
-    static TITLE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#)
-            .expect("a constant expression")
-    });
-    Some(TITLE.captures(text)?.iter().skip(1).flatten().next()?.as_str())
+    let named =
+        pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
+    Some(named.captures(text)?.iter().skip(1).flatten().next()?.as_str())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
 //! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
-mod ran;
 mod selection;
 mod source;
 mod written;
@@ -12,7 +11,9 @@ use std::{
 };
 
 use crate::{
-    evidence::{BaseTestRun, CheckEvidence, CheckKind, Evidence, ProofEnd, TestOutcomes},
+    evidence::{
+        BaseTestRun, CheckEvidence, CheckKind, Evidence, OutcomesExtent, ProofEnd, TestId, TestOutcomes, TestState,
+    },
     ids::Sha,
     observed::{ChangedFiles, Contents, FileAt, ReceivedEvidence, Snapshot},
     state::{DisputeEnd, LoopState, Settlement},
@@ -25,8 +26,12 @@ const MOST_SHOWN: usize = 12;
 /// One way in which a change weakens what checks it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tampering {
-    pub deed: Deed,
+    pub comparison: Comparison,
     pub weight: Weight,
+    /// What is done to the tests, without the file. States keep what was accepted by these texts.
+    pub deed: String,
+    /// The test that no longer checks anything: its declaration is removed or marked.
+    pub gone: Option<String>,
     /// The file that is weakened, where it is one.
     pub path: Option<String>,
     /// At the head; of what is removed, where it was. 0 if it is no line.
@@ -54,174 +59,32 @@ pub enum Weight {
     Proof,
 }
 
-/// What is done to the tests.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deed {
-    TestRemoved {
-        test: String,
-        with_subject: bool,
-    },
-    TestMarked {
-        test: String,
-        mark: String,
-    },
-    FewerAssertions {
-        test: String,
-        before: usize,
-        after: usize,
-    },
-    WeakerMatcher {
-        test: String,
-    },
-    ValueComputed {
-        test: String,
-    },
-    ValueChanged {
-        test: String,
-    },
-    FewerRows {
-        test: String,
-    },
-    SwallowsErrors {
-        test: String,
-    },
-    /// The test failed before; it, or the helper of this name that it uses, is edited.
-    FailingTestEdited {
-        test: String,
-        helper: Option<String>,
-    },
-    SnapshotChanged,
-    /// Its text is not known, so nothing is known of its tests.
-    Unreadable,
-    RanFewer {
-        before: usize,
-        after: usize,
-        gone: usize,
-    },
-    /// A command that ran tests is gone, or runs something else.
-    CommandGone {
-        command: String,
-    },
-    /// The command is given words that select tests, or loses some.
-    CommandNarrowed {
-        words: String,
-    },
-    FailuresIgnored {
-        words: String,
-    },
-    /// A setting selects, skips or retries tests.
-    SelectionChanged {
-        words: String,
-    },
-    ThresholdLowered {
-        from: String,
-        to: String,
-    },
-    FindingSuppressed {
-        words: String,
-    },
-    AsksForTests {
-        words: String,
-    },
-    EndsTheRun {
-        words: String,
-    },
-    FailsAsItWas {
-        tests: Vec<String>,
-    },
-}
-
-impl Deed {
-    pub const fn comparison(&self) -> Comparison {
-        match self {
-            Self::TestRemoved { .. }
-            | Self::TestMarked { .. }
-            | Self::FewerAssertions { .. }
-            | Self::WeakerMatcher { .. }
-            | Self::ValueComputed { .. }
-            | Self::ValueChanged { .. }
-            | Self::FewerRows { .. }
-            | Self::SwallowsErrors { .. }
-            | Self::FailingTestEdited { .. }
-            | Self::SnapshotChanged
-            | Self::Unreadable => Comparison::Written,
-            Self::RanFewer { .. } => Comparison::Ran,
-            Self::CommandGone { .. }
-            | Self::CommandNarrowed { .. }
-            | Self::FailuresIgnored { .. }
-            | Self::SelectionChanged { .. }
-            | Self::ThresholdLowered { .. }
-            | Self::FindingSuppressed { .. }
-            | Self::AsksForTests { .. }
-            | Self::EndsTheRun { .. } => Comparison::Selection,
-            Self::FailsAsItWas { .. } => Comparison::BaseTests,
+/// The sentence that tells it, behind its file. Names from outside stand in it as they are; who shows it makes it safe.
+impl fmt::Display for Tampering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.path, self.line) {
+            (Some(path), 0) => write!(f, "{path}: {}", self.deed),
+            (Some(path), line) => write!(f, "{path}:{line}: {}", self.deed),
+            (None, _) => f.write_str(&self.deed),
         }
     }
+}
 
-    /// The test that no longer checks anything: its declaration is removed or marked.
-    pub fn gone(&self) -> Option<&str> {
-        match self {
-            Self::TestRemoved { test, .. } | Self::TestMarked { test, .. } => Some(test),
-            _ => None,
-        }
+impl serde::Serialize for Tampering {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
 /// A test or helper by its name, or what stands outside of all.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("the file") } else { write!(f, "“{}”", self.0) }
-    }
-}
-
-/// The sentence that tells it, without its file. States keep what was accepted by these texts.
-impl fmt::Display for Deed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TestRemoved { test, with_subject: false } => write!(f, "the test “{test}” is removed"),
-            Self::TestRemoved { test, with_subject: true } => {
-                write!(f, "the test “{test}” is removed with the code that it calls")
-            }
-            Self::TestMarked { test, mark } => write!(f, "`{mark}` keeps {} from running", Quoted(test)),
-            Self::FewerAssertions { test, before, after } => {
-                write!(f, "{} asserts less: {before} before, {after} after", Quoted(test))
-            }
-            Self::WeakerMatcher { test } => write!(f, "{} accepts values that it refused before", Quoted(test)),
-            Self::ValueComputed { test } => write!(f, "{} computes a value that it stated before", Quoted(test)),
-            Self::ValueChanged { test } => {
-                write!(f, "{} expects another value, and no program code changes", Quoted(test))
-            }
-            Self::FewerRows { test } => write!(f, "{} loses rows of parameters", Quoted(test)),
-            Self::SwallowsErrors { test } => write!(f, "{} catches errors that made it fail before", Quoted(test)),
-            Self::FailingTestEdited { test, helper: None } => write!(f, "“{test}” failed before, and is edited"),
-            Self::FailingTestEdited { test, helper: Some(helper) } => {
-                write!(f, "“{test}” failed before, and `{helper}`, which it uses, is edited")
-            }
-            Self::SnapshotChanged => f.write_str("recorded output is replaced"),
-            Self::Unreadable => f.write_str("its tests cannot be read"),
-            Self::RanFewer { before, after, gone } => {
-                write!(f, "{gone} tests that ran before do not run now ({before} before, {after} after)")
-            }
-            Self::CommandGone { command } => write!(f, "the test command `{command}` is gone"),
-            Self::CommandNarrowed { words } => write!(f, "the test command selects other tests: `{words}`"),
-            Self::FailuresIgnored { words } => write!(f, "failures are ignored: `{words}`"),
-            Self::SelectionChanged { words } => write!(f, "a setting selects or retries tests: `{words}`"),
-            Self::ThresholdLowered { from, to } => write!(f, "a threshold falls from {from} to {to}"),
-            Self::FindingSuppressed { words } => write!(f, "a finding that failed before is suppressed: `{words}`"),
-            Self::AsksForTests { words } => write!(f, "the program asks whether it is tested: `{words}`"),
-            Self::EndsTheRun { words } => write!(f, "the test run is ended with success: `{words}`"),
-            Self::FailsAsItWas { tests } if tests.is_empty() => f.write_str("its tests fail as they were before"),
-            Self::FailsAsItWas { tests } => write!(f, "“{}” fails as it was before", tests.join("”, “")),
-        }
-    }
+fn quoted_name(name: &str) -> String {
+    if name.is_empty() { "the file".to_owned() } else { format!("“{name}”") }
 }
 
 impl Tampering {
     /// What it is, wherever in its file: lines move with every push.
     fn key(&self) -> String {
-        self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.to_string()]).collect()
+        self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.clone()]).collect()
     }
 
     /// The file that is weakened, where it is one.
@@ -248,8 +111,8 @@ pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>
         counts.get(&key).copied().unwrap_or(0) > accepted.get(&key).copied().unwrap_or(0)
     };
     let open: Vec<&Tampering> = found.iter().filter(is_open).collect();
-    let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.deed.comparison()).collect();
-    let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.deed.comparison())))?;
+    let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.comparison).collect();
+    let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.comparison)))?;
     (heaviest.weight > Weight::Ground || comparisons.len() > 1).then_some(*heaviest)
 }
 
@@ -423,10 +286,32 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
 pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = written::compare(change);
     found.extend(selection::compare(change));
-    found.extend(ran::compare(change, &found));
+    found.extend(fewer_ran(change, &found));
     found.extend(change.base_tests.iter().filter_map(|run| base_test(change, run)));
     found.truncate(MOST_FOUND);
     found
+}
+
+/// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where a
+/// file that selects tests is changed; else the reason may lie outside of the change.
+fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
+    let now = change.ran_now.as_ref()?;
+    let before = change.ran_before.iter().max_by_key(|before| before.len())?;
+    let is_whole = [before, now].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
+    let runs = |tests: &TestOutcomes, id: TestId| tests.state(id).is_some_and(|state| state != TestState::Skipped);
+    let ran = |tests: &TestOutcomes| tests.iter().filter(|test| test.state() != TestState::Skipped).count();
+    let (were, are) = (ran(before), ran(now));
+    let gone = before.iter().filter(|test| runs(before, test.id()) && !runs(now, test.id())).count();
+    let removed = found.iter().filter(|one| one.gone.is_some()).count();
+    // As many may have another name now.
+    let fewer = were.saturating_sub(are);
+    if !is_whole || fewer == 0 || fewer <= removed {
+        return None;
+    }
+    let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
+    let deed = format!("{gone} tests that ran before do not run now ({were} before, {are} after)");
+    let weight = if selects { Weight::Proof } else { change.ground(false) };
+    Some(Tampering { comparison: Comparison::Ran, weight, deed, gone: None, path: None, line: 0, hunk: Vec::new() })
 }
 
 /// A changed test that passes as changed and fails as it was.
@@ -436,8 +321,14 @@ fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
         return None;
     }
     let failed = run.failing.iter().any(|test| change.failed.contains(test.as_str()) || change.failed(test));
+    let tests: Vec<&str> = run.failing.iter().take(3).map(String::as_str).collect();
     Some(Tampering {
-        deed: Deed::FailsAsItWas { tests: run.failing.iter().take(3).cloned().collect() },
+        comparison: Comparison::BaseTests,
+        deed: match tests[..] {
+            [] => "its tests fail as they were before".to_owned(),
+            _ => format!("“{}” fails as it was before", tests.join("”, “")),
+        },
+        gone: None,
         weight: if failed { Weight::Proof } else { change.ground(false) },
         path: Some(run.file.clone()),
         line: 0,

@@ -6,7 +6,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::{
-    Change, Deed, MOST_SHOWN, Tampering, Weight,
+    Change, Comparison, MOST_SHOWN, Tampering, Weight,
     source::{CodeLine, code_lines},
 };
 use crate::{
@@ -93,21 +93,22 @@ impl<'a> Lines<'a> {
         })
     }
 
-    fn found(&self, deed: Deed, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-        Tampering { deed, weight, path: Some(self.file.path.clone()), line, hunk }
+    fn found(&self, deed: String, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
+        let path = Some(self.file.path.clone());
+        Tampering { comparison: Comparison::Selection, weight, deed, gone: None, path, line, hunk }
     }
 
     /// A finding of each added line in which the words stand, and of which no removed line has the like.
-    fn each<'s>(
-        &'s self,
-        words: &'s Regex,
-        weight: Weight,
-        deed: impl Fn(String) -> Deed + 's,
-    ) -> impl Iterator<Item = Tampering> + 's {
+    fn each<'s>(&'s self, words: &'s Regex, weight: Weight, deed: &'s str) -> impl Iterator<Item = Tampering> + 's {
         let had: BTreeSet<String> = self.removed.iter().map(CodeLine::words).collect();
         self.added.iter().filter(move |line| !had.contains(&line.words())).filter_map(move |line| {
             words.find(&line.text)?;
-            Some(self.found(deed(quoted(&line.text)), weight, line.number, vec![format!("+{}", line.text)]))
+            Some(self.found(
+                format!("{deed}: `{}`", quoted(&line.text)),
+                weight,
+                line.number,
+                vec![format!("+{}", line.text)],
+            ))
         })
     }
 }
@@ -127,25 +128,25 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         let has_commands = WORDS.commands.0.is_match(name);
         if has_commands {
             found.extend(commands(change, &lines));
-            found.extend(lines.each(&WORDS.ignored_recipe.0, ground, |words| Deed::FailuresIgnored { words }));
+            found.extend(lines.each(&WORDS.ignored_recipe.0, ground, "failures are ignored"));
         }
         let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.0.is_match(name)).collect();
         if has_commands || !settings.is_empty() {
             // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
             let is_script = is_program && SourceLanguage::of(path) == Some(SourceLanguage::Shell);
             let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.0.is_match(line));
-            let ignored = lines.each(&WORDS.ignores_failures.0, ground, |words| Deed::FailuresIgnored { words });
+            let ignored = lines.each(&WORDS.ignores_failures.0, ground, "failures are ignored");
             found.extend(ignored.filter(runs_check));
             found.extend(thresholds(&lines, ground));
         }
         for setting in settings {
-            found.extend(lines.each(&setting.words.0, ground, |words| Deed::SelectionChanged { words }));
+            found.extend(lines.each(&setting.words.0, ground, "a setting selects or retries tests"));
         }
         if is_program {
-            found.extend(lines.each(&WORDS.asks.0, ground, |words| Deed::AsksForTests { words }));
+            found.extend(lines.each(&WORDS.asks.0, ground, "the program asks whether it is tested"));
         }
         if is_test(path) || has_commands && name.contains("test") {
-            found.extend(lines.each(&WORDS.ends_run.0, ground, |words| Deed::EndsTheRun { words }));
+            found.extend(lines.each(&WORDS.ends_run.0, ground, "the test run is ended with success"));
         }
         found.extend(suppressions(change, &lines));
     }
@@ -154,20 +155,20 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
 
 /// A command of a line, without the name of its script; `None` if the line is none.
 fn command<'l>(path: &str, text: &'l str) -> Option<&'l str> {
-    static PAIR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"^\s*["']?[\w:.-]+["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#).expect("a constant expression")
-    });
-    static VERSION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d")
-            .expect("a constant expression")
-    });
+    let pair = pattern!(r#"^\s*["']?[\w:.-]+["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
     let is_data =
         path.ends_with(".json") || path.ends_with(".jsonc") || path.ends_with(".toml") || path.ends_with(".exs");
     if !is_data {
         return Some(text.trim());
     }
-    let value = PAIR.captures(text)?.get(1)?.as_str();
-    (!VERSION.is_match(value)).then_some(value)
+    let value = pair.captures(text)?.get(1)?.as_str();
+    let version =
+        pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
+    (!version.is_match(value)).then_some(value)
+}
+
+fn command_gone(command: &str) -> String {
+    format!("the test command `{}` is gone", quoted(command))
 }
 
 /// Commands that ran tests and go, change their program, or select.
@@ -198,7 +199,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
                     .find(|line| line.number + NEAR >= old.number && line.number <= old.number + NEAR);
                 let mut hunk = vec![format!("-{}", old.text)];
                 hunk.extend(near.map(|line| format!("+{}", line.text)));
-                found.push(lines.found(Deed::CommandGone { command: quoted(text) }, weight, old.number, hunk));
+                found.push(lines.found(command_gone(text), weight, old.number, hunk));
             }
             continue;
         };
@@ -215,7 +216,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
         if differ.iter().any(|token| selects(&token)) && !WORDS.ignores_failures.0.is_match(now) {
             let hunk = vec![format!("-{}", old.text), format!("+{}", new.text)];
             found.push(lines.found(
-                Deed::CommandNarrowed { words: quoted(now) },
+                format!("the test command selects other tests: `{}`", quoted(now)),
                 change.ground(false),
                 new.number,
                 hunk,
@@ -232,7 +233,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
         let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
         let before = lines.removed.first().map(|line| line.text.clone()).unwrap_or_default();
         let hunk = vec![format!("-{before}"), format!("+{}", line.text)];
-        lines.found(Deed::CommandGone { command: quoted(&before) }, weight, line.number, hunk)
+        lines.found(command_gone(&before), weight, line.number, hunk)
     }));
     found
 }
@@ -257,7 +258,7 @@ fn thresholds(lines: &Lines<'_>, weight: Weight) -> Vec<Tampering> {
         let before = lines.removed.iter().filter_map(|old| Some((old, number(&old.text)?)));
         let before = before.filter(|(_, (old, before))| *old == words && *before > after);
         found.extend(before.take(1).map(|(old, (_, before))| {
-            let deed = Deed::ThresholdLowered { from: before.to_string(), to: after.to_string() };
+            let deed = format!("a threshold falls from {before} to {after}");
             lines.found(deed, weight, line.number, vec![format!("-{}", old.text), format!("+{}", line.text)])
         }));
     }
@@ -275,7 +276,7 @@ fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     });
     marked
         .map(|(line, text)| {
-            let deed = Deed::FindingSuppressed { words: quoted(text) };
+            let deed = format!("a finding that failed before is suppressed: `{}`", quoted(text));
             lines.found(deed, Weight::Alone, *line, vec![format!("+{text}")])
         })
         .collect()

@@ -929,6 +929,39 @@ fn cheats_on_what_decides_what_runs_are_held() {
     nothing_wrong(&wrong);
 }
 
+/// What a finding says, of each kind.
+#[test]
+fn findings_in_words() {
+    let none = "def test_rejects_none():\n    with pytest.raises(ValueError):\n        total(None)\n\n";
+    let cart = |from: &str, to: &str| edit("tests/test_cart.py", PYTHON, from, to);
+    let cases: [(File, &[&str]); 18] = [
+        (cart(none, ""), &[]),
+        (cart("def test_adds", "@pytest.mark.skip\ndef test_adds"), &[]),
+        (cart("    assert cart.count == 1\n", ""), &[]),
+        (cart("cart.sum == 3", "cart.sum >= 0"), &[]),
+        (cart("cart.sum == 3", "cart.sum == total([cart.items])"), &[]),
+        (cart("cart.sum == 3", "cart.sum == 4"), &[]),
+        (cart("    (3, 6),\n", ""), &[]),
+        (cart("cart.add(3)", "try:\n        cart.add(3)\n    except ValueError:\n        pass"), &[]),
+        (cart("cart.add(3)", "cart.add(4)"), &["test_adds"]),
+        (
+            cart("import pytest", "import pytest\nfrom unittest import mock\nmock.patch('shop.cart.total')"),
+            &["test_adds"],
+        ),
+        (file("tests/cart.snap", "sum: 3\n", "sum: 4\n"), &[]),
+        (file("package.json", "{\n  \"test\": \"node --test\"\n}\n", "{\n  \"test\": \"true\"\n}\n"), &[]),
+        (file("Makefile", "test:\n\tpytest -q\n", "test:\n\tpytest -q -k cart\n"), &[]),
+        (file("Makefile", "test:\n\tpytest -q\n", "test:\n\t-pytest -q\n"), &[]),
+        (file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --deselect tests/a.py\n"), &[]),
+        (file("tox.ini", "[coverage:report]\nfail_under = 90\n", "[coverage:report]\nfail_under = 70\n"), &[]),
+        (file("shop/a.py", "import os\n", "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ\n"), &[]),
+        (file("tests/conftest.py", "import sys\n", "import sys\nsys.exit(0)\n"), &[]),
+    ];
+    let told =
+        |(file, failed): &(File, &[&str])| judge(std::slice::from_ref(file), failed, Maker::Anybody).all.join("\n");
+    insta::assert_snapshot!(cases.iter().map(told).collect::<Vec<_>>().join("\n"));
+}
+
 #[test]
 fn a_suppression_counts_on_a_line_that_failed_only() {
     let (files, contents) = changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
@@ -936,7 +969,9 @@ fn a_suppression_counts_on_a_line_that_failed_only() {
     change.maker = Maker::Anybody;
     assert_eq!(findings(&change), []);
     change.named = BTreeSet::from(["src/a.py:2"]);
-    assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some());
+    let told = not_accepted(&findings(&change), &BTreeMap::new()).map(ToString::to_string);
+    let expected = "src/a.py:1: a finding that failed before is suppressed: `import os  # noqa: F401`";
+    assert_eq!(told.as_deref(), Some(expected));
 }
 
 #[test]
@@ -948,7 +983,7 @@ fn a_test_file_that_nobody_can_read_is_a_ground() {
     let (files, contents) = (ChangedFiles::Complete(files), Contents::default());
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
     let held = not_accepted(&findings(&change), &BTreeMap::new()).map(|one| one.deed.clone());
-    assert_eq!(held, Some(Deed::Unreadable));
+    assert_eq!(held.as_deref(), Some("its tests cannot be read"));
     change.maker = Maker::Anybody;
     assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()), None);
 }
@@ -1302,8 +1337,13 @@ fn tests_that_no_longer_run() {
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
         (change.maker, change.ran_before, change.ran_now) = (Maker::Anybody, vec![before.clone()], Some(ran(now)));
         let found = findings(&change);
-        let of_run = found.iter().find(|one| one.deed.comparison() == Comparison::Ran).map(|one| one.weight);
-        assert_eq!(of_run, expected, "{found:?}");
+        let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
+        assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
+        let told = of_run.map(ToString::to_string);
+        assert!(
+            told.is_none_or(|told| told == "3 tests that ran before do not run now (12 before, 9 after)"),
+            "{found:?}"
+        );
     }
 }
 

@@ -1,14 +1,9 @@
 //! Comparison 2: what is written in the test files that a change touches, read whole on both sides.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
-
-use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Change, Deed, MOST_SHOWN, Tampering, Weight,
+    Change, Comparison, MOST_SHOWN, Tampering, Weight, quoted_name,
     selection::replaced,
     source::{CodeLine, Part, code_lines, parts},
     words,
@@ -29,12 +24,11 @@ pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile
 }
 
 fn holds_tests(file: &ChangedFile) -> bool {
-    static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new("test|assert").expect("a constant expression"));
     file.paths().any(|path| {
         let syntax = TestSyntax::of(path);
         is_test(path) && syntax.is_some()
             || syntax.is_some_and(|syntax| syntax.inline)
-                && file.patch.as_deref().is_none_or(|patch| WORDS.is_match(patch))
+                && file.patch.as_deref().is_none_or(|patch| pattern!("test|assert").is_match(patch))
     })
 }
 
@@ -70,7 +64,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
                 let syntax = syntax.into_iter().flatten().find_map(|path| TestSyntax::of(path));
                 files.extend(syntax.map(|syntax| test_file(file, syntax, &old, &new)));
             }
-            _ => found.push(tampering(file, Deed::Unreadable, change.ground(false), 0, Vec::new())),
+            _ => found.push(tampering(file, "its tests cannot be read", change.ground(false), 0, Vec::new())),
         }
     }
     let pairs = pairs(&files);
@@ -93,8 +87,9 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     found
 }
 
-fn tampering(file: &ChangedFile, deed: Deed, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-    Tampering { deed, weight, path: Some(file.path.clone()), line, hunk }
+fn tampering(file: &ChangedFile, deed: impl Into<String>, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
+    let (path, deed) = (Some(file.path.clone()), deed.into());
+    Tampering { comparison: Comparison::Written, weight, deed, gone: None, path, line, hunk }
 }
 
 type Lines<'a> = Vec<(u32, &'a str)>;
@@ -190,13 +185,12 @@ struct Asserted<'a> {
 
 /// The lines of a test that are reached: none below one that leaves it for good.
 fn reached(part: &Part) -> &[CodeLine] {
-    static LEAVES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)")
-            .expect("a constant expression")
-    });
+    let exits = pattern!(
+        r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
+    );
     let declared = part.lines.iter().position(|line| line.number == part.line).unwrap_or(0);
     let depth = part.lines.iter().skip(declared + 1).map(CodeLine::indent).find(|depth| *depth > 0);
-    let leaves = |line: &CodeLine| Some(line.indent()) == depth && LEAVES.is_match(line.text.trim());
+    let leaves = |line: &CodeLine| Some(line.indent()) == depth && exits.is_match(line.text.trim());
     let end = part.lines.iter().skip(declared + 1).position(leaves).filter(|_| part.is_test);
     &part.lines[..end.map_or(part.lines.len(), |end| declared + 1 + end)]
 }
@@ -213,10 +207,8 @@ fn asserted<'a>(syntax: &TestSyntax, part: &'a Part) -> Asserted<'a> {
 
 /// Texts and numbers of a line, with their quotes.
 fn values(line: &str) -> impl Iterator<Item = &str> {
-    static VALUES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#""[^"]*"|'[^']*'|`[^`]*`|(?:^|[^\w.])(-?\d[\w.]*)"#).expect("a constant expression")
-    });
-    VALUES.captures_iter(line).filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|value| value.as_str()))
+    let value = pattern!(r#""[^"]*"|'[^']*'|`[^`]*`|(?:^|[^\w.])(-?\d[\w.]*)"#);
+    value.captures_iter(line).filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|value| value.as_str()))
 }
 
 /// Whether the line holds rows of parameters: the language marks it, or it holds data only.
@@ -352,8 +344,10 @@ fn removed(
     let failed = change.failed(&old.name);
     let with_subject = !failed && old.lines.iter().flat_map(|line| words(&line.text)).any(|word| gone.contains(word));
     let weight = if with_subject { change.ground(false) } else { Weight::Proof };
-    let deed = Deed::TestRemoved { test: old.name.clone(), with_subject };
-    Some(tampering(pair.file.file, deed, weight, old.line, shown('-', &old.lines)))
+    let with = if with_subject { " with the code that it calls" } else { "" };
+    let deed = format!("the test “{}” is removed{with}", old.name);
+    let found = tampering(pair.file.file, deed, weight, old.line, shown('-', &old.lines));
+    Some(Tampering { gone: Some(old.name.clone()), ..found })
 }
 
 /// What became less in a part that stands on both sides.
@@ -366,7 +360,7 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     }
     let failed = change.failed(&new.name);
     let ground = change.ground(failed);
-    let test = new.name.clone();
+    let test = quoted_name(&new.name);
     let taken: Vec<CodeLine> = old.lines.iter().filter(|line| !after.contains(&line.words())).cloned().collect();
     let brought: Vec<CodeLine> = new.lines.iter().filter(|line| !before.contains(&line.words())).cloned().collect();
     let mut hunk = shown('-', &taken);
@@ -377,7 +371,8 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
 
     if let Some((line, mark, always)) = skip_more(syntax, old, new) {
         let weight = if always { Weight::Proof } else { ground };
-        return vec![found(Deed::TestMarked { test, mark }, weight, line)];
+        let marked = found(format!("`{mark}` keeps {test} from running"), weight, line);
+        return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
     let mut all = Vec::new();
     let (then, now) = (asserted(syntax, old), asserted(syntax, new));
@@ -385,37 +380,37 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     let lost = then.lines.iter().filter(|line| !reached.contains(&line.words()));
     let lost = lost.filter(|line| !arrivals.tests.take(line) && !arrivals.helpers.take(line)).count();
     if now.count < then.count && lost > 0 {
-        all.push(found(Deed::FewerAssertions { test: test.clone(), before: then.count, after: now.count }, ground, at));
+        all.push(found(format!("{test} asserts less: {} before, {} after", then.count, now.count), ground, at));
     } else if now.exact < then.exact && lost > 0 {
-        all.push(found(Deed::WeakerMatcher { test: test.clone() }, ground, at));
+        all.push(found(format!("{test} accepts values that it refused before"), ground, at));
     } else if now.values < then.values && now.count == then.count && now.exact == then.exact && lost > 0 {
-        all.push(found(Deed::ValueComputed { test: test.clone() }, ground, at));
+        all.push(found(format!("{test} computes a value that it stated before"), ground, at));
     } else if new.is_test
         && lost > 0
         && now.count == then.count
         && !changes_program(change)
         && same_shape(&then, &now)
-        && !change.is_wrong(&test)
+        && !change.is_wrong(&new.name)
     {
-        all.push(found(Deed::ValueChanged { test: test.clone() }, ground, at));
+        all.push(found(format!("{test} expects another value, and no program code changes"), ground, at));
     }
     if rows(syntax, new) < rows(syntax, old) && taken.iter().any(|line| values(&line.text).next().is_some()) {
         let moved = taken.iter().all(|line| {
             values(&line.text).next().is_none() || arrivals.tests.take(line) || arrivals.helpers.take(line)
         });
         if !moved {
-            all.push(found(Deed::FewerRows { test: test.clone() }, ground, at));
+            all.push(found(format!("{test} loses rows of parameters"), ground, at));
         }
     }
     if new.is_test && catches(new) > catches(old) {
-        all.push(found(Deed::SwallowsErrors { test: test.clone() }, ground, at));
+        all.push(found(format!("{test} catches errors that made it fail before"), ground, at));
     }
     // What stands above the declaration may turn a failure into a success.
     let is_more = |line: &CodeLine| is_row(syntax, line) || line.number > new.line && syntax.assertions(&line.text) > 0;
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
     let is_cleared = only_grows || passes_as_it_was(change, pair.file.file);
-    if all.is_empty() && failed && !is_cleared && !change.is_wrong(&test) {
-        all.push(found(Deed::FailingTestEdited { test, helper: None }, Weight::Alone, at));
+    if all.is_empty() && failed && !is_cleared && !change.is_wrong(&new.name) {
+        all.push(found(format!("{test} failed before, and is edited"), Weight::Alone, at));
     }
     all
 }
@@ -428,15 +423,16 @@ fn passes_as_it_was(change: &Change<'_>, file: &ChangedFile) -> bool {
 
 /// Lines that catch what a test throws.
 fn catches(part: &Part) -> usize {
-    static CATCHES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(")
-            .expect("a constant expression")
-    });
-    part.lines.iter().filter(|line| CATCHES.is_match(&line.text)).count()
+    let catch =
+        pattern!(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(");
+    part.lines.iter().filter(|line| catch.is_match(&line.text)).count()
 }
 
 /// A mark that keeps the part from running and was not there: its line, its words, and whether it always holds.
 fn skip_more(syntax: &TestSyntax, old: &Part, new: &Part) -> Option<(u32, String, bool)> {
+    let conditional = pattern!(
+        r"(?i)(?:skip|run|xfail|disabled|enabled|ignore)_?(?:if|unless|on|when|for)(?:\b|[A-Z])|\bassum|\s(?:if|unless)\s"
+    );
     let marks = |part: &Part| part.lines.iter().filter(|line| syntax.skip(&line.text).is_some()).count();
     if marks(new) <= marks(old) {
         return None;
@@ -452,11 +448,7 @@ fn skip_more(syntax: &TestSyntax, old: &Part, new: &Part) -> Option<(u32, String
         above.indent() < line.indent()
             && (text.starts_with("if") || text.starts_with("unless") || text.starts_with("} else"))
     });
-    static CONDITIONAL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)(?:skip|run|xfail|disabled|enabled|ignore)_?(?:if|unless|on|when|for)(?:\b|[A-Z])|\bassum|\s(?:if|unless)\s")
-            .expect("a constant expression")
-    });
-    let is_conditional = asks || CONDITIONAL.is_match(&line.text) && !line.text.contains("(True");
+    let is_conditional = asks || conditional.is_match(&line.text) && !line.text.contains("(True");
     Some((line.number, mark, !is_conditional))
 }
 
@@ -468,9 +460,10 @@ fn marked_whole(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
         return None;
     }
     let failed = file.old.parts.iter().any(|part| part.is_test && change.failed(&part.name));
-    let deed = Deed::TestMarked { test: String::new(), mark: mark.chars().take(60).collect() };
+    let deed = format!("`{}` keeps the file from running", mark.chars().take(60).collect::<String>());
     let weight = if failed { Weight::Proof } else { Weight::Alone };
-    Some(tampering(file.file, deed, weight, *line, vec![format!("+{mark}")]))
+    let found = tampering(file.file, deed, weight, *line, vec![format!("+{mark}")]);
+    Some(Tampering { gone: Some(String::new()), ..found })
 }
 
 /// Whether both sides assert the same of other values.
@@ -487,8 +480,7 @@ fn same_shape(then: &Asserted<'_>, now: &Asserted<'_>) -> bool {
 
 /// Helpers and values outside of tests that changed, and that a test uses which failed before.
 fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
-    static NAMED: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]").expect("a constant expression"));
+    let assigned = pattern!(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]");
     let is_failed = |new: &&Part| new.is_test && change.failed(&new.name) && !change.is_wrong(&new.name);
     let failed: Vec<&Part> = pairs.iter().filter_map(|pair| pair.new).filter(is_failed).collect();
     let mut found = Vec::new();
@@ -503,7 +495,7 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
         let had: BTreeSet<String> = new.lines.iter().map(CodeLine::words).collect();
         let taken: Vec<CodeLine> = old.lines.iter().filter(|line| !had.contains(&line.words())).cloned().collect();
         let names: BTreeSet<&str> = if new.name.is_empty() {
-            taken.iter().filter_map(|line| NAMED.captures(&line.text)?.get(1).map(|name| name.as_str())).collect()
+            taken.iter().filter_map(|line| assigned.captures(&line.text)?.get(1).map(|name| name.as_str())).collect()
         } else if taken.is_empty() && old.lines.len() == new.lines.len() {
             continue;
         } else {
@@ -512,12 +504,16 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
         for test in &failed {
             let used = used_by(test, pairs).into_iter().find(|word| names.contains(word));
             found.extend(used.map(|helper| {
-                let deed = Deed::FailingTestEdited { test: test.name.clone(), helper: Some(helper.to_owned()) };
+                let deed = helper_edited(test, helper);
                 tampering(pair.file.file, deed, Weight::Alone, new.line, shown('-', &taken))
             }));
         }
     }
     found
+}
+
+fn helper_edited(test: &Part, helper: &str) -> String {
+    format!("“{}” failed before, and `{helper}`, which it uses, is edited", test.name)
 }
 
 /// Words of a test, and of the helpers that it names.
@@ -537,8 +533,7 @@ fn stand_ins(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
     let had: BTreeSet<String> = lines(&file.old).iter().map(CodeLine::words).collect();
     let new = lines(&file.new).into_iter().filter(|line| !had.contains(&line.words()));
     let (line, words) = new.into_iter().find_map(|line| Some((line.number, replaced(&line.text)?.to_owned())))?;
-    let deed = Deed::FailingTestEdited { test: failed.name.clone(), helper: Some(words.clone()) };
-    Some(tampering(file.file, deed, Weight::Alone, line, vec![format!("+{words}")]))
+    Some(tampering(file.file, helper_edited(failed, &words), Weight::Alone, line, vec![format!("+{words}")]))
 }
 
 fn is_snapshot(path: &str) -> bool {
@@ -573,7 +568,7 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
         let sign = if line.change == LineChange::Added { '+' } else { '-' };
         format!("{sign}{}", line.text)
     });
-    counts.then(|| tampering(file, Deed::SnapshotChanged, change.ground(is_of_failed), 0, hunk.collect()))
+    counts.then(|| tampering(file, "recorded output is replaced", change.ground(is_of_failed), 0, hunk.collect()))
 }
 
 /// Whether code of the program changes, so that what a test expects may change with it.
@@ -618,11 +613,8 @@ fn gone(change: &Change<'_>) -> BTreeSet<String> {
 }
 
 fn declared<'l>(syntax: &TestSyntax, line: &'l str) -> Option<&'l str> {
-    static TYPE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\b(?:class|struct|enum|trait|interface|object|module|type)\s+(\w+)")
-            .expect("a constant expression")
-    });
-    syntax.function(line).or_else(|| TYPE.captures(line)?.get(1).map(|name| name.as_str()))
+    let type_name = pattern!(r"\b(?:class|struct|enum|trait|interface|object|module|type)\s+(\w+)");
+    syntax.function(line).or_else(|| type_name.captures(line)?.get(1).map(|name| name.as_str()))
 }
 
 fn shown(sign: char, lines: &[CodeLine]) -> Vec<String> {

@@ -51,16 +51,16 @@ fn a_plain_paragraph_in_an_opened_details_block_counts() {
 fn sentences_about_approving_are_near_misses() {
     use PhraseProblem::*;
     for (body, problem) in [
-        ("security approved?", Question),
-        ("Is security approved", Question),
-        ("not security approved", Negated),
-        ("security not approved", Negated),
-        ("I don't think security is approved", Negated),
-        ("security approved once CI is green", Conditional),
-        ("security approved if the tests pass", Conditional),
-        ("security will be approved", Future),
-        ("security approved tomorrow", Future),
-        ("security approved, nice work", NotAlone),
+        ("security approved?", Wording),
+        ("Is security approved", Wording),
+        ("not security approved", Wording),
+        ("security not approved", Wording),
+        ("I don't think security is approved", Wording),
+        ("security approved once CI is green", Wording),
+        ("security approved if the tests pass", Wording),
+        ("security will be approved", Wording),
+        ("security approved tomorrow", Wording),
+        ("security approved, nice work", Wording),
         ("approved security", Wording),
         ("security approve", Wording),
         ("sеcurity approved", Lookalike),
@@ -68,7 +68,7 @@ fn sentences_about_approving_are_near_misses() {
         ("ｓｅｃｕｒｉｔｙ ａｐｐｒｏｖｅｄ", Lookalike),
         ("\u{202e}security approved", Lookalike),
         ("security approved 0123456", ShortSha),
-        ("security approved 👎", Negated),
+        ("security approved 👎", Wording),
     ] {
         let mut world = World::new();
         world.comment("alice", body);

@@ -1,0 +1,222 @@
+//! The working tree as a pull request that nobody has opened yet: what `verify` and `loop` decide about.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path},
+};
+
+use chrono::Utc;
+
+use super::{CliError, actions, output};
+use crate::{
+    config,
+    refs::{LocalRepository, MemoryStore},
+    runner::{self, Changes, Checkout, Detected, Extent, Purpose, Worktree},
+};
+use loopgate_core::{
+    AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+    deciding::{Decision, MemoryAnswers},
+    evidence::Evidence,
+    memory::{CitedFile, Retention},
+    observed::{
+        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
+        ReceivedEvidence, Snapshot,
+    },
+    policy::{CheckSource, Policy, PolicyOrigin},
+};
+
+/// Where the configuration is looked for, relative to the top of the repository.
+pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
+
+/// Where `verify` leaves its files unless told otherwise, relative to the top of the repository.
+pub(super) const EVIDENCE: &str = "loopgate-evidence";
+
+/// The working tree, as git names what it holds now; none where git cannot say. New files count, but where evidence goes
+/// to a folder of one's own: that would be one.
+pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
+    let extent = if evidence == Path::new(EVIDENCE) { Extent::Everything } else { Extent::Tracked };
+    Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
+}
+
+/// What the debug memory of the repository here says of a decision's failures. Nothing depends on it: what cannot be read
+/// is not told.
+pub(super) async fn look_up(
+    repository: &LocalRepository,
+    root: &Path,
+    decision: &Decision,
+    snapshot: &Snapshot,
+    policy: &Policy,
+) -> MemoryAnswers {
+    let retention = Retention { days: policy.memory.retention_days };
+    let store = MemoryStore::new(repository, retention, Utc::now());
+    let Ok(memory) = store.load().await else { return MemoryAnswers::default() };
+    let asked = decision.look_up(&memory, snapshot, policy);
+    let read = |path| Some((path, cited(root, path)?));
+    let files: BTreeMap<&str, String> = asked.cited().into_iter().filter_map(read).collect();
+    asked.answers(&policy.memory, |path| files.get(path).map(|text| CitedFile { blob: None, text }))
+}
+
+/// Bytes of a file that a card cites.
+const CITED_BYTES: u64 = 1 << 20;
+
+/// The text of a file of the working tree. Whoever can write the memory's refs chose the path: it leads nowhere else.
+pub(super) fn cited(root: &Path, path: &str) -> Option<String> {
+    let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    let place = root.join(Some(path).filter(|_| is_plain)?);
+    let is_small = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file() && found.len() <= CITED_BYTES);
+    let bytes = is_small.then(|| fs::read(&place).ok()).flatten()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Why a configuration has no check that can run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NothingToRun {
+    NoChecks,
+    /// Each of them is a check run of the project's CI.
+    AllFollowed,
+}
+
+/// The configuration in force here: `own` if one is named, else the repository's, else the presets. It keeps the checks
+/// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside it.
+pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<(NothingToRun, Detected)>), CliError> {
+    let within = actions::working_directory(root);
+    let top = root.join(&within);
+    let path = own.map_or_else(|| top.join(CONFIGURATION), Path::to_owned);
+    let mut policy = if own.is_some() || path.is_file() {
+        let text = output::read_text(&path)?;
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        config::parse(&shown, &text).map_err(CliError::bad_data)?
+    } else {
+        config::presets().with_origin(PolicyOrigin::Defaults)
+    };
+    let configured = policy.verify.checks.len();
+    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
+    if !policy.verify.checks.is_empty() {
+        run_within(&mut policy, &within);
+        return Ok((policy, None));
+    }
+    let detected = runner::detect(&top, Purpose::RunHere);
+    policy.verify.checks.clone_from(&detected.checks);
+    run_within(&mut policy, &within);
+    let why = if configured == 0 { NothingToRun::NoChecks } else { NothingToRun::AllFollowed };
+    Ok((policy, Some((why, detected))))
+}
+
+/// Lets every check start below a folder of the repository.
+fn run_within(policy: &mut Policy, folder: &str) {
+    for check in policy.verify.checks.values_mut().filter(|_| !folder.is_empty()) {
+        if let CheckSource::Command(command) = &mut check.source {
+            let own = command.working_directory.take();
+            command.working_directory = Some(own.map_or_else(|| folder.to_owned(), |own| format!("{folder}/{own}")));
+        }
+    }
+}
+
+/// What the working tree changes, against the base that somebody named, else in a workflow against the pull request's,
+/// else against the usual one; and the base's name. A workflow's checkout mostly is shallow: the branch that GitHub names
+/// may not be there, and nobody asked for it.
+///
+/// # Errors
+/// When the base that was named cannot be compared with.
+pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<String>, Option<Changes>), CliError> {
+    let named = named.filter(|base| !base.is_empty());
+    let Some(named) = named else {
+        let base = std::env::var("GITHUB_BASE_REF").ok().filter(|base| !base.is_empty());
+        let changes = Changes::against(directory, base.as_deref());
+        return Ok((base, changes));
+    };
+    let changes = Changes::against_named(directory, named).map_err(CliError::bad_data)?;
+    Ok((Some(named.to_owned()), Some(changes)))
+}
+
+/// The repository on GitHub that the remote `origin` names; `else_do` is what to do where it names none.
+pub(super) fn repository_of_origin(else_do: &str) -> Result<RepoName, CliError> {
+    let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
+    let named = checkout.repository;
+    named.ok_or_else(|| CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}")))
+}
+
+/// `owner/name` of the remote, else one made of the folder's name.
+pub(super) fn repository_name(checkout: &Checkout) -> RepoName {
+    let folder = checkout.root.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
+    let named = checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
+    named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
+}
+
+/// The branch that is checked out, else the commit.
+pub(super) fn branch(checkout: &Checkout) -> String {
+    checkout.branch.clone().unwrap_or_else(|| checkout.head.short())
+}
+
+/// The commits that are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    pub head: Sha,
+    pub tree: Sha,
+    pub base: Sha,
+}
+
+/// The pull request there is or may be.
+pub(super) fn pull_request(
+    checkout: &Checkout,
+    shown: Shown,
+    base_branch: Option<&str>,
+    title: String,
+    created_at: Timestamp,
+) -> PullRequest {
+    PullRequest {
+        number: PrNumber::new(0),
+        title,
+        body: String::new(),
+        author: account("author"),
+        lifecycle: Lifecycle::Open,
+        readiness: Readiness::Ready,
+        head: Head {
+            sha: shown.head,
+            tree: shown.tree,
+            branch: branch(checkout),
+            repository: Some(repository_name(checkout)),
+            known_since: None,
+        },
+        base: Base {
+            branch: base_branch.unwrap_or("main").to_owned(),
+            sha: shown.base,
+            scope: CheckScope::DefaultBranch,
+            open_pattern: None,
+        },
+        labels: BTreeSet::new(),
+        declared_type: None,
+        requested_users: BTreeSet::new(),
+        requested_teams: BTreeSet::new(),
+        created_at,
+        closed_at: None,
+        url: String::new(),
+    }
+}
+
+/// All there is to decide on: no conversation, no checks of others, no gates.
+pub(super) fn snapshot(
+    repository: RepoName,
+    pull_request: PullRequest,
+    files: ChangedFiles,
+    evidence: Option<Evidence>,
+) -> Snapshot {
+    Snapshot {
+        evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),
+        ..Snapshot::of_files(
+            repository,
+            AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
+            pull_request,
+            files,
+        )
+    }
+}
+
+fn account(login: &str) -> Account {
+    Account {
+        id: UserId::new(0),
+        login: login.parse::<Login>().expect("a plain word is a login"),
+        kind: AccountKind::User,
+    }
+}

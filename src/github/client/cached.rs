@@ -1,0 +1,244 @@
+//! What was read before: documents by their ETag, what its path names by content for good, and absences for a while.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use chrono::TimeDelta;
+use http::header;
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use sha1::{Digest as _, Sha1};
+
+use super::{Client, JSON_LIMIT, Page, parse, stale::REFUSAL_IS_CONFIRMED_AFTER, unreadable};
+use crate::github::{
+    Error,
+    cache::{CacheKey, CachedAnswer},
+    transport::{Accept, Outgoing},
+};
+use loopgate_core::Sha;
+
+/// How long a 404 is believed that was found again.
+const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
+
+impl Client {
+    /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could be
+    /// read is kept.
+    pub(in crate::github) async fn get_page<T: DeserializeOwned>(&self, path: &str) -> Result<Page<T>, Error> {
+        let key = self.key(path, Accept::Json)?;
+        let known = self.shared.hub.cache.get(&key);
+        let (etag, known) = match known.as_deref() {
+            Some(CachedAnswer::Tagged { etag, link, body }) => (Some(etag.as_str()), Some((link, body))),
+            _ => (None, None),
+        };
+        let request = Outgoing { etag, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
+        let answer = self.read(&request).await?.or_redirected(path)?;
+        let text = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let link = text(header::LINK);
+        if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
+            self.shared.hub.meter.not_modified();
+            return Ok(Page { links: link.or_else(|| known_link.clone()), content: parse(path, body)? });
+        }
+        let content = parse(path, &answer.body)?;
+        if let Some(etag) = text(header::ETAG) {
+            let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body };
+            self.shared.hub.cache.put(key, answer);
+        }
+        Ok(Page { links: link, content })
+    }
+
+    /// The bytes of a file at a commit, or `None` where there is none; `path` is one of `…/contents/…?ref=COMMIT`. Asked
+    /// once, since neither can change.
+    ///
+    /// The file is asked for as JSON, which names the blob: what does not have its id was cut off on the way, and is
+    /// never kept.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn get_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>, Error> {
+        self.once_or_absent(path, Accept::Raw, async || {
+            // Base64, broken into lines, and the other fields.
+            let request = Outgoing::read(path, Accept::Json, limit / 2 * 3 + (64 << 10));
+            let answer = self.read(&request).await?.or_redirected(path)?;
+            let file = match parse::<Contents>(path, &answer.body)? {
+                Contents::File(file) if file.size > limit => {
+                    return Err(Error::TooLarge { path: path.to_owned(), limit });
+                }
+                Contents::File(file) => file,
+                // A folder, a submodule.
+                Contents::Other(_) => return Ok(None),
+            };
+            let bytes = match file.inline() {
+                Some(bytes) => bytes,
+                // Above 1 MB the content is left out
+                // (<https://docs.github.com/en/rest/repos/contents#get-repository-content>).
+                None => {
+                    let repository = path.split_once("/contents/").map_or(path, |(repository, _)| repository);
+                    let path = format!("{repository}/git/blobs/{}", file.sha);
+                    self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body
+                }
+            };
+            if blob_id(&bytes) != file.sha {
+                return Err(unreadable(path, "the content is not that of the blob it names"));
+            }
+            Ok(Some(bytes))
+        })
+        .await
+    }
+
+    /// The bytes of a blob; `None` where there is none. Asked once.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn get_blob(&self, repository: &str, blob: Sha, limit: usize) -> Result<Option<Bytes>, Error> {
+        let path = format!("{repository}/git/blobs/{blob}");
+        self.once_or_absent(&path, Accept::Raw, async || {
+            let body = self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body;
+            match blob_id(&body) == blob {
+                true => Ok(Some(body)),
+                false => Err(unreadable(&path, "the content is not that of the blob it names")),
+            }
+        })
+        .await
+    }
+
+    /// A JSON document that the path names by its content (a commit, an id), or `None` where there is none. Asked once,
+    /// since neither can change.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found.
+    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
+        let read = async || {
+            let body = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await?.or_redirected(path)?.body;
+            parse::<T>(path, &body).map(|_| Some(body))
+        };
+        let body = self.once_or_absent(path, Accept::Json, read).await?;
+        body.map(|body| parse(path, &body)).transpose()
+    }
+
+    /// What was read before, or is read now. That something is absent is believed for a moment only, until it was found
+    /// so a second time: a server that lags behind a push says it too.
+    async fn once_or_absent(
+        &self,
+        path: &str,
+        accept: Accept,
+        read: impl AsyncFnOnce() -> Result<Option<Bytes>, Error>,
+    ) -> Result<Option<Bytes>, Error> {
+        let (key, now) = (self.key(path, accept)?, self.now());
+        let known = self.shared.hub.cache.get(&key);
+        let absent_since = match known.as_deref() {
+            Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
+            Some(CachedAnswer::Absent { since, until }) if now < *until => {
+                if *until - *since <= REFUSAL_IS_CONFIRMED_AFTER {
+                    self.relies_on_doubt();
+                }
+                return Ok(None);
+            }
+            Some(CachedAnswer::Absent { since, .. }) => Some(*since),
+            Some(CachedAnswer::Tagged { .. }) | None => None,
+        };
+        let body = match read().await {
+            Ok(body) => body,
+            Err(Error::NotFound { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let answer = match &body {
+            Some(body) => CachedAnswer::Immutable(body.clone()),
+            None => {
+                let is_sure = absent_since.is_some_and(|since| now - since >= REFUSAL_IS_CONFIRMED_AFTER);
+                let until = now + if is_sure { ABSENCE_IS_BELIEVED } else { REFUSAL_IS_CONFIRMED_AFTER };
+                CachedAnswer::Absent { since: absent_since.unwrap_or(now), until }
+            }
+        };
+        self.shared.hub.cache.put(key, answer);
+        Ok(body)
+    }
+
+    /// A file that was found absent is asked for again when it is next read.
+    ///
+    /// # Errors
+    /// A path that makes no address.
+    pub(crate) fn doubt_absence(&self, path: &str) -> Result<(), Error> {
+        let key = self.key(path, Accept::Raw)?;
+        if let Some(CachedAnswer::Absent { .. }) = self.shared.hub.cache.get(&key).as_deref() {
+            let now = self.now();
+            self.shared.hub.cache.put(key, CachedAnswer::Absent { since: now, until: now });
+        }
+        Ok(())
+    }
+
+    /// Remembers what a path that names its content will answer, because we have just written it.
+    pub(crate) fn remember(&self, path: &str, accept: Accept, body: Bytes) {
+        if let Ok(key) = self.key(path, accept) {
+            self.shared.hub.cache.put(key, CachedAnswer::Immutable(body));
+        }
+    }
+
+    /// What [`remember`](Self::remember) was told of a path, or an earlier read found there.
+    pub(crate) fn recall(&self, path: &str, accept: Accept) -> Option<Bytes> {
+        match self.shared.hub.cache.get(&self.key(path, accept).ok()?).as_deref() {
+            Some(CachedAnswer::Immutable(body)) => Some(body.clone()),
+            _ => None,
+        }
+    }
+
+    /// Reads something once that the key names by its content, whatever requests it takes. The key is a path below the
+    /// API that GitHub does not have. What cannot be written as JSON, or follows from a refusal in doubt, is not kept.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) async fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        key: &str,
+        read: impl AsyncFnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Some(known) = self.recall(key, Accept::Json).and_then(|known| serde_json::from_slice(&known).ok()) {
+            return Ok(known);
+        }
+        let doubts = self.doubts();
+        let found = read().await?;
+        if doubts == self.doubts()
+            && let Ok(bytes) = serde_json::to_vec(&found)
+        {
+            self.remember(key, Accept::Json, bytes.into());
+        }
+        Ok(found)
+    }
+
+    pub(super) fn key(&self, path: &str, accept: Accept) -> Result<CacheKey, Error> {
+        let url = self.shared.hub.transport.address(path)?;
+        Ok(CacheKey { installation: self.shared.installation, url, accept: accept.as_str() })
+    }
+}
+
+/// `GET …/contents/{path}`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Contents {
+    File(FileContents),
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct FileContents {
+    size: usize,
+    sha: Sha,
+    content: String,
+    encoding: String,
+}
+
+impl FileContents {
+    /// The bytes, where they came along.
+    fn inline(&self) -> Option<Bytes> {
+        let packed: String = self.content.split_ascii_whitespace().collect();
+        let bytes = (self.encoding == "base64").then(|| BASE64_STANDARD.decode(packed).ok())??;
+        Some(bytes.into())
+    }
+}
+
+/// The id that git gives to a file's content.
+pub(in crate::github) fn blob_id(bytes: &[u8]) -> Sha {
+    let header = format!("blob {}\0", bytes.len());
+    let digest = Sha1::new().chain_update(header).chain_update(bytes).finalize();
+    hex::encode(digest).parse().expect("a SHA-1 in hexadecimal is a commit or blob id")
+}

@@ -1,0 +1,186 @@
+//! The first step of reading a pull request: what must be known before anything may be written.
+
+use super::{
+    Observer, PullRequestFacts, Target, before_merge,
+    checks::{self, Checks},
+    config::{self, BaseBranch, Tip},
+    conversation,
+    evidence::{self, HeadRun},
+    pull::{self, Changes, Pull, Unread},
+    scope,
+    stack::{self, ComparedWith, Layers},
+};
+use crate::github::{Client, Error};
+use loopgate_core::{
+    RepoName, Sha,
+    observed::{AppIdentity, Completeness, Lifecycle, ObservationProblem},
+    policy::Policy,
+};
+
+impl Observer {
+    pub(super) async fn try_facts(
+        &self,
+        client: &Client,
+        target: Target<'_>,
+        us: &AppIdentity,
+    ) -> Result<Option<PullRequestFacts>, Unread> {
+        let Target { repository, number } = target;
+        let read_pull = pull::read(client, repository, number);
+        let talk = async || {
+            let comments = conversation::comments(client, repository, number);
+            let reviews = conversation::reviews(client, repository, number);
+            Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
+        };
+        let (pull, base, head, talk) = if self.dormant.is_dormant(repository) {
+            let pull = read_pull.await?;
+            let base = self.base_side(client, repository, &pull).await?;
+            if base.policy.is_none() {
+                self.note_absence(client, repository, &pull);
+                return Ok(None);
+            }
+            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, &base, us), talk())?;
+            (pull, base, head, talk)
+        } else {
+            let sides = async {
+                let pull = read_pull.await?;
+                let base = self.base_side(client, repository, &pull).await?;
+                let head = head_side(client, repository, &pull, &base, us).await?;
+                Ok::<_, Unread>((pull, base, head))
+            };
+            let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
+            (pull, base, head, talk)
+        };
+        let Some(policy) = base.policy else {
+            self.note_absence(client, repository, &pull);
+            return Ok(None);
+        };
+        self.dormant.found(repository, &pull.pull_request.base.branch);
+        let mut pull = pull;
+        pull.pull_request.head.tree = head.changes.head_tree;
+        pull.pull_request.base.scope = base.scope.scope;
+        pull.pull_request.base.open_pattern = base.scope.open_pattern;
+        let mut problems = head.problems;
+        let is_merge_followed = base.not_followed.is_none();
+        problems.extend(base.problem.into_iter().chain(base.not_followed));
+        problems.extend(base.layers.as_ref().and_then(|layers| layers.problem.clone()));
+        let (comments, reviews) = talk;
+        for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
+            if completeness == Completeness::Incomplete {
+                let reason = "there are too many to read them all".to_owned();
+                problems.push(ObservationProblem { what: what.to_owned(), reason });
+            }
+        }
+        Ok(Some(PullRequestFacts {
+            us: us.clone(),
+            pull,
+            tip: base.tip,
+            branch: base.branch,
+            policy,
+            comments,
+            reviews,
+            files: head.changes.files,
+            commits: head.changes.commits,
+            merges: head.changes.merges,
+            merge_base: head.changes.merge_base,
+            nodes: head.changes.nodes,
+            checks: head.checks,
+            runs: head.runs,
+            layers: base.layers,
+            is_merge_followed,
+            problems,
+        }))
+    }
+
+    fn note_absence(&self, client: &Client, repository: &RepoName, pull: &Pull) {
+        let Pull { pull_request, .. } = pull;
+        let is_open = pull_request.lifecycle == Lifecycle::Open;
+        let of = (pull_request.number, is_open);
+        self.dormant.not_found(repository, &pull_request.base.branch, of, client.now());
+    }
+
+    /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
+    async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
+        let base = &pull.pull_request.base.branch;
+        let branch = config::branch(client, repository, base);
+        let layers = stack::layers(client, repository, pull);
+        let defaults = self.organisations.of(client, repository.owner());
+        let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
+        let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
+        let before = if is_merged { before_merge::base(client, repository, pull).await? } else { None };
+        // The commit that the head is compared with was on the branch before a merge too, if not its last.
+        let present = branch.filter(|_| !is_merged).map(|BaseBranch { commit: Tip { sha }, .. }| sha);
+        let tip = before.or(present).unwrap_or(pull.compared_base);
+        let not_followed = (is_merged && before.is_none()).then(|| ObservationProblem {
+            what: "the base branch as it was before the merge".to_owned(),
+            reason: "the commits of the merge could not be followed back".to_owned(),
+        });
+        let default_branch = pull.default_branch.as_deref();
+        let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
+        let is_doubted = self.dormant.is_doubted(repository, base);
+        let policy = config::policy(client, repository, tip, defaults.as_deref(), is_doubted);
+        let (policy, scope) = futures::try_join!(policy, scope)?;
+        let problem = defaults.and_then(|defaults| {
+            let error = defaults.error.as_ref()?;
+            let reason = format!(
+                "line {}, column {}: {}; its last good version governs",
+                error.line, error.column, error.message
+            );
+            Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
+        });
+        Ok(BaseSide { branch, tip, policy, scope, layers, problem, not_followed })
+    }
+}
+
+struct BaseSide {
+    branch: Option<BaseBranch>,
+    tip: Sha,
+    policy: Option<Policy>,
+    scope: scope::Scope,
+    layers: Option<Layers>,
+    /// What is wrong with the organisation's defaults.
+    problem: Option<ObservationProblem>,
+    /// That the commits of a merge are not shown.
+    not_followed: Option<ObservationProblem>,
+}
+
+/// What the head commit determines, and what is said about it.
+struct HeadSide {
+    changes: Changes,
+    checks: Checks,
+    runs: Vec<HeadRun>,
+    problems: Vec<ObservationProblem>,
+}
+
+async fn head_side(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    base: &BaseSide,
+    us: &AppIdentity,
+) -> Result<HeadSide, Unread> {
+    let head = pull.pull_request.head.sha;
+    let with = match &base.layers {
+        Some(Layers { problem: Some(_), .. }) => ComparedWith::StackBase(base.tip),
+        Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
+            let target = config::branch(client, repository, &pull.target).await?;
+            ComparedWith::Target(target.map_or(pull.compared_base, |branch| branch.commit.sha))
+        }
+        _ => ComparedWith::Target(base.tip),
+    };
+    let (changes, checks, runs) = futures::join!(
+        pull::changes(client, repository, pull, with),
+        checks::read(client, repository, head, us),
+        evidence::runs(client, repository, head),
+    );
+    let changes = changes?;
+    let mut problems = Vec::new();
+    let runs = match runs {
+        Ok(runs) => runs,
+        Err(error) => {
+            let reason = error.refusal()?.to_string();
+            problems.push(ObservationProblem { what: "workflow runs".to_owned(), reason });
+            Vec::new()
+        }
+    };
+    Ok(HeadSide { changes, checks: checks?, runs, problems })
+}

@@ -1,0 +1,158 @@
+//! Reads that look at one commit: another head of a pull request, or one with nothing of a run.
+
+use std::collections::BTreeSet;
+
+use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull};
+use crate::github::{Client, Error, resolve::OpenPull};
+use loopgate_core::{
+    RepoName, Sha,
+    observed::{AppIdentity, Base, CheckScope, Lifecycle, PullRequest, Snapshot},
+    policy::Policy,
+    state::LoopState,
+};
+
+impl Observer {
+    /// A pull request as it would be observed with this commit for its head: with the commit's own checks and evidence.
+    /// None where it has none that the policy asks about.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn on_commit(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        commit: Sha,
+        snapshot: &Snapshot,
+        policy: &Policy,
+    ) -> Result<Option<Snapshot>, Error> {
+        let (checks, runs) = futures::join!(
+            checks::read(client, repository, commit, &snapshot.app),
+            evidence::runs(client, repository, commit),
+        );
+        let mut checks = checks?;
+        let runs = match runs {
+            Ok(runs) => runs,
+            Err(error) => error.refusal().map(|_| Vec::new())?,
+        };
+        let (listed, _) = evidence::listed(&runs, repository, &policy.verify);
+        if listed.is_empty() && !checks.has_mapped(&policy.verify) {
+            return Ok(None);
+        }
+        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
+        let mut on_commit = snapshot.clone();
+        on_commit.pull_request.head.sha = commit;
+        on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
+        on_commit.workflow_runs = evidence::with_jobs(client, repository, &listed, &on_commit.evidence).await?;
+        on_commit.held_runs = evidence::held(&runs);
+        on_commit.checks = checks.external;
+        on_commit.hints.clear();
+        Ok(Some(on_commit))
+    }
+
+    /// Our check runs on a commit.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn own_check_runs(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        commit: Sha,
+    ) -> Result<Vec<OwnCheckRun>, Error> {
+        let us = self.github.identity(client).await?;
+        Ok(checks::read_runs(client, repository, commit, &us).await?.own)
+    }
+
+    /// What a pull request carries from another base into one that has no configuration: our check runs on its head that
+    /// say what does not hold here. None where nothing is carried.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn left_for_nothing(
+        &self,
+        client: &Client,
+        target: Target<'_>,
+    ) -> Result<Option<ObservedSurface>, Error> {
+        let Target { repository, number } = target;
+        let pull = pull::read(client, repository, number).await?;
+        let PullRequest { head, base, lifecycle, author, .. } = &pull.pull_request;
+        let Some(default_branch) = pull.default_branch.as_deref().filter(|default| *default != base.branch) else {
+            return Ok(None);
+        };
+        if *lifecycle != Lifecycle::Open {
+            return Ok(None);
+        }
+        let us = self.github.identity(client).await?;
+        let check_runs = match checks::read_runs(client, repository, head.sha, &us).await {
+            Ok(checks) => checks.own,
+            Err(error) => error.refusal().map(|_| Vec::new())?,
+        };
+        let base = Base { scope: CheckScope::Branch(base.branch.clone()), ..base.clone() };
+        let left: Vec<_> =
+            check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, &base, default_branch)).collect();
+        let surface = ObservedSurface {
+            check_runs,
+            left,
+            ..ObservedSurface::of_nothing(repository.clone(), number, head.sha, base, author.login.clone())
+        };
+        Ok((!surface.left.is_empty()).then_some(surface))
+    }
+}
+
+/// Other open pull requests with the same head. A list that may not be read names none.
+pub(super) async fn others(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    may_be_shared: bool,
+) -> Result<Vec<OpenPull>, Error> {
+    if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok(Vec::new());
+    }
+    match client.open_with_head(repository, pull.pull_request.head.sha).await {
+        Ok(found) => Ok(found),
+        Err(error) => error.refusal().map(|_| Vec::new()),
+    }
+}
+
+/// Heads of before that are looked at in one turn.
+const MOST_LEFT_HEADS: usize = 5;
+
+/// Our check runs on heads of before that say what does not hold any more, and the heads that are to be looked at again:
+/// until nothing is left there, since a turn may end before it acts.
+pub(super) async fn left_behind(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    us: &AppIdentity,
+    previous: Option<&LoopState>,
+) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>), Error> {
+    let head = pull.pull_request.head.sha;
+    let (mut left, mut left_heads) = (Vec::new(), BTreeSet::new());
+    let Some(previous) = previous else { return Ok((left, left_heads)) };
+    let known = previous.left_heads.iter().copied().chain([previous.head_sha]).filter(|old| *old != head);
+    let known: BTreeSet<Sha> = known.collect();
+    if pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok((left, known));
+    }
+    for (nth, old) in known.into_iter().enumerate() {
+        if nth >= MOST_LEFT_HEADS {
+            left_heads.insert(old);
+            continue;
+        }
+        let checks = match checks::read_runs(client, repository, old, us).await {
+            Ok(checks) => checks,
+            // The commit may be gone after a force-push, and its check runs with it.
+            Err(error) => {
+                error.refusal()?;
+                continue;
+            }
+        };
+        let runs: Vec<_> = checks.own.iter().filter_map(|run| run.left(old)).collect();
+        if !runs.is_empty() {
+            left_heads.insert(old);
+            left.extend(runs);
+        }
+    }
+    Ok((left, left_heads))
+}

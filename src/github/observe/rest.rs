@@ -1,0 +1,307 @@
+//! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Target, authors, base,
+    checks::{self, Checks},
+    config, contents,
+    conversation::{self, Comments},
+    edits, events, evidence, on_commit, pushes, scope, sighting, stack, surface, update_merges,
+};
+use crate::github::{Client, Error, resolve::OpenPull};
+use loopgate_core::{
+    ReviewId, Sha, Timestamp,
+    deciding::files_to_read,
+    gate::{AuthorityQuestions, may_approve, questions},
+    observed::{
+        Account, Assignments, Authority, Base, BaseEvidence, CheckScope, CodeType, Contents, Hint, Lifecycle, Makers,
+        ReceivedEvidence, Review, ReviewVerdict, Snapshot, Stack, WorkflowRun,
+    },
+    policy::{CheckSource, Policy},
+    state::LoopState,
+};
+
+/// Reviewers whose rights are looked up beside those whom gates ask about, and people who pressed a button.
+const MOST_REVIEWERS: usize = 50;
+
+impl Observer {
+    /// Reads the rest. `previous` is the state as it was saved, if there is one.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn complete(
+        &self,
+        client: &Client,
+        target: Target<'_>,
+        mut facts: PullRequestFacts,
+        mut hints: Vec<Hint>,
+        previous: Option<&LoopState>,
+    ) -> Result<Observation, Error> {
+        let repository = target.repository;
+        let saved_policy = previous.and_then(|state| state.policy_sha);
+        let policy = config::settled(client, repository, facts.policy.clone(), saved_policy).await?;
+        let mut checks = std::mem::take(&mut facts.checks);
+        // A head without a state or a check run of ours was decided nowhere else.
+        let may_be_shared = previous.is_some() || !checks.own.is_empty();
+        let reading = Reading { observer: self, client, target, facts: &facts, policy: &policy, previous };
+        let (results, people, surroundings) = futures::try_join!(
+            reading.results(&mut checks),
+            reading.people(&hints),
+            reading.surroundings(&hints, may_be_shared),
+        )?;
+        hints.extend(people.edits.iter().cloned());
+        let judged_on = scope::judge(client, repository, &facts.pull, &surroundings.others, &self.registry).await?;
+        update_merges::mark(client, repository, &mut facts.commits, &facts.merges, &policy).await?;
+        facts.pull.pull_request.head.known_since = surroundings.known_since;
+        facts.pull.pull_request.declared_type = people.declared_type;
+        let reading = Reading { observer: self, client, target, facts: &facts, policy: &policy, previous };
+        let base_evidence = reading.base_evidence(&results).await?;
+        let surface = reading.surface(&mut checks, &people, &surroundings);
+        facts.problems.append(&mut checks.problems);
+
+        let PullRequestFacts { us, pull, tip, comments, reviews, files, commits, merge_base, runs, problems, .. } =
+            facts;
+        let is_head_shared = surroundings.others.iter().any(|other| other.number != target.number);
+        let mut snapshot = Snapshot {
+            repository: repository.clone(),
+            app: us,
+            pull_request: pull.pull_request.clone(),
+            files,
+            merge_base,
+            contents: Contents::default(),
+            base_folders: surroundings.base_folders,
+            assignments: people.assignments,
+            commits,
+            makers: Makers { assigned: people.assigned, ..people.makers },
+            comments: comments.listing,
+            reviews,
+            dismissed_by: people.dismissed_by,
+            inline: people.inline.listing,
+            checks: checks.external,
+            forged_checks: checks.forged,
+            evidence: results.evidence,
+            workflow_runs: results.workflow_runs,
+            held_runs: evidence::held(&runs),
+            base_evidence,
+            required_approvals: surroundings.required_approvals,
+            judged_on,
+            left_heads: surroundings.left_heads,
+            stack: surroundings.stack,
+            authority: Authority::default(),
+            codeowners: surroundings.codeowners,
+            test_authors: BTreeMap::new(),
+            hints,
+            problems,
+        };
+        Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
+        let asks = may_approve(&snapshot, previous, &policy);
+        pushes::read(client, &mut snapshot, &pull, tip, previous, asks).await?;
+        let asked = whose_rights_matter(&snapshot, previous, &policy);
+        snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
+        contents::read(client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, client.now())).await?;
+        let awaits_logs = results.awaits_logs;
+        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared, awaits_logs })
+    }
+}
+
+/// What every read of this step goes by.
+struct Reading<'a> {
+    observer: &'a Observer,
+    client: &'a Client,
+    target: Target<'a>,
+    facts: &'a PullRequestFacts,
+    policy: &'a Policy,
+    previous: Option<&'a LoopState>,
+}
+
+/// What ran on the head, and the base's checks where one of the head's failed.
+struct Results {
+    evidence: Vec<ReceivedEvidence>,
+    workflow_runs: Vec<WorkflowRun>,
+    base_checks: Option<BaseEvidence>,
+    awaits_logs: bool,
+}
+
+/// Who made the change and who spoke about it.
+struct People {
+    makers: Makers,
+    assigned: Vec<Account>,
+    assignments: Assignments,
+    declared_type: Option<CodeType>,
+    dismissed_by: BTreeMap<ReviewId, Account>,
+    inline: Comments,
+    /// Edits of comments of which no event came.
+    edits: Vec<Hint>,
+}
+
+/// What stands around the change: its base, its stack, and other pull requests.
+struct Surroundings {
+    codeowners: Option<String>,
+    base_folders: Option<BTreeSet<String>>,
+    required_approvals: u32,
+    stack: Option<Stack>,
+    /// Other open pull requests with this head.
+    others: Vec<OpenPull>,
+    left: Vec<LeftCheckRun>,
+    left_heads: BTreeSet<Sha>,
+    known_since: Option<Timestamp>,
+}
+
+impl Reading<'_> {
+    async fn results(&self, checks: &mut Checks) -> Result<Results, Error> {
+        let Self { client, facts, policy, .. } = self;
+        let (repository, head) = (self.target.repository, facts.pull.pull_request.head.sha);
+        let (listed, unlisted) = evidence::listed(&facts.runs, repository, &policy.verify);
+        let awaits_evidence =
+            policy.verify.checks.values().any(|check| matches!(check.source, CheckSource::Command(_)));
+        let evidence = async {
+            if listed.is_empty() && awaits_evidence {
+                evidence::refuse_unlisted(client, repository, &unlisted).await
+            } else {
+                evidence::read(client, repository, head, &listed).await
+            }
+        };
+        let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, self.check_details(checks))?;
+        let workflow_runs = evidence::with_jobs(client, repository, &listed, &evidence).await?;
+        Ok(Results { evidence, workflow_runs, base_checks, awaits_logs })
+    }
+
+    /// Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
+    async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool), Error> {
+        let Self { client, facts, policy, .. } = self;
+        let repository = self.target.repository;
+        let (commit, is_private) = (facts.pull.compared_base, facts.pull.is_private);
+        let (base, on_base) = base::evidence(client, repository, commit, &facts.us, checks, policy, is_private).await?;
+        // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
+        let last = self.previous.and_then(|state| state.attempts.last());
+        let has_verdict = last.is_some_and(|last| last.head_sha == facts.pull.pull_request.head.sha);
+        let green = if has_verdict { on_base.as_slice() } else { &[] };
+        let awaits_logs = checks.read_logs(client, repository, &policy.verify, is_private, green).await?;
+        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
+        Ok((base, awaits_logs))
+    }
+
+    /// The base's checks, with the documents of its workflow runs where they matter.
+    async fn base_evidence(&self, results: &Results) -> Result<Option<BaseEvidence>, Error> {
+        let Self { client, facts, policy, .. } = self;
+        let checks = results.base_checks.clone();
+        if !base::is_asked_for(&results.evidence, &facts.pull.pull_request, &facts.files, policy) {
+            return Ok(checks);
+        }
+        let (compared, tip) = (facts.pull.compared_base, facts.tip);
+        let commits = if compared == tip { vec![tip] } else { vec![compared, tip] };
+        let documents = evidence::of_base(client, self.target.repository, &commits, &policy.verify).await?;
+        Ok(base::with_documents(checks, documents))
+    }
+
+    async fn people(&self, hints: &[Hint]) -> Result<People, Error> {
+        let Self { client, facts, policy, previous, .. } = *self;
+        let Target { repository, number } = self.target;
+        let pull_request = &facts.pull.pull_request;
+        let (makers, assigned, assignments, declared_type, dismissed_by, inline, edits) = futures::try_join!(
+            authors::read(client, repository, &facts.commits.items, &facts.nodes),
+            events::assigned_agents(client, repository, number, policy),
+            events::assignments(client, repository, pull_request, &policy.coding_agents),
+            events::declared_type(client, repository, pull_request, &self.observer.registry),
+            events::dismissed_by(client, repository, number, &facts.reviews.items, previous),
+            conversation::inline(client, repository, number, facts.pull.inline),
+            edits::unheard(client, &facts.comments, hints, &facts.us, previous),
+        )?;
+        Ok(People { makers, assigned, assignments, declared_type, dismissed_by, inline, edits })
+    }
+
+    async fn surroundings(&self, hints: &[Hint], may_be_shared: bool) -> Result<Surroundings, Error> {
+        let Self { client, facts, policy, previous, .. } = *self;
+        let (repository, base) = (self.target.repository, &facts.pull.pull_request.base);
+        let required_approvals = async {
+            match &facts.branch {
+                Some(branch) => self.observer.rules.required_approvals(client, repository, &base.branch, *branch).await,
+                None => Ok(0),
+            }
+        };
+        let stack = async {
+            match &facts.layers {
+                Some(layers) => stack::standing(client, repository, layers, base, &facts.us).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let (required_approvals, stack, codeowners, base_folders, (left, left_heads), others, known_since) = futures::try_join!(
+            required_approvals,
+            stack,
+            base::codeowners(client, repository, facts.tip, policy, previous),
+            base::folders(client, repository, facts.tip, &facts.files, policy),
+            on_commit::left_behind(client, repository, &facts.pull, &facts.us, previous),
+            on_commit::others(client, repository, &facts.pull, may_be_shared),
+            sighting::known_since(client, repository, &facts.pull, hints, previous),
+        )?;
+        Ok(Surroundings { codeowners, base_folders, required_approvals, stack, others, left, left_heads, known_since })
+    }
+
+    /// What is on the pull request already, with the checks' own runs taken out of `checks`.
+    fn surface(&self, checks: &mut Checks, people: &People, surroundings: &Surroundings) -> ObservedSurface {
+        let Self { facts, .. } = self;
+        let (pull, us) = (&facts.pull, &facts.us);
+        let pull_request = &pull.pull_request;
+        let Base { branch, scope, .. } = &pull_request.base;
+        let mut left = surroundings.left.clone();
+        if pull_request.lifecycle == Lifecycle::Open {
+            let default_branch = pull.default_branch.as_deref().unwrap_or_default();
+            let retargeted =
+                |run: &OwnCheckRun| run.left_by_retargeting(pull_request.head.sha, &pull_request.base, default_branch);
+            left.extend(checks.own.iter().filter_map(retargeted));
+        }
+        let shares = |other: &&OpenPull| {
+            let same_name = matches!(scope, CheckScope::Pattern(_)) || other.governed_by() == branch;
+            other.number != pull_request.number && other.base.branch != pull.target && same_name
+        };
+        let (status_comments, posts) = surface::own_comments(&facts.comments.listing.items, us);
+        let reactions = facts.comments.reactions.iter().chain(&people.inline.reactions);
+        ObservedSurface {
+            repository: self.target.repository.clone(),
+            number: pull_request.number,
+            head: pull_request.head.sha,
+            base: pull_request.base.clone(),
+            lifecycle: pull_request.lifecycle.clone(),
+            labels: pull_request.labels.clone(),
+            requested_users: pull_request.requested_users.clone(),
+            requested_teams: pull_request.requested_teams.clone(),
+            author: pull_request.author.login.clone(),
+            reviewed: facts.reviews.items.iter().map(|review| review.author.login.clone()).collect(),
+            status_comments,
+            posts,
+            check_runs: std::mem::take(&mut checks.own),
+            left,
+            sharing: surroundings.others.iter().filter(shares).map(|other| other.number).collect(),
+            reactions: reactions.map(|(to, given)| (*to, given.clone())).collect(),
+            us: us.bot_id,
+        }
+    }
+}
+
+/// What gates ask about, who reviewed (a required review counts by people with write only), and who pressed a button.
+pub(super) fn whose_rights_matter(
+    snapshot: &Snapshot,
+    previous: Option<&LoopState>,
+    policy: &Policy,
+) -> AuthorityQuestions {
+    let accepted = snapshot.evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => Some(evidence),
+        ReceivedEvidence::Refused { .. } => None,
+    });
+    let findings: Vec<_> =
+        accepted.flat_map(|evidence| &evidence.checks).flat_map(|check| &check.findings).cloned().collect();
+    let mut asked = questions(snapshot, previous, policy, &findings);
+    for by in snapshot.dismissed_by.values().chain(snapshot.test_authors.values()) {
+        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+    }
+    let decisive =
+        |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
+    for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
+        asked.people.entry(author.id).or_insert_with(|| author.login.clone());
+    }
+    for by in snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS) {
+        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+    }
+    asked
+}

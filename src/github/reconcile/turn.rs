@@ -1,0 +1,389 @@
+//! One turn: observe, decide, save, show.
+
+use std::ops::ControlFlow;
+
+use super::{
+    Failed, Lifetime, MOST_SAVES, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary, archive,
+    concurrent_writer::ConcurrentWriter, look_again, nothing, run_line, turn_doubts::TurnDoubts,
+};
+use crate::{
+    github::{
+        Client, Executed, Observation, Problem, PullRequestFacts,
+        client::{GoneBy, PostId},
+        memory::Writers,
+        observe::escalation_template,
+        plan,
+        storage::{KEPT_AFTER_THE_END, Storage},
+    },
+    refs::{self, AttemptFile, Follows, LoadedRun, RefName, RefsError, Retry, Save, StateStore},
+    render::{self, OpenLoop, OwnTemplates, Rendered},
+};
+use loopgate_core::{
+    PrNumber, Sha, Timestamp,
+    deciding::{Decision, Post, Surface},
+    gate::Reviewer,
+    metrics::RunLine,
+    observed::{Hint, Lifecycle, ObservationProblem},
+    state::{LoopState, VerificationResult},
+};
+
+/// A pull request that a turn goes on with.
+struct Entered {
+    facts: PullRequestFacts,
+    storage: Storage,
+    loaded: LoadedRun,
+    /// Why the run is still kept where the configuration had it before.
+    not_moved: Option<ObservationProblem>,
+}
+
+/// A decision that is saved, or could not be.
+struct Decided {
+    decision: Decision,
+    texts: Rendered,
+    /// The state commit.
+    saved: Option<Sha>,
+    refused: Option<Problem>,
+    /// Another process that saved a state of this pull request a moment ago.
+    concurrent_writer: Option<ConcurrentWriter>,
+    /// When to ask for the comparison of the proposed configuration.
+    compared_at: Option<Timestamp>,
+}
+
+/// What was done so that the pull request looks as decided.
+struct Shown {
+    executed: Executed,
+    /// Whether the observation shows the facts of all recent events.
+    is_current: bool,
+    revisit_at: Option<Timestamp>,
+}
+
+impl Reconcile {
+    /// `None` if another process saved what it saw of another head meanwhile: the turn begins anew.
+    pub(super) async fn turn(
+        &self,
+        job: &ReconcileRequest,
+        problems: &[Problem],
+        now: Timestamp,
+    ) -> Result<Option<ReconcileOutcome>, Failed> {
+        let client = self.github.client(job.installation);
+        let doubts = TurnDoubts::begin(&client, self.lifetime, now);
+        let entered = match Box::pin(self.enter(&client, job, &doubts, now)).await? {
+            ControlFlow::Continue(entered) => entered,
+            ControlFlow::Break(outcome) => return Ok(Some(outcome)),
+        };
+        let Entered { facts, storage, loaded, not_moved } = entered;
+        let store = self.store(job, &storage);
+        let (updated_at, is_private) = (facts.updated_at(), facts.is_private());
+        let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
+        doubts.of_end(&observation.snapshot)?;
+        doubts.of_files(&observation.snapshot)?;
+        self.executor.recall_marks(&mut observation, updated_at, now);
+        let refused = problems
+            .iter()
+            .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
+        observation.snapshot.problems.extend(refused.chain(not_moved));
+        observation.policy.state = storage.backend();
+
+        let above_before = loaded.intact().and_then(|state| state.above);
+        let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
+        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
+        let Some(mut decided) = decided else { return Ok(None) };
+        decided.concurrent_writer = decided.concurrent_writer.or(concurrent_writer);
+        self.saves.remember(job, decided.saved);
+        if storage.is_ref() {
+            self.debug_memory.note(&job.repository, &decided.decision);
+        }
+        let shown = Box::pin(self.show(&client, job, &mut observation, &mut decided, &storage, now)).await?;
+        let days = observation.policy.memory.retention_days;
+        let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
+
+        let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
+        let mut ended = None;
+        if !is_open {
+            let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
+            ended = Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?.map(Box::new);
+        }
+        let archive_at = (!is_open && storage.is_ref()).then(|| decided.decision.next.updated_at + KEPT_AFTER_THE_END);
+        let times = [
+            decided.decision.revisit_at,
+            decided.compared_at,
+            shown.revisit_at,
+            doubts.confirmed_at(),
+            memory_at,
+            archive_at,
+        ];
+        Ok(Some(ReconcileOutcome {
+            revisit_at: times.into_iter().flatten().min(),
+            seen: self.seen(&observation, &decided.decision, updated_at, shown.is_current, now),
+            above: above(&observation, &decided.decision, above_before, shown.executed.done > 0),
+            result: Settled::Decided(summary(&observation, decided, shown.executed, is_private, ended)),
+        }))
+    }
+
+    /// What comes before the observation: news of events is kept, and a pull request that there is nothing to do about
+    /// ends the turn.
+    async fn enter(
+        &self,
+        client: &Client,
+        job: &ReconcileRequest,
+        doubts: &TurnDoubts<'_>,
+        now: Timestamp,
+    ) -> Result<ControlFlow<ReconcileOutcome, Entered>, Failed> {
+        if !job.hints.is_empty() {
+            client.ask_once_more();
+        }
+        for hint in &job.hints {
+            if let Hint::CommentDeleted { comment, .. } = hint {
+                client.gone(PostId::Comment(*comment), GoneBy::Event);
+            }
+        }
+        let dormant = |revisit_at| Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
+        if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
+            return dormant(revisit_at);
+        }
+        let Some(begun) = Box::pin(self.begin(client, job)).await? else {
+            Box::pin(self.leave(client, job)).await?;
+            let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            return dormant(next.into_iter().chain(doubts.confirmed_at()).min());
+        };
+        if begun.facts.is_archived() {
+            return Ok(ControlFlow::Break(nothing(Settled::ReadOnly)));
+        }
+        let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
+        let store = self.store(job, &storage);
+        let Some(loaded) = archive::find(client, job, &facts, loaded, &store, now).await? else {
+            return Ok(ControlFlow::Break(nothing(Settled::Nothing)));
+        };
+        let is_open = facts.pull_request().lifecycle == Lifecycle::Open;
+        if storage.is_ref()
+            && let (false, Some(tip), Some(state)) = (is_open, loaded.tip, loaded.intact())
+            && now >= state.updated_at + KEPT_AFTER_THE_END
+        {
+            store.move_to(&RefName::archive(job.number), tip).await?;
+            return Ok(ControlFlow::Break(nothing(Settled::Archived)));
+        }
+        if is_open
+            && self.lifetime == Lifetime::Stays
+            && let Some(again) = self.look_again.awaits_end(job, now)
+        {
+            let waits = ReconcileOutcome { revisit_at: Some(again), seen: Seen::Nothing, ..nothing(Settled::Nothing) };
+            return Ok(ControlFlow::Break(waits));
+        }
+        doubts.of_merge(&facts)?;
+        Ok(ControlFlow::Continue(Entered { facts, storage, loaded, not_moved }))
+    }
+
+    /// Decides and saves, again from the newer state as long as somebody else saves first. None when what was observed
+    /// is not what they saw: then it must be observed again.
+    async fn decide_and_save(
+        &self,
+        client: &Client,
+        observation: &Observation,
+        mut loaded: LoadedRun,
+        store: &StateStore<'_, Storage>,
+        now: Timestamp,
+    ) -> Result<Option<Decided>, Failed> {
+        let mut concurrent_writer = None;
+        let stays = self.lifetime == Lifetime::Stays;
+        for _ in 0..MOST_SAVES {
+            let (state, mut decision) = decide(observation, &loaded, now);
+            let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
+            Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
+            let hub = (&self.github, client);
+            let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
+            let mut texts = texts(client, observation, &decision).await?;
+            if observation.snapshot.app.is_actions() {
+                leave_out_what_nobody_hears(&mut decision.surface, &mut texts);
+            }
+            let follows = match &state.last_verification {
+                Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
+                _ => Follows::Nothing,
+            };
+            let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
+            let record = |record| AttemptFile::of(record, &feedback, follows);
+            let attempt = decision.attempt.as_ref().map(record).transpose()?;
+            let subject = refs::subject(&decision);
+            let report = store.objects().report(decision.surface.status_comment, &texts);
+            let lines = render::history_lines(&decision);
+            let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
+            if store.objects().is_ref() {
+                self.debug_memory.expect(&observation.snapshot, &decision);
+            }
+            let doubts = client.doubts();
+            let (saved, refused) = match store.save(&loaded, &save).await {
+                Ok(saved) => (saved, None),
+                Err(RefsError::RefMoved { .. }) => {
+                    loaded = store.load().await?;
+                    concurrent_writer = Some(ConcurrentWriter { saved_at: now });
+                    // The process that saved first may have seen another head. Deciding on the older of the two heads
+                    // would count it as one that came back.
+                    let head = observation.snapshot.pull_request.head.sha;
+                    if loaded.intact().is_some_and(|state| state.head_sha != head) {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                // What would be shown without it would tell of a record that is gone.
+                Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
+                    return Err(Failed { reason, retry: Retry::WhenAnswered });
+                }
+                // Without a saved state attempts are not counted, but people must be told why: so this goes on.
+                Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
+                Err(error) => return Err(error.into()),
+            };
+            return Ok(Some(Decided { decision, texts, saved, refused, concurrent_writer, compared_at }));
+        }
+        Err(Failed {
+            reason: "the state was saved by others again and again meanwhile".into(),
+            retry: Retry::WhenAnswered,
+        })
+    }
+
+    /// Makes the pull request look as decided. What cannot be taken back waits while the observation may be stale, or
+    /// while another process shows it.
+    async fn show(
+        &self,
+        client: &Client,
+        job: &ReconcileRequest,
+        observation: &mut Observation,
+        decided: &mut Decided,
+        storage: &Storage,
+        now: Timestamp,
+    ) -> Result<Shown, Failed> {
+        let Decided { decision, texts, concurrent_writer, .. } = decided;
+        Box::pin(self.share(job, observation, &mut decision.surface, texts, now)).await?;
+        Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
+        storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
+        let mut effects = plan(&observation.surface, &decision.surface, texts);
+        let post_at = concurrent_writer.and_then(|writer| writer.left_to_them(&mut effects));
+        let told = self.look_again.told(job, observation, now);
+        let is_current = told.iter().all(|told| told.is_shown);
+        let unanswered = observation.snapshot.authority.unknown().is_some();
+        let awaits_answer = unanswered && self.look_again.awaits_answer(job, now);
+        if self.lifetime == Lifetime::Stays && (!is_current || awaits_answer) {
+            look_again::without_irrevocable(&mut effects);
+        }
+        let executed = Box::pin(self.executor.execute(client, &observation.surface, &effects)).await?;
+        let look_at = self.look_again.after(job, told, unanswered || observation.awaits_logs, now);
+        let revisit_at = [post_at, executed.again_at, look_at].into_iter().flatten().min();
+        Ok(Shown { executed, is_current, revisit_at })
+    }
+
+    /// What later lists of pull requests are compared with.
+    fn seen(
+        &self,
+        observation: &Observation,
+        decision: &Decision,
+        updated_at: Option<Timestamp>,
+        is_current: bool,
+        now: Timestamp,
+    ) -> Seen {
+        let Observation { snapshot, policy, .. } = observation;
+        let (head, is_open) = (snapshot.pull_request.head.sha, snapshot.pull_request.lifecycle == Lifecycle::Open);
+        if is_open && !observation.is_head_shared {
+            self.heads.keep(snapshot, policy, now);
+        } else {
+            self.heads.forget(&snapshot.repository, head);
+        }
+        let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_current;
+        match updated_at {
+            Some(updated_at) if is_open => Seen::Open { updated_at, head, is_final },
+            _ if is_open => Seen::Nothing,
+            _ => Seen::Ended,
+        }
+    }
+}
+
+/// The next layer of the stack, where what changed may concern it. A layer may look as before and pass on what changed
+/// beneath it all the same.
+fn above(
+    observation: &Observation,
+    decision: &Decision,
+    before: Option<PrNumber>,
+    has_changed: bool,
+) -> Option<PrNumber> {
+    let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let stands_on = observation.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+    let may_concern = !is_open || has_changed || stands_on || decision.next.above != before;
+    decision.next.above.or(before).filter(|_| may_concern)
+}
+
+fn summary(
+    observation: &Observation,
+    decided: Decided,
+    executed: Executed,
+    is_private: bool,
+    ended: Option<Box<RunLine>>,
+) -> Summary {
+    let (Decided { decision, saved, refused, .. }, Observation { snapshot, policy, .. }) = (decided, observation);
+    let open = (snapshot.pull_request.lifecycle == Lifecycle::Open)
+        .then(|| Box::new(OpenLoop { private: is_private, ..render::open_loop(&decision, snapshot, policy) }));
+    Summary {
+        word: decision.action.word(),
+        status: decision.next.status,
+        stage: decision.next.state,
+        score: decision.view.evaluation.score,
+        failed_rules: decision.view.evaluation.failed_rules(),
+        subject: refs::subject(&decision),
+        run_id: decision.next.run_id.clone(),
+        attempt: decision.view.attempt,
+        saved,
+        effects: executed.done,
+        problems: refused.into_iter().chain(executed.problems).collect(),
+        unknown_rights: snapshot.authority.unknown().map(str::to_owned),
+        open,
+        ended,
+    }
+}
+
+/// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
+pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (LoopState, Decision) {
+    let Observation { snapshot, policy, .. } = observation;
+    let begin = || {
+        // A run whose record is gone left traces: the loss is said, and the numbers go on.
+        match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
+            Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
+            None => LoopState::begin(snapshot, policy, now),
+        }
+    };
+    let (state, recovered) = loaded.state(begin);
+    let decision = match recovered {
+        None => loopgate_core::deciding::decide(snapshot, &state, policy, now),
+        Some(how) => {
+            let mut snapshot = snapshot.clone();
+            snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
+            loopgate_core::deciding::decide(&snapshot, &state, policy, now)
+        }
+    };
+    (state, decision)
+}
+
+/// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and
+/// no team can be asked for a review. The commands say the same as the buttons.
+fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
+    texts.verify.actions.clear();
+    texts.gates.actions.clear();
+    surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
+}
+
+fn not_saved(storage: &Storage, reason: String) -> Problem {
+    let reason = if storage.is_ref() {
+        format!("{reason}; without contents: write, `state: {{ backend: comment }}` keeps it in the status comment")
+    } else {
+        reason
+    };
+    Problem { what: "save the state".into(), reason }
+}
+
+/// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
+async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
+    let Observation { snapshot, base_head, policy, surface, .. } = observation;
+    let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
+    let own = if decision.surface.posts.iter().any(is_new) {
+        escalation_template(client, &snapshot.repository, *base_head).await?
+    } else {
+        None
+    };
+    let own = OwnTemplates { escalation: own.as_deref() };
+    Ok(render::pull_request_with(decision, snapshot, policy, own))
+}

@@ -1,0 +1,106 @@
+//! Durations, moments, counts and lists, as texts show them.
+
+use loopgate_core::Timestamp;
+
+/// How long something lasted, for people: `4 min`, `2 h 3 min`; seconds only below a minute.
+pub fn span(ms: u64) -> String {
+    match ms / 60_000 {
+        0 => duration(ms),
+        minutes @ 1..60 => format!("{minutes} min"),
+        minutes => duration(minutes * 60_000),
+    }
+}
+
+/// `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("{ms} ms"),
+        1..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// `20 Nov 2026, 10:15 UTC`.
+pub fn moment(at: Timestamp) -> String {
+    at.format("%-d %b %Y, %H:%M UTC").to_string()
+}
+
+/// `1 test`, `2 tests`.
+pub fn count(n: impl TryInto<u64>, one: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// `once`, `twice`, `3 times`.
+pub fn times(n: u32) -> String {
+    match n {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    }
+}
+
+/// The same for words that do not simply take an s.
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn and(items: &[String]) -> String {
+    series(items, "and")
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub fn or(items: &[String]) -> String {
+    series(items, "or")
+}
+
+fn series(items: &[String], word: &str) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] => format!("{} {word} {last}", most.join(", ")),
+    }
+}
+
+/// The first few of many: `a, b and 3 more`.
+pub fn few(items: &[String], most: usize) -> String {
+    match items.get(..most) {
+        Some(first) if items.len() > most => format!("{} and {} more", first.join(", "), items.len() - most),
+        _ => and(items),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let cases = [
+            (0, "0 ms"),
+            (850, "850 ms"),
+            (12_345, "12.3 s"),
+            (245_000, "4 min 5 s"),
+            (7_380_000, "2 h 3 min"),
+            (3_600_000, "1 h"),
+        ];
+        for (ms, shown) in cases {
+            assert_eq!(duration(ms), shown);
+        }
+    }
+
+    #[test]
+    fn lists() {
+        let items = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(and(&items(&["a"])), "a");
+        assert_eq!(and(&items(&["a", "b", "c"])), "a, b and c");
+        assert_eq!(or(&items(&["a", "b"])), "a or b");
+        assert_eq!(few(&items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
+        assert_eq!(few(&items(&["a", "b"]), 2), "a and b");
+    }
+}

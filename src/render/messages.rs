@@ -1,0 +1,231 @@
+//! The catalogue of sentences, `config/templates/messages.toml`: a section for each enum, an entry for each variant.
+//!
+//! An entry is a template over the fields of its variant and what the caller adds. The name of a variant is the one that
+//! serde writes, so a new variant is one entry in the file. A test holds the entries against the variants; if one is
+//! missing all the same, the text says so.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use minijinja::{
+    AutoEscape, Environment, Error, State, UndefinedBehavior, context,
+    syntax::SyntaxConfig,
+    value::{Serde, Value, ValueKind},
+};
+use serde::Serialize;
+
+use super::{
+    amounts,
+    sanitize::{self, Markdown},
+    templates,
+};
+
+/// Every entry by `section/variant`.
+static CATALOGUE: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let sections: BTreeMap<String, BTreeMap<String, String>> =
+        toml::from_str(include_str!("../../config/templates/messages.toml"))
+            .expect("every test reads the embedded file");
+    let named = |(section, entries): (String, BTreeMap<String, String>)| {
+        entries.into_iter().map(move |(variant, text)| (format!("{section}/{variant}"), text))
+    };
+    sections.into_iter().flat_map(named).collect()
+});
+
+/// Prints what is filled in as it is.
+static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    environment.set_syntax(syntax.unwrap_or_default());
+    for &(name, source) in templates::EMBEDDED.iter().filter(|(name, _)| name.ends_with(".txt")) {
+        environment.add_template(name, source).expect("embedded templates parse: a test renders each of them");
+    }
+    with_entries(environment, str::to_owned)
+});
+
+/// Escapes what is filled in.
+static MARKDOWN: LazyLock<Environment<'static>> =
+    LazyLock::new(|| with_entries(templates::environment(), |text| sanitize::text(text).into_string()));
+
+/// The words of an entry in which nothing is filled in; empty if there is none.
+pub(super) fn word(section: &str, variant: &str) -> &'static str {
+    CATALOGUE.get(&format!("{section}/{variant}")).map_or("", String::as_str)
+}
+
+/// The words of a variant in which nothing is filled in, or of `else`.
+pub(super) fn word_or_else(section: &str, variant: &str) -> &'static str {
+    match word(section, variant) {
+        "" => word(section, "else"),
+        words => words,
+    }
+}
+
+/// The sentence about a variant as plain text: names from outside stand in it as they are, and who shows it makes it safe.
+pub(super) fn plain(section: &str, what: &impl Serialize, beside: Value) -> String {
+    written(&PLAIN, section, Value::from(Serde(what)), beside)
+}
+
+/// The sentence about a variant as Markdown.
+pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> Markdown {
+    Markdown::ours(written(&MARKDOWN, section, Value::from(Serde(what)), beside))
+}
+
+/// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
+pub(super) fn text(template: &str, model: Value) -> String {
+    let written = PLAIN.get_template(template).and_then(|template| template.render(model));
+    written.unwrap_or_else(|error| format!("Loopgate could not write this text ({template}): {error}\n"))
+}
+
+/// The name of a variant, as serde writes it.
+pub(super) fn variant_name(what: &impl Serialize) -> String {
+    variant(Value::from(Serde(what))).0
+}
+
+fn written(environment: &Environment<'static>, section: &str, what: Value, beside: Value) -> String {
+    let (name, fields) = variant(what);
+    let template = environment.get_template(&format!("{section}/{name}"));
+    let text = template.and_then(|template| template.render(context! { ..fields, ..beside }));
+    text.unwrap_or_else(|error| format!("Loopgate could not write this text ({section}/{name}): {error}"))
+}
+
+/// The name of a variant and its fields; what it holds without a name is `it`. Enums that are tagged within say their
+/// variant in `name`.
+fn variant(what: Value) -> (String, Value) {
+    if what.kind() != ValueKind::Map {
+        return (what.to_string(), context! {});
+    }
+    if let Some(name) = what.get_attr("name").ok().filter(|name| !name.is_undefined()) {
+        return (name.to_string(), what);
+    }
+    let name = what.try_iter().ok().and_then(|mut keys| keys.next()).unwrap_or_default();
+    let held = what.get_item(&name).unwrap_or_default();
+    let named = if held.kind() == ValueKind::Map {
+        held.clone()
+    } else {
+        context! {}
+    };
+    (name.to_string(), context! { it => held, ..named })
+}
+
+/// Adds the entries, and the filters that name one.
+fn with_entries(mut environment: Environment<'static>, show: fn(&str) -> String) -> Environment<'static> {
+    templates::add_filters(&mut environment, show);
+    environment.add_filter("lost", |legs: Value| lost(&legs));
+    environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
+    environment.add_filter("say", say);
+    for (name, source) in &*CATALOGUE {
+        environment.add_template(name, source).expect("every test adds each entry");
+    }
+    environment
+}
+
+/// The sentence about an enum within another; `of` is what it is about.
+fn say(state: &mut State<'_, '_>, what: Value, section: String, of: Option<Value>) -> Result<Value, Error> {
+    let (name, fields) = variant(what);
+    let template = state.env().get_template(&format!("{section}/{name}"))?;
+    Ok(Value::from_safe_string(template.render(context! { of, ..fields })?))
+}
+
+/// Jobs named at most that ended without evidence.
+const MOST_LEGS: usize = 3;
+
+/// The jobs that ended without evidence, each with how: "test (windows) was cancelled".
+fn lost(legs: &Value) -> String {
+    let part = |leg: &Value, field: &str, section: &str| {
+        written(&PLAIN, section, leg.get_attr(field).unwrap_or_default(), context! {})
+    };
+    let legs = legs.try_iter().into_iter().flatten();
+    let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
+    format!("{} without evidence", amounts::few(&told.collect::<Vec<_>>(), MOST_LEGS))
+}
+
+/// [`lost`] of jobs as they are.
+pub(super) fn lost_jobs(legs: &impl Serialize) -> String {
+    lost(&Value::from(Serde(legs)))
+}
+
+impl From<Markdown> for Value {
+    fn from(text: Markdown) -> Self {
+        Self::from_safe_string(text.into_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// The variants of an enum of the core, as serde writes them.
+    fn variants(file: &str, name: &str) -> Vec<String> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/loopgate-core/src").join(file);
+        let source = fs::read_to_string(path).unwrap();
+        let (before, body) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
+        let indent = " ".repeat(before.len() - before.trim_end_matches(' ').len() + 4);
+        let end = format!("\n{}}}", &indent[4..]);
+        let lines = body.split(end.as_str()).next().unwrap().lines().filter_map(|line| line.strip_prefix(&indent));
+        let variants = lines.filter(|line| line.starts_with(char::is_uppercase));
+        let snake = |line: &str| {
+            let name: String = line.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+            let words = name.char_indices().map(|(at, letter)| match letter.is_uppercase() && at > 0 {
+                true => format!("_{}", letter.to_lowercase()),
+                false => letter.to_lowercase().to_string(),
+            });
+            words.collect::<String>()
+        };
+        variants.map(snake).collect()
+    }
+
+    #[test]
+    fn every_variant_has_an_entry() {
+        let table: &[(&str, &str, &[&str], &[&str])] = &[
+            ("policy/trigger.rs", "Trigger", &["trigger", "human_action"], &[]),
+            ("evidence/category.rs", "RootCauseCategory", &["category"], &[]),
+            ("failure/explain/blame.rs", "Blame", &["blame"], &["pr_code"]),
+            ("evidence/document.rs", "Outcome", &["outcome", "outcome_sign"], &[]),
+            ("verdict/standing.rs", "CheckStanding", &["standing", "standing_sign"], &["done"]),
+            ("policy/evaluate.rs", "Severity", &["severity"], &[]),
+            ("observed/snapshot.rs", "Permission", &["permission"], &[]),
+            ("deciding/decision/mod.rs", "NextAction", &["deed"], &[]),
+            ("deciding/who_acts.rs", "Part", &["part"], &[]),
+            ("deciding/who_acts.rs", "Part", &["actor"], &["nobody"]),
+            ("state/disputes.rs", "DisputeKind", &["dispute"], &[]),
+            ("memory/settled.rs", "Settlement", &["settlement", "settlement_to_do"], &[]),
+            ("memory/matched.rs", "MatchOutcome", &["memory_match"], &[]),
+            ("attempts/cause.rs", "Cause", &["cause"], &[]),
+            ("attempts/cause.rs", "AttemptsEnd", &["attempts_end"], &[]),
+            ("escalation/question.rs", "Question", &["question", "answers"], &[]),
+            ("verdict/evaluation.rs", "RuleFailure", &["rule"], &[]),
+            ("verdict/evaluation.rs", "CheckFailure", &["check_failure"], &[]),
+            ("verdict/coverage/required.rs", "MissingTests", &["missing_tests"], &[]),
+            ("verdict/legs.rs", "LegName", &["leg_name"], &[]),
+            ("verdict/legs.rs", "LegEnd", &["leg_end"], &[]),
+            ("verdict/standing.rs", "SkipCause", &["skip_cause"], &[]),
+            ("gate/report.rs", "MatchReason", &["match"], &[]),
+            ("gate/report.rs", "Absence", &["absence"], &[]),
+            ("gate/report.rs", "Unusable", &["unusable"], &[]),
+            ("gate/report.rs", "Refusal", &["refusal"], &[]),
+            ("gate/report.rs", "PhraseProblem", &["phrase"], &[]),
+            ("policy/gate.rs", "ApproveBy", &["approves", "approve_how", "approve_reject"], &[]),
+            ("policy/gate.rs", "InvalidateOnPush", &["invalidate_on_push"], &[]),
+            ("state/people.rs", "AnswerOutcome", &["answer"], &["refused"]),
+            ("state/people.rs", "CommandRefusal", &["command_refusal"], &[]),
+            ("deciding/decision/view.rs", "Warning", &["warning"], &[]),
+            ("deciding/decision/surface.rs", "LabelMeaning", &["label"], &[]),
+            ("stages/walk.rs", "Blocker", &["blocker"], &[]),
+            ("reflex/fix.rs", "EditRefusal", &["edit_refusal"], &[]),
+            ("reflex/contract.rs", "Breach", &["breach"], &[]),
+            ("reflex/budget.rs", "Exhausted", &["exhausted"], &[]),
+            ("state/history/event.rs", "Event", &["event"], &["critique_done", "other"]),
+        ];
+        for (file, name, sections, without) in table {
+            let variants = variants(file, name);
+            assert!(!variants.is_empty(), "{name}");
+            for variant in variants.iter().filter(|variant| !without.contains(&variant.as_str())) {
+                for section in *sections {
+                    assert!(!word(section, variant).is_empty(), "{section}/{variant} is missing");
+                }
+            }
+        }
+    }
+}

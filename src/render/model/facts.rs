@@ -1,0 +1,252 @@
+//! The parts of the document, made of the decision; every text bounded.
+
+use std::collections::BTreeSet;
+
+use super::document::{Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, QuotedOutput, Tests, Tried};
+use crate::render::{
+    excerpts::{self, Excerpt},
+    failure_card::{Cause, explained},
+    gate_card::approve_by,
+    memory,
+    messages::{variant_name, word},
+    sanitize::{address, clip},
+    verdict::Subject,
+    words,
+};
+use loopgate_core::{
+    FailureId,
+    deciding::{self, CheckView, NextAction, Part},
+    failure::{Blame, FeedbackLine},
+    gate::{EligibleApprovers, GateReport, GateStanding, Holding},
+    observed::{Account, AccountKind},
+    policy::{ApproveBy, Policy},
+    state::{AttemptDigest, CapabilityProgress, LoopState},
+    untrusted::without_secrets,
+    verdict::{CheckStanding, EvaluationVerdict},
+};
+
+pub fn action(action: &NextAction) -> NextAction {
+    let mut action = action.clone();
+    match &mut action {
+        NextAction::WaitForEvidence { missing } | NextAction::WaitForRunApproval { missing } => missing.truncate(50),
+        NextAction::WaitForPush { capability } => *capability = short(capability, 200),
+        _ => {}
+    }
+    action
+}
+
+pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation {
+    Evaluation {
+        phase: evaluation.phase,
+        threshold: evaluation.threshold,
+        progress: evaluation.progress,
+        passed: match evaluation.verdict {
+            EvaluationVerdict::Undecided => None,
+            EvaluationVerdict::Passed(_) => Some(true),
+            EvaluationVerdict::Failed => Some(false),
+        },
+        failed_rules: evaluation.failed_rules().into_iter().take(50).collect(),
+        warnings: evaluation.warnings().into_iter().take(50).collect(),
+    }
+}
+
+pub fn check(view: &CheckView) -> Check {
+    let (outcome, evidence) = match &view.standing {
+        CheckStanding::Done(evidence) => (evidence.outcome.as_str().to_owned(), Some(evidence)),
+        standing => (variant_name(standing), None),
+    };
+    Check {
+        name: view.name.to_string(),
+        kind: view.kind.as_str().to_owned(),
+        outcome,
+        blame: view.blame.map(|blame| blame.as_str().to_owned()),
+        tests: evidence.and_then(|evidence| evidence.results).map(|results| Tests {
+            total: results.total,
+            passed: results.passed,
+            failed: results.failed,
+            errors: results.errors,
+            skipped: results.skipped,
+            flaky: results.flaky,
+        }),
+        duration_ms: evidence.map(|evidence| evidence.duration_ms),
+        url: page(view),
+    }
+}
+
+/// The page of what a check reported.
+pub fn page(view: &CheckView) -> Option<String> {
+    match &view.standing {
+        CheckStanding::Done(evidence) => evidence.url.as_deref().and_then(address),
+        _ => None,
+    }
+}
+
+pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
+    let (approve_by, writes): (&[&str], bool) = match approve_by(subject.policy, &report.name) {
+        ApproveBy::Comment => (&["comment"], true),
+        ApproveBy::Review => (&["review"], false),
+        ApproveBy::CommentOrReview => (&["comment", "review"], true),
+    };
+    Gate {
+        name: report.name.to_string(),
+        status: report.status(),
+        holds: Some(report.holds),
+        advisory: report.holding == Holding::Advisory,
+        approve_by: approve_by.iter().map(|&how| how.to_owned()).collect(),
+        who: who(&report.eligible),
+        needed: report.needed,
+        write: writes.then(|| format!("{} approved", report.name)),
+        approved_by: match &report.standing {
+            GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+pub fn capabilities(progress: &CapabilityProgress) -> CapabilityProgress {
+    CapabilityProgress {
+        total: progress.total,
+        completed: progress.completed,
+        current: progress.current.as_deref().map(|words| short(words, 200)),
+        remaining: progress.remaining.iter().take(20).map(|words| short(words, 200)).collect(),
+    }
+}
+
+fn who(eligible: &EligibleApprovers) -> Vec<String> {
+    let people = eligible.people.iter().take(20).map(ToString::to_string);
+    let teams = eligible.teams.keys().take(20).map(ToString::to_string);
+    people.chain(teams).chain(eligible.permission.map(|level| words::permission(level).to_owned())).collect()
+}
+
+/// Who acts next, and how.
+pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
+    let account = &subject.snapshot.pull_request.author;
+    let who = deciding::who_acts(subject.decision, &subject.snapshot.pull_request, subject.policy)?;
+    // Nobody has opened what is verified in a working tree.
+    let is_open = subject.decision.next.pull_request.is_some();
+    let (kind, login) = match who.part {
+        Part::Nobody => return None,
+        Part::Author | Part::Agent if is_open => (kind_of(account, subject.policy), Some(account.login.clone())),
+        part => (word("actor", part.as_str()), None),
+    };
+    let action = words::deed(who.part, &subject.decision.action).to_owned();
+    Some(Actor { kind: kind.to_owned(), login, action, since: who.since })
+}
+
+/// What an account is, by its login first: agents act as people, too.
+fn kind_of(account: &Account, policy: &Policy) -> &'static str {
+    match account.kind {
+        _ if policy.coding_agents.contains(&account.login) => "agent",
+        AccountKind::Bot => "bot",
+        AccountKind::User | AccountKind::Organization | AccountKind::Other => "person",
+    }
+}
+
+pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -> Failure {
+    let (view, known) = (cause.first, subject.decision.view.compare.as_ref());
+    let (failure, told) = (&view.failure, &view.told);
+    let test = failure.test_name.as_deref();
+    let [expected, actual] = failure.shown_sides();
+    let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
+    Failure {
+        id: view.cause.to_string(),
+        check: Some(view.check.to_string()),
+        test: test.map(|name| short(name, 300)),
+        new: view.blame == Blame::PrCode && !is_known,
+        regression: view.regressed,
+        also: cause.others.len(),
+        place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
+        message: Some(short(&failure.reported(), 500)),
+        expected: expected.map(|value| short(&value, 500)),
+        actual: actual.map(|value| short(&value, 500)),
+        cause: explained(view).map(|cause| short(cause, 500)),
+        category: Some(view.category.as_str().to_owned()),
+        confidence: Some(if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 }),
+        blame: Some(view.blame.as_str().to_owned()),
+        r#do: said(&told.action),
+        why: said(&told.reason),
+        reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
+        excerpt: excerpts::of_check(excerpts, &view.check),
+        tried: tried(view.cause, &subject.decision.next),
+        memory: memory::for_fixer(view),
+        settled: view
+            .memory
+            .iter()
+            .find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?, str::to_owned), 500))),
+        trace: None,
+    }
+}
+
+fn said(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| short(&without_secrets(text), 500))
+}
+
+pub fn excerpt(Excerpt { id, excerpt, .. }: &Excerpt) -> QuotedOutput {
+    QuotedOutput {
+        id: id.clone(),
+        untrusted: true,
+        job: excerpt.job.clone(),
+        step: excerpt.step.clone(),
+        log: excerpt.log.as_deref().and_then(address),
+        text: excerpt.text.clone(),
+        cut_lines: excerpt.cut_lines,
+    }
+}
+
+/// The changes that followed an attempt with this failure, the newest five.
+fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
+    let has = |attempt: &AttemptDigest| attempt.fingerprints.iter().any(|known| FailureId::from(*known) == failure);
+    let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+    let said = |attempt: &AttemptDigest| {
+        let fix = fixes.clone().find(|fix| fix.head_sha == attempt.head_sha)?;
+        Some(short(&format!("{} ({})", fix.description, fix.diff_summary), 300))
+    };
+    let pairs = state.attempts.windows(2).filter_map(|pair| match pair {
+        [before, after] if has(before) => Some(Tried {
+            attempt: after.number,
+            head_sha: Some(after.head_sha),
+            change: said(after),
+            outcome: if has(after) { "same" } else { "came_back" }.to_owned(),
+        }),
+        _ => None,
+    });
+    let all: Vec<Tried> = pairs.collect();
+    let old = all.len().saturating_sub(5);
+    all.into_iter().skip(old).collect()
+}
+
+pub fn compare(compare: &loopgate_core::evidence::Compare) -> Compare {
+    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect();
+    Compare {
+        new: names(&compare.new),
+        still: names(&compare.still),
+        fixed: names(&compare.fixed),
+        flaky: names(&compare.flaky),
+    }
+}
+
+pub fn attempt(digest: &AttemptDigest) -> Attempt {
+    Attempt {
+        attempt: digest.number,
+        head_sha: digest.head_sha,
+        result: digest.result,
+        score: digest.score,
+        summary: short(&digest.summary, 300),
+    }
+}
+
+/// What no failure stands for.
+pub fn feedback(line: &FeedbackLine) -> FeedbackLine {
+    FeedbackLine {
+        id: None,
+        location: short(&line.location, 500),
+        problem: short(&line.problem, 500),
+        action: short(&line.action, 500),
+        reason: short(&line.reason, 500),
+        reproduce: line.reproduce.as_deref().map(|command| short(command, 500)),
+    }
+}
+
+fn short(words: &str, most: usize) -> String {
+    clip(words, most).into_owned()
+}

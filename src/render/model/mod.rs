@@ -1,0 +1,308 @@
+//! The one view model: what a decision, its snapshot and policy come to, as `loopgate.feedback/v1`. It is the JSON inside
+//! the status comment's last section, what a fixer is given, here or elsewhere, and what readers find again.
+
+mod document;
+mod facts;
+mod reading;
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::Serialize;
+
+use self::document::{Actor, Links};
+pub use self::{
+    document::{Document, Failure},
+    reading::{Currency, Ended, Feedback, ReadFrom, Reading},
+};
+
+use super::{
+    excerpts,
+    failure_card::causes,
+    fit::Shortened,
+    sanitize::{Markdown, address},
+    summary,
+    verdict::Subject,
+};
+use loopgate_core::{evidence::MOST_EXCERPTS, failure::Excerpt, state::Task};
+
+/// `schema` of the document.
+const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
+
+/// Bytes of the document at most.
+const PACKET: usize = 16 * 1024;
+/// Bytes of it that are left for what a reader adds: where it was read, and whether it still holds.
+const FOR_READERS: usize = 256;
+
+/// Lines of a failure's trace, from the most generous document to the tightest.
+const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
+
+/// What whoever repairs must not do.
+const RULES: [&str; 2] = [
+    NO_EDITS,
+    "a failure that is not yours to fix is disputed: `loopgate dispute ID OWNER/REPO#N --reason TEXT`, or comment `/loop \
+     dispute ID REASON`, or push a commit with the trailer `Loopgate-Dispute: ID REASON`; a person settles it, and no \
+     attempt is counted",
+];
+/// The same for a fixer of a local loop.
+const RULES_OF_A_FIXER: [&str; 2] = [
+    NO_EDITS,
+    "a failure that is not yours to fix is disputed: answer {\"outcome\": \"dispute\", \"failure\": ID, \"reason\": TEXT} and \
+     edit nothing; a person settles it, and no attempt is counted",
+];
+const NO_EDITS: &str = "do not edit tests to make them pass";
+
+/// The JSON of the last fenced block of a text of ours. Whoever edits a comment on a page gives it other line ends.
+fn folded(markdown: &str) -> Option<Cow<'_, str>> {
+    if markdown.contains('\r') {
+        return folded(&markdown.replace("\r\n", "\n")).map(|json| Cow::Owned(json.into_owned()));
+    }
+    let (_, rest) = markdown.rsplit_once("```json\n")?;
+    rest.split_once("\n```").map(|(document, _)| Cow::Borrowed(document))
+}
+
+/// The document with what only a local loop has.
+#[derive(Serialize)]
+struct Brief<'a> {
+    #[serde(flatten)]
+    document: &'a Document,
+    task: &'a str,
+    ideal_result: Option<&'a str>,
+    critique: &'a [String],
+}
+
+/// What a local loop's fixer is told beside what failed.
+#[derive(Debug)]
+pub struct FixTask<'a> {
+    pub task: &'a Task,
+    pub critique: &'a [String],
+    /// The command that shows the whole record.
+    pub report: String,
+}
+
+impl Document {
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let (decision, view) = (subject.decision, &subject.decision.view);
+        let feedback = subject.feedback();
+        let others = feedback.iter().filter(|line| line.id.is_none());
+        let causes = causes(&view.failures);
+        let excerpts = excerpts::excerpts(decision);
+        let pull = &subject.snapshot.pull_request;
+        let mut omitted = BTreeMap::new();
+        let mut document = Self {
+            schema: FEEDBACK_SCHEMA.to_owned(),
+            repository: Some(subject.snapshot.repository.clone()),
+            pull_request: decision.next.pull_request,
+            head_sha: pull.head.sha,
+            r#final: !decision.action.awaits_evidence(),
+            decision: decision.action.word(),
+            action: serde_json::to_value(facts::action(&decision.action)).unwrap_or_default(),
+            who_acts: facts::who_acts(subject),
+            status: Some(decision.next.status),
+            stage: Some(view.stage),
+            attempt: Some(view.attempt),
+            max_attempts: Some(view.max_attempts),
+            score: Some(view.evaluation.score),
+            evaluation: Some(facts::evaluation(&view.evaluation)),
+            checks: first(100, "checks", &mut omitted, &view.checks, facts::check),
+            gates: first(40, "gates", &mut omitted, &view.gates, |report| facts::gate(report, subject)),
+            capabilities: Some(facts::capabilities(&view.capabilities)),
+            failures: first(10, "failures", &mut omitted, &causes, |cause| facts::failure(cause, subject, &excerpts)),
+            more_failures: 0,
+            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, facts::excerpt),
+            feedback: first(10, "feedback", &mut omitted, others, facts::feedback),
+            rules: RULES.map(str::to_owned).to_vec(),
+            compare: view.compare.as_ref().map(facts::compare),
+            attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
+            distance_to_success: view.distance.clone(),
+            links: Links { status: address(&pull.url), report: view.checks.iter().rev().find_map(facts::page) },
+            state_ref: summary::state_place(subject).into_ref(),
+            omitted,
+            working_tree: None,
+            ended: None,
+        };
+        document.count_failures();
+        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() == Shortened::Yes {}
+        document
+    }
+
+    /// The document as a fixer gets it: the failures with their traces, as long as they fit, beside the task.
+    pub fn for_fixer(subject: &Subject<'_>, task: &FixTask<'_>) -> String {
+        let mut document = Self::of(subject);
+        document.links.report = Some(task.report.clone());
+        document.rules = RULES_OF_A_FIXER.map(str::to_owned).to_vec();
+        let (kind, action) = ("fixer".to_owned(), "fix it in the working tree".to_owned());
+        document.who_acts = Some(Actor { kind, login: None, action, since: None });
+        let causes = causes(&subject.decision.view.failures);
+        let written = |document: &Self| {
+            let Task { prompt, ideal_result } = task.task;
+            let brief =
+                Brief { document, task: prompt, ideal_result: ideal_result.as_deref(), critique: task.critique };
+            serde_json::to_string_pretty(&brief).unwrap_or_else(|error| format!("\"{error}\""))
+        };
+        let whole = written(&document);
+        for lines in TRACE_LINES {
+            for (failure, cause) in document.failures.iter_mut().zip(&causes) {
+                let trace = cause.first.failure.shown_trace();
+                failure.trace = trace.map(|trace| Excerpt::of(&trace, lines));
+            }
+            let traced = written(&document);
+            if traced.len() <= PACKET {
+                return traced;
+            }
+        }
+        whole
+    }
+
+    /// Leaves out half of the least important list that is left.
+    pub fn shorten(&mut self) -> Shortened {
+        let omitted = &mut self.omitted;
+        let is_shorter = halve("failures", omitted, &mut self.failures)
+            || halve("feedback", omitted, &mut self.feedback)
+            || halve("attempts", omitted, &mut self.attempts)
+            || halve("checks", omitted, &mut self.checks)
+            || halve("gates", omitted, &mut self.gates)
+            || halve("excerpts", omitted, &mut self.excerpts);
+        self.count_failures();
+        if is_shorter { Shortened::Yes } else { Shortened::NothingLeft }
+    }
+
+    fn count_failures(&mut self) {
+        self.more_failures = self.omitted.get("failures").map_or(0, |omitted| *omitted as u64);
+    }
+
+    /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
+    /// escapes, so three backticks always close it and nothing in it can pass for a marker or hide.
+    pub fn fenced(&self) -> Markdown {
+        let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
+        Markdown::ours(format!("```json\n{}\n```", escape(&json)))
+    }
+}
+
+/// The first `most` of a list; how many are left out is noted under the list's name.
+fn first<R, T>(
+    most: usize,
+    name: &str,
+    omitted: &mut BTreeMap<String, usize>,
+    raw: impl IntoIterator<Item = R>,
+    show: impl FnMut(R) -> T,
+) -> Vec<T> {
+    let mut raw = raw.into_iter();
+    let items = raw.by_ref().take(most).map(show).collect();
+    let rest = raw.count();
+    if rest > 0 {
+        omitted.insert(name.to_owned(), rest);
+    }
+    items
+}
+
+/// Leaves out the second half of a list, and notes how many; whether there was anything left.
+fn halve<T>(name: &str, omitted: &mut BTreeMap<String, usize>, items: &mut Vec<T>) -> bool {
+    let kept = items.len() / 2;
+    let rest = items.split_off(kept).len();
+    if rest > 0 {
+        *omitted.entry(name.to_owned()).or_default() += rest;
+    }
+    rest > 0
+}
+
+/// Only strings can hold these characters, so a JSON escape is right wherever they stand.
+fn escape(json: &str) -> String {
+    escape_where(json, |c| matches!(c, '`' | '<' | '>') || is_hidden(c))
+}
+
+/// A document on one line, in which nothing is hidden.
+pub fn json_text(document: &serde_json::Value) -> String {
+    escape_invisible(&document.to_string())
+}
+
+/// JSON in which nothing is hidden, for readers of no Markdown.
+fn escape_invisible(json: &str) -> String {
+    escape_where(json, is_hidden)
+}
+
+fn is_hidden(c: char) -> bool {
+    !matches!(c, '\n' | ' '..='~') && !c.is_alphanumeric()
+}
+
+fn escape_where(json: &str, hides: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(json.len());
+    for piece in json.split_inclusive(&hides) {
+        let plain = piece.trim_end_matches(&hides);
+        out.push_str(plain);
+        for unit in piece[plain.len()..].encode_utf16() {
+            out.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    fn status(decision: &loopgate_core::deciding::Decision) -> Document {
+        let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+        Document::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
+    }
+
+    #[test]
+    fn the_block_is_json_again() {
+        let mut decision = fixtures::first_failure();
+        let nasty = "```\n<!-- loopgate:status --> \u{202e}\u{1F600}\u{0}\u{7f}\"\\";
+        decision.view.failures[0].failure.error_message = nasty.into();
+        let fenced = status(&decision).fenced().into_string();
+        let json = fenced.strip_prefix("```json\n").and_then(|rest| rest.strip_suffix("\n```")).unwrap();
+        assert!(!json.contains('`') && !json.contains('<') && !json.contains('\u{202e}'));
+        let parsed: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(parsed["schema"], FEEDBACK_SCHEMA);
+        assert_eq!(parsed["failures"][0]["message"], nasty, "nothing is lost");
+    }
+
+    #[test]
+    fn a_fixer_sees_traces_as_far_as_they_fit() {
+        let mut decision = fixtures::first_failure();
+        let told = |decision: &loopgate_core::deciding::Decision| {
+            let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+            let subject = Subject { decision, snapshot: &snapshot, policy: &policy };
+            let task = Task { prompt: "round".into(), ideal_result: None };
+            let text =
+                Document::for_fixer(&subject, &FixTask { task: &task, critique: &[], report: "git show".into() });
+            assert!(text.len() <= PACKET, "{}", text.len());
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()
+        };
+        decision.view.failures.truncate(1);
+        decision.view.failures[0].failure.stack_trace = Some((1..=60).map(|n| format!("at {n}\n")).collect());
+        let document = told(&decision);
+        assert_eq!((&document["task"], &document["links"]["report"]), (&"round".into(), &"git show".into()));
+        let trace = &document["failures"][0]["trace"];
+        assert!(trace["head"].as_str().unwrap().starts_with("at 1\n"), "{trace}");
+        assert!(trace["tail"].as_str().unwrap().ends_with("at 60") && trace["cut_lines"] == 20, "{trace}");
+
+        let again = decision.view.failures[0].clone();
+        decision.view.failures = (0..8)
+            .map(|n| {
+                let cause = loopgate_core::Fingerprint::from_bytes([n; 8]).into();
+                loopgate_core::verdict::FailureView { cause, ..again.clone() }
+            })
+            .collect();
+        for failure in &mut decision.view.failures {
+            failure.failure.stack_trace = Some(format!("{}\n", "x ".repeat(150)).repeat(60));
+        }
+        let trace = &told(&decision)["failures"][7]["trace"];
+        assert!(trace["cut_lines"].as_u64().is_none_or(|cut| cut > 40), "{trace}");
+    }
+
+    #[test]
+    fn a_document_is_at_most_16_kb_and_says_what_it_left_out() {
+        let mut decision = fixtures::first_failure();
+        decision.view.failures = vec![fixtures::failure(); 200];
+        for (n, failure) in (0_u32..).zip(&mut decision.view.failures) {
+            failure.failure.error_message = "\u{1F600}".repeat(5_000);
+            failure.cause = loopgate_core::Fingerprint::from_bytes([n as u8; 8]).into();
+        }
+        let status = status(&decision);
+        assert!(status.fenced().as_str().len() <= PACKET);
+        assert_eq!(status.failures.len() + status.omitted["failures"], 200);
+    }
+}
