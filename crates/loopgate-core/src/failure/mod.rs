@@ -1,8 +1,8 @@
 //! Understanding a failure: what makes it the same as another, where it comes from, and what would mend it.
 //!
 //! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`] tells
-//! whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying
-//! again can help; [`analyse`] finds the root cause, and [`FeedbackItem`] tells what to do about it. A caller
+//! whether it is the same error as another; [`ExaminedCheck`] and [`retry_class`] say whose it is and whether trying
+//! again can help; [`analyse_all`] finds the root cause, and [`FeedbackItem`] tells what to do about it. A caller
 //! that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
 //! whatever the text, and rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known
 //! message.
@@ -13,10 +13,7 @@ mod read;
 mod tell;
 
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
-pub use explain::{
-    AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,
-    blame_check, retry_class, retry_class_of,
-};
+pub use explain::{Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse_all, retry_class};
 pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, tells_of_failure, without_stamp};
 pub use tell::{
     CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence,

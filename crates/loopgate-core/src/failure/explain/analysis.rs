@@ -13,21 +13,6 @@ use crate::{
 /// Most related failures that are named.
 const MAX_RELATED: usize = 20;
 
-/// What an analysis may look at beside the failure itself.
-#[derive(Clone, Copy, Debug)]
-pub struct AnalysisContext<'a> {
-    pub changes: &'a Changes,
-    /// The attempt's other failures.
-    pub others: &'a [Failure],
-}
-
-/// Analyses one failure. For all failures of an attempt, [`analyse_all`] reads each only once.
-pub fn analyse(failure: &Failure, context: &AnalysisContext<'_>) -> Analysis {
-    let examined = |failure: &Failure| ExaminedFailure::new(failure, context.changes);
-    let others: Vec<ExaminedFailure> = context.others.iter().map(examined).collect();
-    examined(failure).analysis(&others)
-}
-
 /// Analyses the failures of an attempt, in their order.
 pub fn analyse_all(failures: &[Failure], changes: &Changes) -> Vec<Analysis> {
     let examined: Vec<_> = failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect();
@@ -150,7 +135,7 @@ mod tests {
             "TypeError: Cannot read properties of undefined (reading 'price')",
             "    at total (/home/runner/work/w/w/src/cart.ts:9:5)",
         );
-        let analysis = analyse(&failure, &AnalysisContext { changes: &Changes::default(), others: &[] });
+        let [analysis] = analyse_all(&[failure], &Changes::default()).try_into().expect("one");
         insta::assert_json_snapshot!(analysis, @r#"
         {
           "root_cause": "`TypeError: Cannot read properties of undefined (reading 'price')`. It shows at `src/cart.ts:9`.",

@@ -131,11 +131,6 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-/// The blame for a check; none for one that did not fail.
-pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<BlameVerdict> {
-    ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
-}
-
 const fn severity(blame: Blame) -> u8 {
     match blame {
         Blame::PrCode => 0,
@@ -229,14 +224,13 @@ fn logged_class(check: &CheckEvidence) -> Option<RetryClass> {
     known::retry_class_of_log(log)
 }
 
-/// How one failure may be retried.
-pub fn retry_class_of(failure: &Failure) -> RetryClass {
-    ExaminedFailure::new(failure, &Changes::default()).retry
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<BlameVerdict> {
+        ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
+    }
 
     fn check(kind: CheckKind, outcome: Outcome, messages: &[&str]) -> CheckEvidence {
         let failures = messages.iter().enumerate().map(|(index, message)| Failure {

@@ -9,8 +9,8 @@ mod error_kind;
 mod examined;
 mod known;
 
-pub use analysis::{AnalysisContext, analyse, analyse_all};
-pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, blame_check, retry_class, retry_class_of};
+pub use analysis::analyse_all;
+pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, retry_class};
 pub use examined::ExaminedFailure;
 
 pub(super) use diagnosis::{Diagnosis, Touch};

@@ -5,7 +5,10 @@ use std::{collections::HashMap, ops::RangeInclusive};
 use serde::{Deserialize, Serialize};
 
 use super::paths::{self, Kind};
-use crate::observed::{self, ChangedFiles, FileStatus};
+use crate::{
+    observed::{self, ChangedFiles, FileStatus},
+    source_files::{FileKind, kind},
+};
 
 /// Where a stack frame's code comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,32 +91,11 @@ impl Changes {
 
     /// Whether the pull request changes what is installed before code runs: a workflow, a manifest or a lock file.
     pub fn touch_setup(&self) -> bool {
-        const NAMES: [&str; 19] = [
-            "package.json",
-            "package-lock.json",
-            "pnpm-lock.yaml",
-            "npm-shrinkwrap.json",
-            "Cargo.toml",
-            "pyproject.toml",
-            "setup.py",
-            "setup.cfg",
-            "tox.ini",
-            "noxfile.py",
-            "go.mod",
-            "go.sum",
-            "pom.xml",
-            "build.gradle",
-            "build.gradle.kts",
-            "Gemfile",
-            "composer.json",
-            "mix.exs",
-            "Dockerfile",
-        ];
+        const NAMES: [&str; 5] = ["tox.ini", "noxfile.py", "Dockerfile", "go.sum", "npm-shrinkwrap.json"];
         self.files.iter().any(|file| {
             let name = paths::file_name(&file.path);
-            let lists_packages = name.starts_with("requirements") && name.ends_with(".txt");
-            let is_project = name.ends_with(".lock") || name.ends_with(".csproj");
-            file.path.starts_with(".github/") || lists_packages || is_project || NAMES.contains(&name)
+            let is_lock = name.ends_with(".lock") || name.contains("-lock.");
+            matches!(kind(&file.path), FileKind::Ci | FileKind::Manifest) || is_lock || NAMES.contains(&name)
         })
     }
 

@@ -1,32 +1,9 @@
 //! Two values as the lines in which they differ: `- Expected … + Received`, `(-want +got)`, `(- lhs) (+ rhs)`.
 
 use super::{
-    expected::{Extent, Sides},
+    expected::{Comparisons, Extent, Sides},
     value,
 };
-
-/// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
-const LEGENDS: [(&str, bool); 18] = [
-    ("--- expected", true),
-    ("--- actual", false),
-    ("+ expected - actual", false),
-    ("(- actual, + expected)", false),
-    ("+ actual - expected", true),
-    ("- expected", true),
-    ("- snapshot ", true),
-    ("spy call:", true),
-    ("vi.fn() call:", true),
-    ("->     ", true),
-    ("(-want +got)", true),
-    ("(-got +want)", false),
-    ("[+ received] == [- snapshot]", true),
-    ("-old snapshot", true),
-    ("full diff:", true),
-    ("(- lhs) (+ rhs)", false),
-    // unittest's HTML and XML
-    ("> != <", false),
-    ("diff < left / right >", false),
-];
 
 /// Where the lines of `diff -u expected got` begin: two files are compared, and what is expected stands first. A
 /// formatter compares a file with itself.
@@ -47,8 +24,8 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
     let of_legend = lines.iter().enumerate().find_map(|(index, line)| {
         let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
-        let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
-        Some((index, *legend))
+        let legend = Comparisons::get().legend.iter().find(|(words, _)| line.contains(words.as_str()))?;
+        Some((index, (legend.0.as_str(), legend.1)))
     });
     // pytest, of two values that are too long to be shown
     let cut = || lines.iter().position(|line| ["assert ", " == ", "..."].iter().all(|part| line.contains(part)));

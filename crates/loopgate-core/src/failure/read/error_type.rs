@@ -2,68 +2,61 @@
 
 use std::sync::LazyLock;
 
-use super::{patterns::Patterns, text};
-use crate::evidence::ErrorType::{self, AssertionError, RuntimeError, TypeError};
+use serde::Deserialize;
 
-/// Ends of class names and the type they stand for; the first that fits wins.
-const TYPES: &[(&str, ErrorType)] = &[
-    ("AssertionError", AssertionError),
-    ("AssertionFailedError", AssertionError),
-    ("AssertionFailure", AssertionError),
-    ("AssertionException", AssertionError),
-    ("ExpectationNotMetError", AssertionError),
-    ("ExpectationFailedException", AssertionError),
-    ("ComparisonFailure", AssertionError),
-    ("XunitException", AssertionError),
-    ("EqualException", AssertionError),
-    ("TrueException", AssertionError),
-    ("FalseException", AssertionError),
-    ("MultipleFailuresError", AssertionError),
-    ("AssertError", AssertionError),
-    ("Minitest::Assertion", AssertionError),
-    ("TimeoutError", ErrorType::TimeoutError),
-    ("TimeoutException", ErrorType::TimeoutError),
-    ("TimedOutException", ErrorType::TimeoutError),
-    ("Timeout", ErrorType::TimeoutError),
-    ("ConnectionError", ErrorType::NetworkError),
-    ("ConnectError", ErrorType::NetworkError),
-    ("ConnectException", ErrorType::NetworkError),
-    ("ConnectionRefusedError", ErrorType::NetworkError),
-    ("ConnectionResetError", ErrorType::NetworkError),
-    ("NetworkError", ErrorType::NetworkError),
-    ("FetchError", ErrorType::NetworkError),
-    ("AxiosError", ErrorType::NetworkError),
-    ("HTTPError", ErrorType::NetworkError),
-    ("HttpRequestException", ErrorType::NetworkError),
-    ("SocketException", ErrorType::NetworkError),
-    ("UnknownHostException", ErrorType::NetworkError),
-    ("SSLError", ErrorType::NetworkError),
-    ("gaierror", ErrorType::NetworkError),
-    ("SyntaxError", ErrorType::SyntaxError),
-    ("IndentationError", ErrorType::SyntaxError),
-    ("ParseError", ErrorType::SyntaxError),
-    ("ReferenceError", ErrorType::ReferenceError),
-    ("NameError", ErrorType::ReferenceError),
-    ("UnboundLocalError", ErrorType::ReferenceError),
-    ("ValidationError", ErrorType::ValidationError),
-    ("ValidationException", ErrorType::ValidationError),
-    ("ValueError", ErrorType::ValidationError),
-    ("ZodError", ErrorType::ValidationError),
-    ("ArgumentError", ErrorType::ValidationError),
-    ("ArgumentException", ErrorType::ValidationError),
-    ("DecodeError", ErrorType::ValidationError),
-    ("NumberFormatException", ErrorType::ValidationError),
-    ("TypeError", TypeError),
-    ("AttributeError", TypeError),
-    ("ClassCastException", TypeError),
-    ("InvalidCastException", TypeError),
-    ("NoMethodError", TypeError),
-    ("Error", RuntimeError),
-    ("Exception", RuntimeError),
-    ("Fault", RuntimeError),
-    ("panic", RuntimeError),
-    ("assert", AssertionError),
-];
+use super::{patterns::Patterns, text};
+use crate::evidence::ErrorType::{self, AssertionError, RuntimeError};
+
+/// `data/headlines.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Forms {
+    /// Earlier forms win over later ones, wherever they stand in a text.
+    pub form: Vec<Form>,
+    /// Beginnings of lines that match a form and only sum up.
+    pub summaries: Vec<String>,
+    /// Beginnings of lines that stand behind a message.
+    pub ends: Vec<String>,
+    #[serde(rename = "type")]
+    types: Vec<TypeRow>,
+}
+
+/// One form of headline; the group `msg` holds the message, which otherwise begins on the next line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Form {
+    pub pattern: String,
+    /// The class, where the pattern captures none.
+    pub class: Option<String>,
+    /// `None`: told by class and message.
+    #[serde(rename = "type")]
+    pub error_type: Option<ErrorType>,
+}
+
+/// Ends of class names, and the type that they stand for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypeRow {
+    #[serde(rename = "type")]
+    error_type: ErrorType,
+    ends: Vec<String>,
+}
+
+impl Forms {
+    pub(super) fn get() -> &'static Self {
+        static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+            let text = include_str!("../../../data/headlines.toml");
+            toml::from_str(text).expect("the file is part of the program, and tests read it")
+        });
+        &FORMS
+    }
+
+    /// The type of a class by its name.
+    fn named(&self, class: &str) -> Option<ErrorType> {
+        let row = self.types.iter().find(|row| row.ends.iter().any(|end| class.ends_with(end.as_str())))?;
+        Some(row.error_type)
+    }
+}
 
 /// Messages that tell the type where the class says little; the first that fits wins.
 const WORDS: [(&str, ErrorType); 3] = [
@@ -88,7 +81,7 @@ static BY_WORDS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(WORDS.iter(
 
 /// The normalised type of an error, by the tool's own class and, where that says little, by the message.
 pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorType {
-    let named = class.and_then(|class| TYPES.iter().find(|(end, _)| class.ends_with(end))).map(|(_, named)| *named);
+    let named = class.and_then(|class| Forms::get().named(class));
     match named {
         // `Error` and `panic` are thrown for everything.
         Some(RuntimeError) | None => by_words(message).or(named).unwrap_or_default(),
@@ -110,7 +103,7 @@ pub(super) fn is_assertion(class: &str) -> bool {
     ]
     .iter()
     .any(|word| class.contains(word))
-        || TYPES.iter().find(|(end, _)| class.ends_with(end)).is_some_and(|(_, named)| *named == AssertionError)
+        || Forms::get().named(class) == Some(AssertionError)
 }
 
 fn by_words(message: &str) -> Option<ErrorType> {

@@ -40,7 +40,7 @@ pub(in crate::failure) enum Extent {
 
 /// What a text tells of: how far its words may be read as two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum TextKind {
     /// An assertion that failed, or nothing says what else.
     Assertion,
     /// `Error`, `panic`: thrown for everything.
@@ -51,7 +51,7 @@ pub(super) enum Told {
     Exception,
 }
 
-impl Told {
+impl TextKind {
     pub fn of(class: Option<&str>, error_type: ErrorType) -> Self {
         let name = class.unwrap_or_default();
         let is_exception = ["Error", "Exception", "Fault", "Exit"].iter().any(|end| name.ends_with(end))
@@ -70,7 +70,6 @@ impl Told {
     }
 }
 
-const FILE: &str = include_str!("../../../data/comparisons.toml");
 const PROOF: &str = "the file is part of the program, and a test reads it";
 
 /// How a library prints both sides: one row of the file.
@@ -93,7 +92,11 @@ struct Form {
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, serde(deny_unknown_fields))]
-struct File {
+pub(super) struct Comparisons {
+    /// Words above a difference, and whether its lines with a minus are the expected ones.
+    pub legend: Vec<(String, bool)>,
+    pub labels: Labels,
+    /// Earlier forms win.
     form: Vec<Form>,
     #[cfg(test)]
     without_a_row: Vec<(String, String, String)>,
@@ -101,17 +104,24 @@ struct File {
     no_sides: Vec<String>,
 }
 
-/// Earlier forms win.
-struct Forms {
-    rows: Vec<Form>,
-    patterns: Patterns,
+/// First words of labels, and such that label nothing which is compared.
+#[derive(Debug, Deserialize)]
+pub(super) struct Labels {
+    pub expected: Vec<String>,
+    pub actual: Vec<String>,
+    pub aside: Vec<String>,
 }
 
-static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    let File { form: rows, .. } = toml::from_str(FILE).expect(PROOF);
-    let patterns = Patterns::new(rows.iter().map(|form| form.pattern.as_str()));
-    Forms { rows, patterns }
-});
+impl Comparisons {
+    pub(super) fn get() -> &'static Self {
+        static FILE: LazyLock<Comparisons> =
+            LazyLock::new(|| toml::from_str(include_str!("../../../data/comparisons.toml")).expect(PROOF));
+        &FILE
+    }
+}
+
+static FORMS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
 
 /// A verb on a line of its own between two values: AssertJ, Gomega, Shouldly, gleeunit.
 static VERB: LazyLock<Regex> = LazyLock::new(|| {
@@ -126,7 +136,7 @@ static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"Which is: [^\n]+\n
 static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\(0x[0-9a-f]+\)").expect("a constant"));
 
 /// Both sides of the assertion that a cleaned text tells of.
-pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
+pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let head = without_printed(text::prefix(cleaned, 12 * 1024));
     if is_unequal(head) {
         return None;
@@ -135,16 +145,15 @@ pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
     let is_match = head.contains("match (=) failed");
     let lines: Vec<&str> = head.lines().collect();
     let of_labels = || {
-        labelled(&lines).filter(|_| told != Told::Finding).map(|(expected, actual)| {
+        labelled(&lines).filter(|_| told != TextKind::Finding).map(|(expected, actual)| {
             let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
             Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), extent: Extent::Whole }
         })
     };
     let joined = VERB.replace_all(head, " $verb ");
     let joined = BYTES.replace_all(&joined, "Which is: ");
-    let of_forms =
-        || FORMS.patterns.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
-    let difference = || difference(head).filter(|_| told != Told::Finding);
+    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
+    let difference = || difference(head).filter(|_| told != TextKind::Finding);
     let of_labels = of_labels();
     let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
     // A value that ends in an ellipsis is all of it, where nothing says more.
@@ -157,12 +166,12 @@ pub(super) fn are_labelled(text: &str) -> bool {
 }
 
 /// The sides of a form that matches.
-fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
-    let captures = FORMS.patterns.captures(row, text)?;
-    let form = FORMS.rows.get(row)?;
+fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
+    let captures = FORMS.captures(row, text)?;
+    let form = Comparisons::get().form.get(row)?;
     let (expected, actual) = match (form.of_values, told) {
         (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
-        (true, Told::Finding | Told::Exception) => return None,
+        (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;
             let actual = value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
@@ -171,7 +180,7 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
             let tokens = [&expected, &actual].into_iter().filter(|side| value::is_token(side)).count();
-            if tokens > usize::from(told == Told::Assertion) {
+            if tokens > usize::from(told == TextKind::Assertion) {
                 return None;
             }
             // What is called is not what came of it.
@@ -179,7 +188,7 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
                 return None;
             }
             // Whoever throws for everything says such words of anything.
-            if told == Told::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
+            if told == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
                 return None;
             }
             value::counted(expected, actual)
@@ -231,7 +240,7 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
         return Some((expected.clone(), actual.clone()));
     }
-    let told = Told::of(failure.error_class.as_deref(), failure.error_type);
+    let told = TextKind::of(failure.error_class.as_deref(), failure.error_type);
     let message = text::clean(&failure.error_message);
     sides_in(&message, told).map(|sides| (sides.expected, sides.actual))
 }
@@ -240,25 +249,22 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    fn file() -> File {
-        toml::from_str(FILE).unwrap_or_else(|error| panic!("comparisons.toml: {error}"))
-    }
-
     fn told(found: Option<Sides>) -> Option<(String, String)> {
         found.map(|sides| (sides.expected, sides.actual))
     }
 
     #[test]
     fn comparisons_of_many_libraries() {
-        let File { form: forms, without_a_row, no_sides, .. } = file();
-        for form in &forms {
+        let Comparisons { form: forms, without_a_row, no_sides, .. } = Comparisons::get();
+        for form in forms {
             assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
         }
-        for (text, expected, actual) in forms.into_iter().flat_map(|form| form.examples).chain(without_a_row) {
-            assert_eq!(told(sides_in(&text::clean(&text), Told::Assertion)), Some((expected, actual)), "{text}");
+        for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
+            let sides = told(sides_in(&text::clean(text), TextKind::Assertion));
+            assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
         for text in no_sides {
-            assert_eq!(sides_in(&text, Told::Assertion), None, "{text}");
+            assert_eq!(sides_in(text, TextKind::Assertion), None, "{text}");
         }
     }
 
@@ -300,9 +306,9 @@ mod tests {
     #[test]
     fn who_tells_decides_what_words_may_say() {
         for (told, text) in [
-            (Told::Exception, "not enough values to unpack (expected 3, got 2)"),
-            (Told::Finding, "Expected 2 spaces, but found 4"),
-            (Told::Anything, "got plum, want kiwi"),
+            (TextKind::Exception, "not enough values to unpack (expected 3, got 2)"),
+            (TextKind::Finding, "Expected 2 spaces, but found 4"),
+            (TextKind::Anything, "got plum, want kiwi"),
         ] {
             assert_eq!(sides_in(text, told), None, "{text}");
         }

@@ -1,37 +1,15 @@
 //! Both sides of an assertion where each stands behind a label: `Expected: 4`, `got->{count} = '1'`, `[left]:  [1, 2]`,
 //! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
 
-use super::value;
+use super::{
+    expected::{Comparisons, Labels},
+    value,
+};
 
 /// Most lines between both labels.
 const MAX_DISTANCE: usize = 40;
 /// Most lines of one value.
 const MAX_LINES: usize = 30;
-
-/// First words of labels. Where a library knows a left and a right side only, the left one is the actual value.
-const EXPECTED: [&str; 8] = ["exp", "expected", "expect", "want", "wanted", "desired", "right", "rhs"];
-const ACTUAL: [&str; 13] = [
-    "passed", "act", "actual", "got", "received", "found", "obtained", "returned", "counted", "measured", "left",
-    "lhs", "but",
-];
-/// Words of labels that do not stand before a value that is compared.
-const ASIDE: [&str; 15] = [
-    "path",
-    "precision",
-    "difference",
-    "call",
-    "calls,",
-    "type",
-    "error",
-    "line",
-    "lines",
-    "tests",
-    "by",
-    "at",
-    "in",
-    "on",
-    "no",
-];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -100,7 +78,10 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     let label = label.trim_end_matches([' ', ']']);
     let first = label.split([' ', '-', '[', '.']).next()?.to_ascii_lowercase();
     let mut words = label.split([' ', '-']).skip(1).map(str::to_ascii_lowercase);
-    if !is_apart || is_assigned || first != "passed" && words.any(|word| ASIDE.contains(&word.as_str())) {
+    if !is_apart
+        || is_assigned
+        || first != "passed" && words.any(|word| Comparisons::get().labels.aside.contains(&word))
+    {
         return None;
     }
     let side = side_of(&first)?;
@@ -116,8 +97,9 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
 
 fn side_of(word: &str) -> Option<Side> {
     let word = word.to_ascii_lowercase();
-    let is_in = |words: &[&str]| words.contains(&word.as_str());
-    is_in(&EXPECTED).then_some(Side::Expected).or_else(|| is_in(&ACTUAL).then_some(Side::Actual))
+    let Labels { expected, actual, .. } = &Comparisons::get().labels;
+    let is_actual = || actual.contains(&word).then_some(Side::Actual);
+    expected.contains(&word).then_some(Side::Expected).or_else(is_actual)
 }
 
 /// `cart_test.go:8`

@@ -4,7 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{error_type::type_of, patterns::Patterns, stack, text};
+use super::{
+    error_type::{Forms, type_of},
+    patterns::Patterns,
+    stack, text,
+};
 use crate::evidence::ErrorType;
 
 /// Most lines of a message that belong to its headline.
@@ -19,135 +23,8 @@ pub(in crate::failure) struct Headline {
     pub message: String,
 }
 
-/// Where the class of a form stands.
-enum Class {
-    /// In the pattern's group `class`.
-    Captured,
-    Fixed(&'static str),
-    /// The tool names none.
-    Unnamed,
-}
-
-/// One form of headline; the group `msg` holds the message, which otherwise begins on the next line.
-struct Form {
-    pattern: &'static str,
-    class: Class,
-    /// None: told by class and message.
-    error_type: Option<ErrorType>,
-}
-
-const fn form(pattern: &'static str, class: Class, error_type: ErrorType) -> Form {
-    Form { pattern, class, error_type: Some(error_type) }
-}
-
-use Class::{Captured, Fixed, Unnamed};
-use ErrorType::{AssertionError, CompileError, LintError, RuntimeError, TypeError};
-
-/// Earlier forms win over later ones, wherever they stand in the text.
-const FORMS: &[Form] = &[
-    // cargo: what ended the compiler says more than that it did not compile.
-    form(r"process didn't exit successfully: .*(?P<msg>\(signal: 9, SIGKILL: kill\))$", Fixed("SIGKILL"), RuntimeError),
-    // Rust
-    Form {
-        pattern: r"panicked at (?:'(?P<msg>.*)', )?[^'\s]+:[0-9]+:[0-9]+:?$",
-        class: Fixed("panic"),
-        error_type: None,
-    },
-    form(r"^error\[(?P<class>E[0-9]{4})\]: (?P<msg>.*)$", Captured, CompileError),
-    // TypeScript, C#, MSVC
-    form(r"\berror (?P<class>(?:TS|CS|FS|C|LNK|MSB|NETSDK|NU)[0-9]{3,5}): (?P<msg>.*)$", Captured, CompileError),
-    // Deno
-    form(r"^(?P<class>TS[0-9]{3,5}) \[ERROR\]: (?P<msg>.*)$", Captured, CompileError),
-    // ESLint, Biome; ruff, flake8; RuboCop; golangci-lint
-    form(
-        r"^\s+[0-9]+:[0-9]+\s+(?:error|warning)\s+(?P<msg>.+?)\s{2,}(?P<class>[@A-Za-z][A-Za-z0-9@/_-]+)$",
-        Captured,
-        LintError,
-    ),
-    form(
-        r"^[^\s:]+:[0-9]+(?::[0-9]+)?:? (?:error |warning )?(?P<class>[A-Z]{1,5}[0-9]{3,4}(?:/[a-z-]+)?):? (?:\[\*\] )?(?P<msg>.*)$",
-        Captured,
-        LintError,
-    ),
-    // The rule in front of the message, or in brackets behind it
-    form(
-        r"^\s+[0-9]+:[0-9]+\s+(?:error|warning)\s+(?P<class>[a-z][A-Za-z0-9@/_-]+)\s{2,}(?P<msg>.+?)(?:\s{2,}\S+)?$",
-        Captured,
-        LintError,
-    ),
-    form(r"^\s*[✖×✗✘]\s+(?P<msg>.+?)\s+\[(?P<class>[a-z][a-z0-9/-]*)\]$", Captured, LintError),
-    form(r"^(?P<class>[A-Z]{1,3}[0-9]{3,4}) (?:\[\*\] )?(?P<msg>[A-Z`].*)$", Captured, LintError),
-    form(
-        r"^[^\s:]+:[0-9]+:[0-9]+: [CWEF]: (?:\[Correctable\] )?(?P<class>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<msg>.*)$",
-        Captured,
-        LintError,
-    ),
-    form(r"^[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*) \((?P<class>[a-z]+[a-z0-9]*)\)$", Captured, LintError),
-    form(r"^ *\^-*\^?-* (?P<class>SC[0-9]{4}) \([a-z]+\): (?P<msg>.*)$", Captured, LintError),
-    form(r"^>> Issue: \[(?P<class>B[0-9]+)[^\]]*\] (?P<msg>.*)$", Captured, LintError),
-    form(r"^\s*✘ \[ERROR\] (?P<msg>.*)$", Unnamed, CompileError),
-    // mypy, pyright
-    form(r"^[^\s:]+\.pyi?:[0-9]+(?::[0-9]+)?: error: (?P<msg>.*?)\s+\[(?P<class>[a-z-]+)\]$", Captured, TypeError),
-    form(r"^\s*[^\s:]+\.pyi?:[0-9]+:[0-9]+ - error: (?P<msg>.*?) \((?P<class>report[A-Za-z]+)\)$", Captured, TypeError),
-    // gcc, clang, javac, swiftc; go; kotlinc; Maven
-    form(r"^[^\s:]+(?::[0-9]+){1,2}: (?:fatal )?error:(?: (?P<msg>.*))?$", Unnamed, CompileError),
-    form(r"^(?:vet: )?[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*)$", Unnamed, CompileError),
-    form(r"^e: \S+?[: (]+[0-9]+[:, ]+[0-9]+\)?:? (?P<msg>.*)$", Unnamed, CompileError),
-    form(r"^\[ERROR\] \S+:\[[0-9]+,[0-9]+\] (?P<msg>.*)$", Unnamed, CompileError),
-    // Sanitizers and Go's runtime
-    form(r"\b(?:ERROR|WARNING): (?P<class>[A-Z][A-Za-z]+Sanitizer): (?P<msg>.*)$", Captured, RuntimeError),
-    form(r"^WARNING: (?P<msg>DATA RACE)$", Fixed("data race"), RuntimeError),
-    form(r"^panic: (?P<msg>.*?)(?: \[recovered\])?$", Fixed("panic"), RuntimeError),
-    form(r"^fatal error: (?P<msg>.*)$", Fixed("fatal error"), RuntimeError),
-    Form { pattern: r"^\s*(?P<msg>thrown: .*)$", class: Fixed("thrown"), error_type: None },
-    // Assertions that name no class
-    form(r"^\s*(?:Error: )?(?P<msg>expect\(.*\)(?:\.[A-Za-z]+)+\(.*)$", Fixed("JestAssertionError"), AssertionError),
-    form(r"^E\s+(?P<msg>assert .*)$", Fixed("AssertionError"), AssertionError),
-    form(r"^\s*Failure/Error: (?P<msg>.*)$", Fixed("RSpec::Expectations::ExpectationNotMetError"), AssertionError),
-    form(r"^\s*(?P<msg>Failed asserting that .*)$", Fixed("ExpectationFailedException"), AssertionError),
-    form(r"(?P<class>XCTAssert[A-Za-z]*|XCTUnwrap) failed(?:: (?P<msg>.*))?$", Captured, AssertionError),
-    form(r"(?P<msg>Expectation failed: .*)$", Fixed("ExpectationFailed"), AssertionError),
-    form(r"^\s*(?P<msg>(?:Values?|Difference|Structures|Arrays|Function|Expression) .*:)$", Unnamed, AssertionError),
-    form(r"Assertion `(?P<msg>.*)' failed", Fixed("assert"), AssertionError),
-    form(r"^\S+:[0-9]+: (?:Failure|FAILED:)$", Fixed("EXPECT"), AssertionError),
-    form(r#"^C\+\+ exception with description "(?P<msg>.*)" thrown in "#, Fixed("exception"), RuntimeError),
-    // Exceptions of every language; their type is told by their name.
-    Form {
-        pattern: concat!(
-            r#"^(?:\s*E\s+|Exception in thread "[^"]*" |\s*(?:Unc|C)aught |PHP Fatal error:\s+Uncaught |Caused by: "#,
-            r"|Unhandled exception\. |panic: |\s*)",
-            r"(?P<class>(?:[A-Za-z_][A-Za-z0-9_$]*(?:\.|::|\\|/))*[A-Z]?[A-Za-z0-9_$]*",
-            r"(?:Error|Exception|Failure|Fault|Timeout|Interrupt|Mismatch|NotFound|Exit|Panic)|Errno::[A-Z]+)",
-            r"(?: \[[A-Za-z0-9_.-]+\])?(?:\s?:(?: (?P<msg>.*))?|)$"
-        ),
-        class: Captured,
-        error_type: None,
-    },
-    Form { pattern: r": (?P<msg>.+) \((?P<class>[A-Z][A-Za-z0-9_:]*)\)$", class: Captured, error_type: None },
-    // Elixir, PHP
-    Form { pattern: r"^\*\* \((?P<class>[A-Z][A-Za-z.]+)\) (?P<msg>.*)$", class: Captured, error_type: None },
-    form(r"^(?:PHP )?Fatal error:\s+(?P<msg>.*?) in \S+ on line [0-9]+$", Fixed("fatal error"), RuntimeError),
-    form(r"^(?:E\s+)?Failed: (?P<msg>DID NOT RAISE .*)$", Fixed("Failed"), AssertionError),
-    Form { pattern: r"^(?:E\s+)?Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
-    // Package managers, behind their warnings
-    Form { pattern: r"^npm (?:ERR!|error) (?P<msg>(?:[A-Z][a-z]+ |404 ).*)$", class: Unnamed, error_type: None },
-    form(r"^\s+[^\s:]+_test\.go:[0-9]+: (?P<msg>.*)$", Unnamed, AssertionError),
-    Form { pattern: r"^\s*[x\x{d7}] (?P<msg>[A-Z].*)$", class: Unnamed, error_type: None },
-    // cargo and many others; their closing summaries say nothing.
-    Form { pattern: r"^(?:\x{d7} )?(?:[Ee]rror|ERROR): (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
-];
-
-/// Lines that match a form and only sum up.
-const SUMMARIES: [&str; 6] = [
-    "error: could not compile",
-    "error: aborting due to",
-    "error: test failed, to rerun",
-    "error: process didn't exit",
-    "error: doctest failed",
-    "Error: Process completed with exit code",
-];
-
-static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter().map(|form| form.pattern)));
+static PATTERNS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(Forms::get().form.iter().map(|form| &form.pattern)));
 
 /// The lint named below a message of rustc or clippy: `-D clippy::needless-return`, `#[deny(unused_variables)]`.
 static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
@@ -175,26 +52,24 @@ fn headline_of(cleaned: &str, is_output: bool) -> Headline {
             .and_then(|start| end_of_traceback(&lines[start..]))
             .unwrap_or_else(|| without_form(&lines, is_output));
     };
-    let form = &FORMS[row];
+    let form = &Forms::get().form[row];
     let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines, is_output) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
-    let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
+    let is_finding =
+        matches!(form.error_type, Some(ErrorType::CompileError | ErrorType::LintError | ErrorType::TypeError));
     let message =
         if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
-    let class = match form.class {
-        Class::Captured => captures.name("class").map(|class| text::shorten(class.as_str(), 120)),
-        Class::Fixed(class) => Some(class.to_owned()),
-        Class::Unnamed => None,
-    };
+    let captured = captures.name("class").map(|class| text::shorten(class.as_str(), 120));
+    let class = captured.or_else(|| form.class.clone());
     let lint = if form.error_type.is_none() && class.is_none() { rust_lint(&lines[index..]) } else { None };
     if let Some(lint) = lint {
-        return Headline { class: Some(lint), error_type: LintError, message };
+        return Headline { class: Some(lint), error_type: ErrorType::LintError, message };
     }
     let points_at_source = lines.get(index + 1).is_some_and(|line| line.trim_start().starts_with("--> "));
     let error_type = match form.error_type {
         Some(error_type) => error_type,
-        None if class.is_none() && points_at_source => CompileError,
+        None if class.is_none() && points_at_source => ErrorType::CompileError,
         None => type_of(class.as_deref(), &message),
     };
     Headline { class, error_type, message }
@@ -203,7 +78,7 @@ fn headline_of(cleaned: &str, is_output: bool) -> Headline {
 fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
     let mut best: Option<(usize, usize)> = None;
     for (index, line) in lines.iter().enumerate().skip(start) {
-        if SUMMARIES.iter().any(|summary| line.starts_with(summary)) {
+        if Forms::get().summaries.iter().any(|summary| line.starts_with(summary.as_str())) {
             continue;
         }
         if let Some(row) = PATTERNS.matching(line).first().copied()
@@ -244,31 +119,9 @@ fn message_block(first: &str, following: &[&str]) -> String {
 /// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
 fn ends_message(line: &str) -> bool {
     let trimmed = line.trim_start();
-    const ENDS: [&str; 22] = [
-        "stack backtrace:",
-        "note: run with",
-        "note: Some details",
-        "Traceback (most recent",
-        "Stack trace:",
-        "goroutine ",
-        "During handling of",
-        "The above exception",
-        "Caused by:",
-        "failures:",
-        "test result:",
-        "--- FAIL",
-        "FAIL",
-        "⎯",
-        "=====",
-        "-----",
-        "_____",
-        "!!!!!",
-        "panic: ",
-        "● ",
-        "make: ***",
-        "Error: Process completed with",
-    ];
-    ENDS.iter().any(|end| trimmed.starts_with(end)) || is_source_excerpt(trimmed) || stack::is_trace_line(line)
+    Forms::get().ends.iter().any(|end| trimmed.starts_with(end.as_str()))
+        || is_source_excerpt(trimmed)
+        || stack::is_trace_line(line)
 }
 
 /// `  12 | code`, `> 12 | code`, `   | ^^^`
@@ -317,6 +170,7 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::ErrorType::{AssertionError, CompileError, LintError, RuntimeError, TypeError};
 
     fn read(text: &str) -> (Option<String>, ErrorType, String) {
         let headline = headline(&text::clean(text));

@@ -6,7 +6,7 @@ use super::{
     asserted::is_reversed,
     changes::{Changes, FrameOrigin},
     error_type,
-    expected::{self, Extent, Sides, Told},
+    expected::{self, Extent, Sides, TextKind},
     message, paths,
     stack::{self, Frame, Printed},
     text,
@@ -59,20 +59,20 @@ impl Reading {
         let error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        let told = Told::of(class.as_deref(), error_type);
+        let told = TextKind::of(class.as_deref(), error_type);
         let found = match told {
-            Told::Exception => expected::sides_in(&headline.message, told),
-            Told::Assertion | Told::Anything => {
+            TextKind::Exception => expected::sides_in(&headline.message, told),
+            TextKind::Assertion | TextKind::Anything => {
                 let whole = without_source(&whole);
                 let (block, own) = from_line_of(&headline.message, &whole);
                 // The next assertion that failed may stand below.
                 let of_message =
                     || expected::sides_in(&headline.message, told).filter(|sides| sides.extent == Extent::Whole);
-                let around = if told == Told::Anything { block } else { &whole };
+                let around = if told == TextKind::Anything { block } else { &whole };
                 let of_text = || expected::sides_in(own, told).or_else(|| expected::sides_in(around, told));
                 of_message().or_else(of_text)
             }
-            Told::Finding => expected::sides_in(&whole, told),
+            TextKind::Finding => expected::sides_in(&whole, told),
         };
         let found = match found {
             Some(sides) if is_reversed(&whole) && !expected::are_labelled(&whole) => Some(sides.turned()),
