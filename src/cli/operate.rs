@@ -3,7 +3,6 @@
 use std::{
     io::{self, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpStream},
-    str::FromStr,
     time::Duration,
 };
 
@@ -11,12 +10,12 @@ use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CliError, CommandResult, exit, output::Format};
+use super::{CliError, CommandResult, exit, online::PullRequest, output::Format};
 use crate::{
     render::defused,
     server::{GUARD, Replay, ResyncOf},
 };
-use loopgate_core::{PrNumber, Timestamp};
+use loopgate_core::Timestamp;
 
 /// A thousand dead letters fit.
 const ANSWER_BYTES: u64 = 4 << 20;
@@ -86,26 +85,18 @@ pub struct ResyncArguments {
     #[command(flatten)]
     server: AdminArguments,
     /// Look at these, whatever is known of them
-    #[arg(value_name = "OWNER/REPO[#N]")]
-    what: Option<Place>,
+    #[arg(value_name = "OWNER/REPO[#N]", value_parser = place)]
+    what: Option<ResyncOf>,
 }
 
 /// `owner/name` or `owner/name#12`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place(ResyncOf);
-
-impl FromStr for Place {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let malformed = || "write it as OWNER/REPO or OWNER/REPO#N, such as acme/widgets#12".to_owned();
-        let (repository, number) = match text.split_once('#') {
-            Some((repository, number)) => (repository, Some(number.parse().map_err(|_| malformed())?)),
-            None => (text, None),
-        };
-        let repository = Some(repository.parse().map_err(|_| malformed())?);
-        Ok(Self(ResyncOf { repository, pull_request: number.map(PrNumber::new) }))
+fn place(text: &str) -> Result<ResyncOf, String> {
+    if text.contains('#') {
+        let PullRequest { repository, number } = text.parse()?;
+        return Ok(ResyncOf { repository: Some(repository), pull_request: Some(number) });
     }
+    let malformed = "write it as OWNER/REPO or OWNER/REPO#N, such as acme/widgets#12";
+    Ok(ResyncOf { repository: Some(text.parse().map_err(|_| malformed)?), pull_request: None })
 }
 
 #[derive(Debug, Args)]
@@ -164,7 +155,7 @@ fn told(DeadLetter { id, failures, reason, died_at }: &DeadLetter) -> String {
 }
 
 pub fn resync(arguments: &ResyncArguments, format: Format) -> CommandResult {
-    let what = arguments.what.clone().map_or_else(ResyncOf::default, |Place(what)| what);
+    let what = arguments.what.clone().unwrap_or_default();
     let answer = ask(arguments.server.admin_listen, "POST", "/resync", &written(&what)?)?;
     show(&answer, format, |_: Value| {
         vec![match (what.repository, what.pull_request) {
@@ -255,11 +246,11 @@ fn exchange(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loopgate_core::PrNumber;
 
     #[test]
     fn a_repository_or_one_pull_request_is_meant() {
-        let place = |text: &str| text.parse::<Place>();
-        let number = |text| place(text).unwrap().0.pull_request.map(PrNumber::get);
+        let number = |text| place(text).unwrap().pull_request.map(PrNumber::get);
         assert_eq!((number("acme/widgets"), number("acme/widgets#12")), (None, Some(12)));
         for text in ["", "acme", "acme/widgets#", "acme/widgets#x", "#12", "acme/widgets#12#13"] {
             assert!(place(text).unwrap_err().contains("acme/widgets#12"), "{text}");
