@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison;
 use crate::{
-    evidence::{CheckEvidence, CheckKind, Failure, RetryClass, TestId, tree_hash},
+    evidence::{CheckEvidence, CheckKind, Failure, TestId, tree_hash},
     failure::{self, Blame, ExaminedFailure},
     ids::{CheckName, Fingerprint, RuleId, Timestamp},
     observed::Snapshot,
@@ -102,7 +102,7 @@ pub fn digest(
         total_tests: comparison::total(evidence),
         lacking,
         coverage: coverage_met(evaluation),
-        retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
+        retry_class: own.iter().map(|blame| blame.class).max(),
         memory_matches: before.and_then(|before| before.memory_matches.clone()),
         recorded: before.and_then(|before| before.recorded),
         summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
@@ -189,17 +189,6 @@ fn last_words(check: &CheckEvidence) -> String {
     let mut lines: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
     lines.reverse();
     lines.join("\n")
-}
-
-/// Which class decides when several checks fail.
-const fn urgency(class: RetryClass) -> u8 {
-    match class {
-        RetryClass::External => 0,
-        RetryClass::Performance => 1,
-        RetryClass::Code => 2,
-        RetryClass::Logic => 3,
-        RetryClass::Security => 4,
-    }
 }
 
 fn summary(

@@ -18,7 +18,7 @@ use crate::{
     observed::{ObservationProblem, ReceivedEvidence},
     policy::CheckPresence,
     stages::walk::Walks,
-    state::{Answered, AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
+    state::{AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
     verdict::{
         FeedbackFact,
         blame::{self, CheckBlame},
@@ -227,11 +227,7 @@ fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<FeedbackFact
 
 /// Answers given on this head.
 fn replies(next: &LoopState) -> Vec<CommandReply> {
-    let of = |answered: &Answered| {
-        let on_head = answered.answers.iter().filter(|answer| answer.head_sha == next.head_sha);
-        on_head
-            .map(|answer| CommandReply { source: answered.source.clone(), answer: answer.clone() })
-            .collect::<Vec<_>>()
-    };
-    next.answered.iter().flat_map(of).collect()
+    let all = next.answered.iter().flat_map(|of| of.answers.iter().map(|answer| (&of.source, answer)));
+    let on_head = all.filter(|(_, answer)| answer.head_sha == next.head_sha);
+    on_head.map(|(source, answer)| CommandReply { source: source.clone(), answer: answer.clone() }).collect()
 }

@@ -168,21 +168,21 @@ impl CheckKind {
 }
 
 words! {
-    /// How a check ended.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    /// How a check ended. Of several jobs of one check, the greatest counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Outcome {
+        /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
+        Skipped = "skipped",
         Passed = "passed",
-        Failed = "failed",
-        /// Killed at its timeout.
-        TimedOut = "timed_out",
+        /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
+        Cancelled = "cancelled",
         /// A test check whose report holds no test, without `allow_empty`.
         NoTestsExecuted = "no_tests_executed",
         /// A test check that passed without results by test, although it had them on the base or in an earlier attempt.
         ResultsLost = "results_lost",
-        /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
-        Skipped = "skipped",
-        /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
-        Cancelled = "cancelled",
+        /// Killed at its timeout.
+        TimedOut = "timed_out",
+        Failed = "failed",
     }
 }
 
@@ -193,20 +193,20 @@ impl Outcome {
     }
 }
 
-/// How a failing check may be retried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// How a failing check may be retried. Of several failing checks, the greatest decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryClass {
+    /// Service, network or runner: re-run with back-off, consumes no attempt.
+    External,
+    /// Retried once.
+    Performance,
     /// An ordinary failure of the code: retried.
     Code,
     /// Infinite loop, deadlock, the check's own timeout: never retried automatically.
     Logic,
     /// Never retried; escalates.
     Security,
-    /// Retried once.
-    Performance,
-    /// Service, network or runner: re-run with back-off, consumes no attempt.
-    External,
 }
 
 /// One check of an evidence document.

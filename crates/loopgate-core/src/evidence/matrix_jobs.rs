@@ -1,10 +1,10 @@
 //! One check that several jobs brought: the jobs of a matrix, several workflows, several check runs of one name.
 
-use crate::evidence::{CheckEvidence, MOST_EXCERPTS, Outcome};
+use crate::evidence::{CheckEvidence, MOST_EXCERPTS};
 
-/// The same check from two jobs: it passed only if both did.
+/// One check of two jobs: it passed only if both did.
 pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
-    let (mut worse, better) = if badness(other.outcome) > badness(one.outcome) { (other, one) } else { (one, other) };
+    let (mut worse, better) = if other.outcome > one.outcome { (other, one) } else { (one, other) };
     worse.started_at = worse.started_at.into_iter().chain(better.started_at).min();
     worse.duration_ms = worse.duration_ms.max(better.duration_ms);
     if let Some(more) = &better.results {
@@ -23,16 +23,4 @@ pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
         (Some(_), None) => {}
     }
     worse
-}
-
-const fn badness(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Skipped => 0,
-        Outcome::Passed => 1,
-        Outcome::Cancelled => 2,
-        Outcome::NoTestsExecuted => 3,
-        Outcome::ResultsLost => 4,
-        Outcome::TimedOut => 5,
-        Outcome::Failed => 6,
-    }
 }
