@@ -10,6 +10,7 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
+    "text",
     "letters",
     "untrusted",
     "evidence",

@@ -124,7 +124,8 @@ mod tests {
         let blocked = serde_json::to_value(&decision.next.blocked).unwrap();
         assert_eq!(
             called["payload"].to_string(),
-            serde_json::json!({ "triggers": triggers, "pattern": pattern, "blocked": blocked }).to_string()
+            serde_json::json!({ "kind": "pull_request", "triggers": triggers, "pattern": pattern, "blocked": blocked })
+                .to_string()
         );
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{marker, messages, model::Document, verdict::Subject, words};
 use loopgate_core::{
     deciding::Post,
-    escalation::fix_request::{FixRequest, Whom},
+    escalation::fix_request::{FixTurn, Whom},
     policy::{DispatchFixer, Fixer},
 };
 
@@ -52,7 +52,7 @@ pub struct Dispatch {
 }
 
 /// The workflow to start; none where naming the fixer in a comment is all.
-pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatch> {
+pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> {
     let Some(Fixer::Dispatch(to)) = fix.whom.of(subject.policy) else { return None };
     let (pull, most) = (&subject.snapshot.pull_request, subject.policy.retry.max_attempts);
     let payload = json!({

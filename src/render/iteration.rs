@@ -81,8 +81,8 @@ fn feedback(decided: &IterationDecision<'_>) -> Feedback {
             (format!("The tests fail: {} And {} more.", problem(first), rest.len()), Priority::High)
         }
         (TestStatus::Pass, _) => (
-            format!("The review asks for changes: {}", review.first().map(|item| item.text).unwrap_or_default()),
-            review.first().map_or(Priority::Medium, |item| item.priority),
+            format!("The review asks for changes: {}", review.first().map(|(_, text)| *text).unwrap_or_default()),
+            review.first().map_or(Priority::Medium, |(priority, _)| *priority),
         ),
     };
     let mut actionable_items = match decided.check.test_result.status {
@@ -100,7 +100,7 @@ fn feedback(decided: &IterationDecision<'_>) -> Feedback {
             })
             .collect(),
     };
-    actionable_items.extend(review.iter().map(|item| format!("Review: {}", item.text)));
+    actionable_items.extend(review.iter().map(|(_, text)| format!("Review: {text}")));
     let summary = cut_at_sentence(&summary, decided.policy.feedback_max_length);
     Feedback { summary, actionable_items, priority }
 }

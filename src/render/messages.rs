@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn every_variant_has_an_entry() {
         let table: &[(&str, &str, &[&str], &[&str])] = &[
-            ("policy/trigger.rs", "Trigger", &["trigger", "human_action"], &[]),
-            ("evidence/category.rs", "RootCauseCategory", &["category"], &[]),
+            ("policy/escalation.rs", "Trigger", &["trigger", "human_action"], &[]),
+            ("evidence/analysis.rs", "RootCauseCategory", &["category"], &[]),
             ("failure/explain/blame.rs", "Blame", &["blame"], &["pr_code"]),
             ("evidence/document.rs", "Outcome", &["outcome", "outcome_sign"], &[]),
             ("verdict/standing.rs", "CheckStanding", &["standing", "standing_sign"], &["done"]),
@@ -194,7 +194,7 @@ mod tests {
             ("memory/matched.rs", "MatchOutcome", &["memory_match"], &[]),
             ("attempts/cause.rs", "Cause", &["cause"], &[]),
             ("attempts/cause.rs", "AttemptsEnd", &["attempts_end"], &[]),
-            ("escalation/question.rs", "Question", &["question", "answers"], &[]),
+            ("escalation/escalation_call.rs", "Question", &["question", "answers"], &[]),
             ("verdict/evaluation.rs", "RuleFailure", &["rule"], &[]),
             ("verdict/evaluation.rs", "CheckFailure", &["check_failure"], &[]),
             ("verdict/coverage/required.rs", "MissingTests", &["missing_tests"], &[]),
@@ -215,7 +215,7 @@ mod tests {
             ("stages/walk.rs", "Blocker", &["blocker"], &[]),
             ("reflex/fix.rs", "EditRefusal", &["edit_refusal"], &[]),
             ("reflex/contract.rs", "Breach", &["breach"], &[]),
-            ("reflex/budget.rs", "Exhausted", &["exhausted"], &[]),
+            ("reflex/govern.rs", "Exhausted", &["exhausted"], &[]),
             ("state/history/event.rs", "Event", &["event"], &["critique_done", "other"]),
         ];
         for (file, name, sections, without) in table {

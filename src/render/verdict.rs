@@ -312,7 +312,7 @@ mod tests {
     use crate::render::fixtures;
     use loopgate_core::{
         attempts::rerun::NextRerun,
-        escalation::fix_request::{FixRequest, FixTurn, Whom},
+        escalation::fix_request::{FixTurn, Whom},
         failure::Blame,
         policy::{DispatchFixer, Fixer, OnMax},
         state::{Blocked, RunStatus, Stop, StopReason},
@@ -374,10 +374,9 @@ mod tests {
     /// The fixer's turn on the first failure, `minutes` after the attempt.
     fn fixing(whom: Whom, minutes: i64) -> Decision {
         let mut decision = fixtures::first_failure();
-        decision.view.fixing = Some(FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) });
-        if minutes == 0 {
-            decision.surface.fix = Some(FixRequest { whom, attempt: 1 });
-        }
+        let turn = FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) };
+        decision.view.fixing = Some(turn);
+        decision.surface.fix = Some(turn).filter(|_| minutes == 0);
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
             let since = fixtures::at(20);

@@ -84,7 +84,7 @@ macro_rules! hex_digits {
 /// assert!("0123".parse::<Sha>().is_err());
 /// # Ok::<(), loopgate_core::Malformed>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha([u8; 20]);
 
 impl Sha {
@@ -115,6 +115,13 @@ hex_digits!(Sha, "a full commit id (40 hexadecimal digits)", "^[0-9a-fA-F]{40}$"
 pub struct RepoName {
     owner: String,
     name: String,
+}
+
+/// A name that no repository of GitHub has.
+impl Default for RepoName {
+    fn default() -> Self {
+        Self { owner: "-".to_owned(), name: "-".to_owned() }
+    }
 }
 
 impl RepoName {
@@ -368,7 +375,7 @@ impl From<Fingerprint> for FailureId {
 hex_digits!(FailureId, "a failure's id (8 hexadecimal digits)", "^[0-9a-f]{8}$");
 
 /// A score between 0 and 1 with two decimals, kept in hundredths so that equal scores are equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Score(u8);
 
 impl Score {

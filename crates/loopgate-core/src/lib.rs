@@ -3,7 +3,7 @@
 //! [`decide`](fn@decide) is the heart: it takes what was observed of a pull request, the state of its loop, the policy
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
-//! Each room may use those before it: `ids`, `stage`, `letters`, [`untrusted`] → [`evidence`] → [`observed`] →
+//! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`] →
 //! [`source_files`] → [`policy`] →
 //! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] →
 //! [`stages`] → [`deciding`] → [`reflex`] → [`metrics`] → [`replay`].
@@ -33,6 +33,7 @@ pub mod source_files;
 pub mod stage;
 pub mod stages;
 pub mod state;
+pub mod text;
 pub mod untrusted;
 pub mod verdict;
 

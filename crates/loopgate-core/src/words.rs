@@ -28,6 +28,11 @@ macro_rules! words {
     };
 }
 
+/// For `skip_serializing_if`: whether a field has its default.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// serde's traits for a type that is written as its `Display` says and read by its `FromStr`.
 macro_rules! serde_as_text {
     ($name:ident) => {

@@ -6,7 +6,7 @@ use crate::{
     render::{self, Colour},
 };
 use loopgate_core::{
-    reflex::{self, Alias, FixRecord, LoopStanding},
+    reflex::{Alias, FixRecord},
     state::{LoopState, Step},
     verdict::{Evaluation, FailureView},
 };
@@ -62,7 +62,7 @@ impl ConsoleOutput {
         for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory)) {
             self.say(&format!("Before: {known}"));
         }
-        if state.iteration >= 2 && reflex::standing(state) != LoopStanding::Ended {
+        if state.iteration >= 2 && !state.has_ended() {
             self.fresh_context(alias);
         }
     }

@@ -23,8 +23,8 @@ use loopgate_core::{
     CheckName, Sha,
     observed::ChangedFiles,
     policy::Policy,
-    reflex::{self, Alias, Breach, FixRecord, LoopStanding, Produced, ReflexState, Turn},
-    state::{LoopState, Step},
+    reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Turn},
+    state::{LoopState, RunStatus, Step},
     verdict::evaluate,
 };
 
@@ -110,7 +110,7 @@ impl<'g> Session<'g> {
 
     /// Executes the current step.
     pub async fn step(&mut self) -> Result<Progress, CliError> {
-        if reflex::standing(&self.state) != LoopStanding::Going {
+        if self.state.status != RunStatus::InProgress {
             return Ok(Progress::Over);
         }
         if self.interrupt.is_interrupted() {
@@ -126,7 +126,7 @@ impl<'g> Session<'g> {
             Step::Refine => self.refine().await?,
         };
         match progress {
-            Progress::On if reflex::standing(&self.state) != LoopStanding::Going => Ok(Progress::Over),
+            Progress::On if self.state.status != RunStatus::InProgress => Ok(Progress::Over),
             other => Ok(other),
         }
     }
@@ -262,7 +262,7 @@ impl<'g> Session<'g> {
         self.loaded = self.store.load().await?;
         let (state, _) = self.loaded.state(|| turn.state.clone());
         self.state = state;
-        if reflex::standing(&self.state) == LoopStanding::Ended {
+        if self.state.has_ended() {
             self.workspace.repository.leave_task(&task_ref(&self.alias)).await?;
             self.keep_line().await?;
         }

@@ -29,7 +29,7 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
-    reflex::{self, Alias, EditRefusal, EditVerdict, LoopStanding, Turn},
+    reflex::{self, Alias, EditRefusal, EditVerdict, Turn},
     verdict::tamper,
 };
 
@@ -109,7 +109,7 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(arguments.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if reflex::standing(&state) == LoopStanding::Ended {
+    if state.has_ended() {
         return super::over(&state, format);
     }
     end_whoever_runs(&workspace, &alias).await?;
@@ -118,7 +118,7 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
     let console = ConsoleOutput::new(format);
     let (_keep, interrupt) = Interrupter::new();
     let mut session = Session::open(&workspace, &alias, None, &console, interrupt).await?;
-    if reflex::standing(&session.state) != LoopStanding::Ended {
+    if !session.state.has_ended() {
         let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
         session.save(turn, None).await?;
     }
@@ -191,7 +191,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
     match &arguments.alias {
         Some(alias) => {
             let state = workspace.state(alias).await?;
-            if reflex::standing(&state) != LoopStanding::Ended || Lock::holder(&workspace.lock_path(alias)).is_some() {
+            if !state.has_ended() || Lock::holder(&workspace.lock_path(alias)).is_some() {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
                 )));
@@ -201,9 +201,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
         None => {
             for alias in workspace.aliases().await? {
                 let state = workspace.state(&alias).await?;
-                if reflex::standing(&state) == LoopStanding::Ended
-                    && Lock::holder(&workspace.lock_path(&alias)).is_none()
-                {
+                if state.has_ended() && Lock::holder(&workspace.lock_path(&alias)).is_none() {
                     doomed.push(alias);
                 } else {
                     output::note_line(format_args!("{alias} is not over and stays."));

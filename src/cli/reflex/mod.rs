@@ -35,7 +35,8 @@ use crate::{
 };
 use loopgate_core::{
     commands::command,
-    reflex::{self, Alias, LoopStanding, Turn},
+    reflex::{Alias, Turn},
+    state::{LoopState, RunStatus},
 };
 
 #[derive(Debug, Subcommand)]
@@ -163,16 +164,16 @@ async fn go_on(which: &Which, until: Until, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    match reflex::standing(&state) {
-        LoopStanding::Ended => over(&state, format),
-        LoopStanding::Blocked => report::ended(&state, "", Progress::Over, &ConsoleOutput::new(format), format),
-        LoopStanding::Going => {
+    match state.status {
+        RunStatus::Escalated => report::ended(&state, "", Progress::Over, &ConsoleOutput::new(format), format),
+        RunStatus::InProgress => {
             let console = ConsoleOutput::new(format);
             let _locks = locked(&workspace, &alias, &console)?;
             let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
             session.ask_for_its_branch()?;
             finish(&mut session, until, format).await
         }
+        _ => over(&state, format),
     }
 }
 
@@ -180,7 +181,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(arguments.which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if reflex::standing(&state) == LoopStanding::Ended {
+    if state.has_ended() {
         return over(&state, format);
     }
     let console = ConsoleOutput::new(format);
@@ -188,7 +189,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
     session.ask_for_its_branch()?;
     session.settle(arguments.settle.as_ref()).await?;
-    if reflex::standing(&session.state) == LoopStanding::Blocked && arguments.settle.is_none() {
+    if session.state.status == RunStatus::Escalated && arguments.settle.is_none() {
         let edits = session.refused_edits()?;
         let accepted = match arguments.accept {
             Some(Acceptable::Tampering) => Some(session.weakened_at(edits.unwrap_or(session.state.head_sha))?),
@@ -206,7 +207,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     finish(&mut session, Until::ItStops, format).await
 }
 
-fn over(state: &loopgate_core::state::LoopState, format: Format) -> CommandResult {
+fn over(state: &LoopState, format: Format) -> CommandResult {
     format.show(&report::document(state), || report::is_over(state))?;
     Ok(report::code(state))
 }
@@ -252,7 +253,7 @@ async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
     if let Some(how) = rebuilt {
         ConsoleOutput::new(format).was_damaged(&how);
     }
-    if arguments.which.alias.is_none() && reflex::standing(&state) == LoopStanding::Ended {
+    if arguments.which.alias.is_none() && state.has_ended() {
         output::note_line("No loop is active. The last one:");
     }
     match format {

@@ -25,7 +25,7 @@ use loopgate_core::{
     CheckName, Score, Timestamp,
     observed::{ChangedFiles, CodeType},
     policy::{CheckSource, Fixer, Policy},
-    reflex::{self, Alias, LoopStanding, Major, Settings, Turn},
+    reflex::{self, Alias, Major, Settings, Turn},
     state::Task,
 };
 
@@ -257,7 +257,7 @@ async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &st
     if let Some(alias) = asked {
         if local_workspace::exists(workspace, alias).await? {
             let state = workspace.state(alias).await?;
-            if reflex::standing(&state) != LoopStanding::Ended {
+            if !state.has_ended() {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over: go on with `loopgate loop resume {alias}`, or end it with \
                      `loopgate loop stop --alias {alias}`"

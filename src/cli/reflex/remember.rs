@@ -15,7 +15,7 @@ use loopgate_core::{
     memory::{AppliedFix, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, Switch},
-    reflex::{self, LoopStanding},
+    state::RunStatus,
 };
 
 impl Session<'_> {
@@ -53,7 +53,7 @@ impl Session<'_> {
 
     /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
     pub(super) async fn record(&mut self, policy: &Policy) {
-        let goes_on = reflex::standing(&self.state) == LoopStanding::Going;
+        let goes_on = self.state.status == RunStatus::InProgress;
         if self.to_remember.lines.is_empty() || (goes_on && policy.memory.persist_per_iteration == Switch::Off) {
             return;
         }

@@ -15,7 +15,6 @@ use crate::{
 use loopgate_core::{
     Score,
     deciding::DecisionWord,
-    reflex::{self, LoopStanding},
     state::{LoopState, RunStatus, StopReason},
 };
 
@@ -152,7 +151,7 @@ pub(super) const fn code(state: &LoopState) -> u8 {
 
 /// Why a loop that is over is not resumed.
 pub(super) fn is_over(state: &LoopState) -> String {
-    debug_assert!(matches!(reflex::standing(state), LoopStanding::Ended));
+    debug_assert!(state.has_ended());
     let alias = &state.task_alias;
     format!(
         "The loop `{alias}` is over: {}. Begin another with `loopgate loop new`; `loopgate loop status {alias} --full` \

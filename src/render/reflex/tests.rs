@@ -109,7 +109,6 @@ fn blocked() -> LoopState {
         refused_diff: Some("-test_adds() {\n-}".into()),
         ask: Some(Ask { question: "Is it meant?".into(), options: vec!["Yes.".into(), "No.".into()] }),
         distance_to_success: None,
-        extra: serde_json::Map::new(),
     });
     state
 }

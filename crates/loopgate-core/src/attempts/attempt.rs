@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison;
 use crate::{
-    evidence::{CheckEvidence, CheckKind, Failure, RetryClass, TestId},
+    evidence::{CheckEvidence, CheckKind, Failure, RetryClass, TestId, tree_hash},
     failure::{self, Blame, ExaminedFailure},
     ids::{CheckName, Fingerprint, RuleId, Timestamp},
     observed::Snapshot,
     policy::Severity,
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
+    text,
     verdict::{
         Evaluation, RuleOutcome,
         blame::CheckBlame,
@@ -86,7 +87,7 @@ pub fn digest(
     AttemptDigest {
         number: before.map_or_else(|| next_number(state), |before| before.number),
         head_sha: head.sha,
-        tree_hash: crate::evidence::tree_hash(head.tree),
+        tree_hash: tree_hash(head.tree),
         at: before.map_or(now, |before| before.at),
         result,
         blame,
@@ -98,19 +99,15 @@ pub fn digest(
         failing_tests: failing_tests(&failures),
         tests: comparison::test_outcomes(evidence),
         named_places: named_places(evidence),
-        with_results: BTreeMap::new(),
         total_tests: comparison::total(evidence),
         lacking,
         coverage: coverage_met(evaluation),
-        flaky: BTreeSet::new(),
-        regressed: BTreeSet::new(),
-        weakened: false,
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
         memory_matches: before.and_then(|before| before.memory_matches.clone()),
         recorded: before.and_then(|before| before.recorded),
         summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
         rejections,
-        disputed: false,
+        ..AttemptDigest::default()
     }
 }
 
@@ -221,16 +218,16 @@ fn summary(
         return if all.is_empty() { "all required checks pass".to_owned() } else { all.join(", ") };
     }
     let checks = blames.iter().map(|blame| blame.check.as_str()).collect::<Vec<_>>().join(", ");
-    let one = |value: &str| value.lines().next().unwrap_or_default().chars().take(60).collect::<String>();
+    let one = |value: &str| text::first_line(value, 60);
     let first = failures.first().map(|failure| {
         let message = match failure.shown_sides() {
             // The message of a framework says only that two values differ.
             [Some(expected), Some(actual)] => format!("expected {}, got {}", one(&expected), one(&actual)),
             _ => failure.reported().lines().next().unwrap_or_default().to_owned(),
         };
-        let message: String = message.chars().take(160).collect();
+        let message = text::start(&message, 160);
         let named = failure.test_name.as_deref().filter(|name| !message.contains(name));
-        let named = named.map(|name| format!("{} — ", name.chars().take(120).collect::<String>())).unwrap_or_default();
+        let named = named.map(|name| format!("{} — ", text::start(name, 120))).unwrap_or_default();
         format!("{named}{message}")
     });
     match (checks.as_str(), first) {

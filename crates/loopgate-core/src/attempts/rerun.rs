@@ -82,8 +82,11 @@ pub fn wish(
     let before = state.reruns.clone();
     for check in checks {
         let sources = sources(snapshot, policy, &check);
-        let fresh: Vec<Repeatable> =
-            sources.ended.into_keys().filter(|what| !was_just_asked(&before, *what, now)).collect();
+        let fresh: Vec<Repeatable> = sources
+            .ended
+            .into_keys()
+            .filter(|what| before.iter().all(|rerun| rerun.what != *what || now >= rerun.at + WINDOW))
+            .collect();
         let asked = |rerun: &Rerun| rerun.checks.contains(&check) && is_current(rerun, snapshot, now);
         let known = sources.running || before.iter().any(asked);
         match (fresh.is_empty(), known) {
@@ -159,18 +162,8 @@ pub fn waiting_since(state: &LoopState, head_since: Timestamp, check: &CheckName
     asked.map(|rerun| rerun.at).max().map_or(head_since, |asked| asked.max(head_since))
 }
 
-/// Forgets what was asked for on other heads.
-pub fn forget_others(state: &mut LoopState) {
-    let head = state.head_sha;
-    state.reruns.retain(|rerun| rerun.head_sha == head);
-}
-
 fn is_current(rerun: &Rerun, snapshot: &Snapshot, now: Timestamp) -> bool {
     rerun.head_sha == snapshot.pull_request.head.sha && now < rerun.at + WINDOW
-}
-
-fn was_just_asked(before: &[Rerun], what: Repeatable, now: Timestamp) -> bool {
-    before.iter().any(|rerun| rerun.what == what && now < rerun.at + WINDOW)
 }
 
 /// How often a check was repeated by itself on this head.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     attempts::{AttemptsEnd, Cause, Circle},
-    evidence::{RetryClass, TestId, TestState},
-    ids::{Fingerprint, Score},
+    evidence::RetryClass,
+    ids::Fingerprint,
     policy::{AutoRetry, LoopPolicy, OnMax, OnRegression, Trigger},
     state::{AttemptDigest, Lacking, Resume, VerificationResult},
 };
@@ -48,7 +48,8 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     let repeats = longest_repeat(&since);
     judgement.same_error = repeats;
     judgement.stagnation = stagnation(&spent);
-    judgement.regressed = regressed(last, earlier);
+    // What a resume came before is no attempt's doing.
+    judgement.regressed = if earlier.is_empty() { BTreeSet::new() } else { last.regressed.clone() };
 
     let last_summary = || last.summary.clone();
     let mut causes = Vec::new();
@@ -129,11 +130,6 @@ pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
         .reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
-/// Score of the attempt before the last.
-pub fn previous_score(attempts: &[AttemptDigest]) -> Option<Score> {
-    attempts.iter().rev().nth(1).map(|attempt| attempt.score)
-}
-
 /// A number of attempts.
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
@@ -165,16 +161,6 @@ fn longest_repeat(attempts: &[&AttemptDigest]) -> u32 {
         count(attempts.iter().rev().take_while(has).count())
     };
     attempts.last().and_then(|last| last.fingerprints.iter().map(run_of).max()).unwrap_or(0)
-}
-
-/// Tests that fail in the last attempt and passed in the one before it, or on the base where that did not run them.
-fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<String> {
-    let Some(before) = earlier.last() else { return BTreeSet::new() };
-    let tests = before.tests.as_ref();
-    let was_green =
-        |id: TestId| matches!(tests.and_then(|tests| tests.state(id)), Some(TestState::Passed | TestState::Flaky));
-    let failing = last.failing_tests.iter().filter(|(_, id)| id.is_some_and(was_green));
-    failing.map(|(name, _)| name).chain(&last.regressed).cloned().collect()
 }
 
 /// A failure that was fixed, gave way to another, and is back; or a tree that failed before and is back.
@@ -211,9 +197,9 @@ fn distinct(spent: &[&AttemptDigest]) -> usize {
 mod tests {
     use super::*;
     use crate::{
-        evidence::{OutcomesExtent, TestOutcome, TestOutcomes},
+        evidence::TestId,
         failure::Blame,
-        ids::{Sha, Timestamp, UserId},
+        ids::{Score, Sha, Timestamp, UserId},
         policy::{EscalationAction, Phase},
     };
 
@@ -233,21 +219,8 @@ mod tests {
             failed_checks: vec!["unit".parse().unwrap()],
             fingerprints: errors.bytes().map(|error| Fingerprint::from_bytes([error; 8])).collect(),
             failing_tests: errors.chars().map(|error| (error.to_string(), Some(id(error)))).collect(),
-            tests: None,
-            regressed: BTreeSet::new(),
-            retry_class: None,
-            rejections: Vec::new(),
-            memory_matches: None,
-            recorded: None,
-            lacking: None,
-            coverage: None,
-            flaky: BTreeSet::new(),
-            disputed: false,
-            weakened: false,
-            named_places: BTreeSet::new(),
-            with_results: BTreeMap::new(),
-            total_tests: None,
             summary: format!("unit: {errors}"),
+            ..AttemptDigest::default()
         }
     }
 
@@ -317,14 +290,14 @@ mod tests {
     #[test]
     fn a_test_that_passed_before_and_fails_now_is_a_regression() {
         let mut attempts = run(&["a", "b"]);
-        let passed = ['b', 'c'].map(|test| TestOutcome::new(id(test), TestState::Passed));
-        attempts[0].tests = Some(TestOutcomes::new(passed.into(), OutcomesExtent::Whole));
+        attempts[1].regressed = ["b".to_owned()].into();
         let judgement = judge(&attempts, &[], &LoopPolicy::default());
         assert_eq!(judgement.causes.keys().next(), Some(&Trigger::RegressionDetected));
         let told = Cause::RegressionDetected { tests: vec!["b".to_owned()] };
         assert_eq!(judgement.causes.values().next(), Some(&told));
         let ignoring = LoopPolicy { regression: OnRegression::Ignore, ..LoopPolicy::default() };
         assert!(judge(&attempts, &[], &ignoring).causes.is_empty());
+        assert!(judge(&attempts, &[resume_after(1)], &LoopPolicy::default()).regressed.is_empty(), "a new streak");
     }
 
     #[test]

@@ -10,7 +10,11 @@ use serde::Serialize;
 use crate::{
     ids::{CheckName, FailureId, GateName},
     state::{DisputeKind, Settlement},
+    text,
 };
+
+/// Most characters of a reason, or of words that are searched for.
+const LONGEST_TEXT: usize = 500;
 
 /// A command as understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +55,7 @@ pub enum Command {
     },
     LintConfig,
     /// The lines quoted of jobs' output are taken back, on this head.
-    ForgetExcerpt,
+    Forget,
 }
 
 words! {
@@ -123,6 +127,15 @@ macro_rules! verbs {
                 read(rest)
             }
         }
+
+        impl Command {
+            /// The verb it begins with.
+            pub const fn verb(&self) -> Verb {
+                match self {
+                    $(Self::$verb { .. } => Verb::$verb,)*
+                }
+            }
+        }
     };
 }
 
@@ -151,26 +164,6 @@ impl fmt::Display for Verb {
 }
 
 impl Command {
-    pub const fn verb(&self) -> Verb {
-        match self {
-            Self::Help => Verb::Help,
-            Self::Status => Verb::Status,
-            Self::Next => Verb::Next,
-            Self::Run => Verb::Run,
-            Self::Retry => Verb::Retry,
-            Self::Resume { .. } => Verb::Resume,
-            Self::Stop { .. } => Verb::Stop,
-            Self::History => Verb::History,
-            Self::Explain => Verb::Explain,
-            Self::Skip { .. } => Verb::Skip,
-            Self::Dispute { .. } => Verb::Dispute,
-            Self::Settle { .. } => Verb::Settle,
-            Self::Memory { .. } => Verb::Memory,
-            Self::LintConfig => Verb::LintConfig,
-            Self::ForgetExcerpt => Verb::Forget,
-        }
-    }
-
     /// What was given with the verb.
     pub fn arguments(&self) -> Vec<String> {
         match self {
@@ -213,7 +206,8 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
         return Ok(Command::Help);
     }
     let verb = Verb::ALL.iter().copied().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
-    let verb = verb.ok_or_else(|| CommandProblem::Unknown { typed: shorten(typed), nearest: nearest(typed) })?;
+    let verb =
+        verb.ok_or_else(|| CommandProblem::Unknown { typed: text::start(typed, 40), nearest: nearest(typed) })?;
     verb.with_arguments(rest).ok_or(CommandProblem::Usage(verb))
 }
 
@@ -222,11 +216,11 @@ fn alone(rest: &str, command: Command) -> Option<Command> {
 }
 
 fn stop(rest: &str) -> Option<Command> {
-    Some(Command::Stop { reason: (!rest.is_empty()).then(|| bounded(rest)) })
+    Some(Command::Stop { reason: (!rest.is_empty()).then(|| text::start(rest, LONGEST_TEXT)) })
 }
 
 fn memory(rest: &str) -> Option<Command> {
-    (!rest.is_empty()).then(|| Command::Memory { words: bounded(rest) })
+    (!rest.is_empty()).then(|| Command::Memory { words: text::start(rest, LONGEST_TEXT) })
 }
 
 fn resume(rest: &str) -> Option<Command> {
@@ -242,7 +236,7 @@ fn skip(rest: &str) -> Option<Command> {
     let (check, rest) = rest.split_once(char::is_whitespace)?;
     let reason = unquoted(option(rest.trim(), "reason")?);
     let check = plain(check).parse().ok()?;
-    (!reason.is_empty()).then(|| Command::Skip { check, reason: bounded(reason) })
+    (!reason.is_empty()).then(|| Command::Skip { check, reason: text::start(reason, LONGEST_TEXT) })
 }
 
 /// `<failure> [kind] <reason>`, as after `/loop dispute` and in the trailer of a commit.
@@ -257,7 +251,7 @@ pub fn dispute(rest: &str) -> Option<Command> {
         None => (DisputeKind::default(), rest),
     };
     let reason = unquoted(option(reason.trim(), "reason").unwrap_or(reason.trim()));
-    (!reason.is_empty()).then(|| Command::Dispute { failure, kind, reason: bounded(reason) })
+    (!reason.is_empty()).then(|| Command::Dispute { failure, kind, reason: text::start(reason, LONGEST_TEXT) })
 }
 
 fn settle(rest: &str) -> Option<Command> {
@@ -268,7 +262,7 @@ fn settle(rest: &str) -> Option<Command> {
     let outcome = match (word.to_ascii_lowercase().as_str(), unquoted(text.trim())) {
         ("test", _) => Settlement::Test,
         ("code", _) => Settlement::Code,
-        ("neither", text) if !text.is_empty() => Settlement::Neither(bounded(text)),
+        ("neither", text) if !text.is_empty() => Settlement::Neither(text::start(text, LONGEST_TEXT)),
         _ => return None,
     };
     Some(Command::Settle { failure, outcome })
@@ -301,20 +295,12 @@ fn unquoted(text: &str) -> &str {
 
 /// Reasons are kept in the state for good: at most 500 characters of them.
 fn forget(rest: &str) -> Option<Command> {
-    rest.trim().eq_ignore_ascii_case("excerpt").then_some(Command::ForgetExcerpt)
-}
-
-fn bounded(text: &str) -> String {
-    text.chars().take(500).collect()
-}
-
-fn shorten(text: &str) -> String {
-    text.chars().take(40).collect()
+    rest.trim().eq_ignore_ascii_case("excerpt").then_some(Command::Forget)
 }
 
 /// The verb written most like what was typed, if one is written much like it.
 fn nearest(typed: &str) -> Option<Verb> {
-    let typed = shorten(typed).to_ascii_lowercase();
+    let typed = text::start(typed, 40).to_ascii_lowercase();
     let distance = |verb: &Verb| strsim::osa_distance(verb.as_str(), &typed);
     let best = Verb::ALL.iter().copied().min_by_key(distance)?;
     (distance(&best) <= (best.as_str().len() / 2).min(3)).then_some(best)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::{counting::Counting, opening::Given, verification::Verification};
+use super::{counting::Counting, opening::Inputs, verification::Verification};
 use crate::{
     attempts::{
         Cause,
@@ -45,28 +45,28 @@ pub(super) enum Call {
 
 /// Finds the causes, calls or releases, and repeats what failed for reasons outside the code.
 pub(super) fn block(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &mut LoopState,
     verification: &Verification,
     counting: &Counting,
     tampering: &[Tampering],
 ) -> Blocking {
-    next.outage = outage(given, next, verification);
-    let causes = causes(given, next, &counting.judgement, tampering);
-    let call = call_or_release(given, next, &causes);
-    let (repeated, next_rerun) = repeat_outside(given, next);
+    next.outage = outage(inputs, next, verification);
+    let causes = causes(inputs, next, &counting.judgement, tampering);
+    let call = call_or_release(inputs, next, &causes);
+    let (repeated, next_rerun) = repeat_outside(inputs, next);
     Blocking { causes, call, repeated, next_rerun }
 }
 
 /// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
 /// checks have ended and none does. While a check is repeated nothing is known, so the outage goes on.
-fn outage(given: &Given<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
+fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
     let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
         verification.blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()
     };
     let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
     if !(checks.is_empty() && unclear.is_empty()) {
-        let since = next.outage.as_ref().map_or(given.now, |outage| outage.since);
+        let since = next.outage.as_ref().map_or(inputs.now, |outage| outage.since);
         Some(Outage { since, checks, unclear })
     } else if verification.evidence.missing().is_empty() {
         None
@@ -83,16 +83,16 @@ pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
 }
 
 fn causes(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &LoopState,
     judgement: &Judgement,
     tampering: &[Tampering],
 ) -> BTreeMap<Trigger, Cause> {
     let mut causes = judgement.causes.clone();
-    if judgement.streak > 0 && fix_request::is_budget_used_up(next, given.policy) {
+    if judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy) {
         causes.extend([Cause::BudgetExhausted { attempts: fix_request::asked(next) }.entry()]);
     }
-    let is_overdue = external_deadline(next).is_some_and(|deadline| given.now >= deadline);
+    let is_overdue = external_deadline(next).is_some_and(|deadline| inputs.now >= deadline);
     if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
         causes.extend([Cause::ExternalDependencyDown { outage: outage.clone() }.entry()]);
     }
@@ -106,7 +106,7 @@ fn causes(
     if let Some(disputes) = disputes::too_many(next) {
         causes.extend([Cause::ManyDisputes { disputes }.entry()]);
     }
-    let gates = waiting::overdue_since(next, &given.policy.gates, given.now);
+    let gates = waiting::overdue_since(next, &inputs.policy.gates, inputs.now);
     if !gates.is_empty() {
         causes.extend([Cause::GateTimeout { gates }.entry()]);
     }
@@ -114,12 +114,12 @@ fn causes(
 }
 
 /// Releases a cause that no longer stands and records a new one.
-fn call_or_release(given: &Given<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, Cause>) -> Call {
-    if !given.is_open() || next.stop.reason == Some(StopReason::UserStop) {
+fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, Cause>) -> Call {
+    if !inputs.is_open() || next.stop.reason == Some(StopReason::UserStop) {
         return Call::Nobody;
     }
     if let Some(blocked) = &next.blocked
-        && !escalation_call::still_stands(blocked, next, given.policy, given.now)
+        && !escalation_call::still_stands(blocked, next, inputs.policy, inputs.now)
     {
         next.past_causes.push((blocked.trigger, blocked.attempt));
         next.blocked = None;
@@ -127,27 +127,27 @@ fn call_or_release(given: &Given<'_>, next: &mut LoopState, causes: &BTreeMap<Tr
     if next.blocked.is_some() {
         return Call::Nobody;
     }
-    let mut stopping = escalation_call::stopping(causes.keys(), &given.policy.escalation);
-    if let Some(call) = senior_fixer::at_work(next, given.policy, given.now) {
+    let mut stopping = escalation_call::stopping(causes.keys(), &inputs.policy.escalation);
+    if let Some(call) = senior_fixer::at_work(next, inputs.policy, inputs.now) {
         stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
-    } else if let Some(call) = senior_fixer::call_for(&stopping, given.snapshot, next, given.policy, given.now) {
+    } else if let Some(call) = senior_fixer::call_for(&stopping, inputs.snapshot, next, inputs.policy, inputs.now) {
         next.senior = Some(call);
         return Call::SeniorFixer;
     }
     if stopping.is_empty() {
         return Call::Nobody;
     }
-    next.blocked = escalation_call::block(&stopping, next, given.now);
+    next.blocked = escalation_call::block(&stopping, next, inputs.now);
     Call::Human
 }
 
 /// Asks for what failed for outside reasons again when its time has come, and says when the next time is. Where a
 /// person has to decide first, nothing is repeated.
-fn repeat_outside(given: &Given<'_>, next: &mut LoopState) -> (BTreeSet<CheckName>, Option<NextRerun>) {
+fn repeat_outside(inputs: &Inputs<'_>, next: &mut LoopState) -> (BTreeSet<CheckName>, Option<NextRerun>) {
     let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
-    match next.outage.clone().filter(|_| given.is_open() && !held) {
+    match next.outage.clone().filter(|_| inputs.is_open() && !held) {
         Some(outage) => {
-            rerun::repeat_outside(given.snapshot, given.policy, next, &outage.checks, outage.since, given.now)
+            rerun::repeat_outside(inputs.snapshot, inputs.policy, next, &outage.checks, outage.since, inputs.now)
         }
         None => (BTreeSet::new(), None),
     }

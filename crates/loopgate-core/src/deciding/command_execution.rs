@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 
-use super::{opening::Given, verification};
+use super::{opening::Inputs, verification};
 use crate::{
     attempts::{
         comparison,
@@ -20,9 +20,9 @@ use crate::{
     gate::{self, CommandWord, PhraseProblem, Refusal},
     ids::{CheckName, FailureId, GateName, Login, UserId},
     observed::{Account, AccountKind, Hint, Permission, Standing},
-    policy::{CheckPolicy, ExecutionSkips, Trigger},
+    policy::{ExecutionSkips, Trigger},
     state::{
-        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, DisputeEnd, DisputeSource, LoopState, Release, Resume,
+        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, DisputeEnd, DisputeSource, LoopState, Release,
         RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
     },
@@ -40,7 +40,7 @@ const MOST_TRAILERS: usize = 5;
 
 /// Commands under execution: the state as they make it, and what happened.
 struct Execution<'a> {
-    given: &'a Given<'a>,
+    inputs: &'a Inputs<'a>,
     /// How the change weakens what checks it.
     tampering: &'a [Tampering],
     next: &'a mut LoopState,
@@ -48,8 +48,11 @@ struct Execution<'a> {
 }
 
 impl Execution<'_> {
-    fn happened(&mut self, event: Event) {
-        self.events.push(event);
+    /// Whose fault each failing check of the head is.
+    fn blames(&self, evidence: &HeadEvidence) -> Vec<CheckBlame> {
+        let snapshot = self.inputs.snapshot;
+        let flaky = comparison::flaky(self.next.attempt_of(snapshot.pull_request.head.sha), evidence);
+        blame::blames(evidence, &Changes::of(&snapshot.files), snapshot.base_evidence.as_ref(), &flaky)
     }
 }
 
@@ -62,23 +65,23 @@ pub(super) struct ExecutedCommands {
 
 /// Carries out the commands that were not answered yet, in the order they were written.
 pub(super) fn carry_out(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &mut LoopState,
     commands: &[CommandWord],
     tampering: &[Tampering],
 ) -> ExecutedCommands {
-    let evidence = verification::gather(given, next);
-    if !given.is_open() {
+    let evidence = verification::gather(inputs, next);
+    if !inputs.is_open() {
         return ExecutedCommands { evidence, events: Vec::new() };
     }
     let before = (next.skips.len(), next.reruns.len(), next.releases.len());
-    let mut run = Execution { given, tampering, next, events: Vec::new() };
+    let mut run = Execution { inputs, tampering, next, events: Vec::new() };
     answer(&mut run, commands, &evidence);
     press(&mut run, &evidence);
     dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
     let is_untouched = before == (next.skips.len(), next.reruns.len(), next.releases.len());
-    let evidence = if is_untouched { evidence } else { verification::gather(given, next) };
+    let evidence = if is_untouched { evidence } else { verification::gather(inputs, next) };
     ExecutedCommands { evidence, events }
 }
 
@@ -90,7 +93,7 @@ fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvid
     let mut fresh: Vec<Answered> = Vec::new();
     for word in commands {
         let source = Asked::InWords(word.source);
-        let is_recent = run.given.now < word.at + ASKED_AGAIN_FOR;
+        let is_recent = run.inputs.now < word.at + ASKED_AGAIN_FOR;
         let stands = |answered: &Answered| answered.source == source && !(is_recent && answered.waits_for_rights());
         if run.next.answered.iter().any(stands) {
             continue;
@@ -113,7 +116,7 @@ fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvid
 
 /// Buttons, and *Re-run* on our check runs: what the command of the same name would do.
 fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
-    let snapshot = run.given.snapshot;
+    let snapshot = run.inputs.snapshot;
     for hint in &snapshot.hints {
         let (by, source, button) = match hint {
             Hint::ButtonPressed { check_run, identifier, by } => {
@@ -141,7 +144,7 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         let verb = button.verb().as_str();
         if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
             let (command, by) = (verb.to_owned(), by.login.clone());
-            run.happened(Event::CommandRun(CommandRun::Pressed { command, by, button: true }));
+            run.events.push(Event::CommandRun(CommandRun::Pressed { command, by, button: true }));
         }
         let Some(source) = source else { continue };
         let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
@@ -158,7 +161,7 @@ fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
         || answered.answers.iter().all(|answer| match &answer.outcome {
             AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
                 let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
-                asked.map(|rerun| rerun.at).max().is_none_or(|at| run.given.now >= at + rerun::WINDOW)
+                asked.map(|rerun| rerun.at).max().is_none_or(|at| run.inputs.now >= at + rerun::WINDOW)
             }
             AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
             _ => false,
@@ -168,9 +171,7 @@ fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
 fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
-    let flaky = comparison::flaky(run.next.attempt_of(run.given.snapshot.pull_request.head.sha), evidence);
-    let changes = Changes::of(&run.given.snapshot.files);
-    let blames = blame::blames(evidence, &changes, run.given.snapshot.base_evidence.as_ref(), &flaky);
+    let blames = run.blames(evidence);
     let again = |blame: &&CheckBlame| {
         verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
     };
@@ -179,7 +180,7 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
         return AnswerOutcome::LookedAgain;
     }
     let Wished { asked, underway, impossible } =
-        rerun::wish(run.given.snapshot, run.given.policy, run.next, wanted, by, run.given.now);
+        rerun::wish(run.inputs.snapshot, run.inputs.policy, run.next, wanted, by, run.inputs.now);
     match (asked.is_empty(), underway.is_empty()) {
         (false, _) => AnswerOutcome::RunAgain { checks: asked },
         (true, false) => AnswerOutcome::Underway { checks: underway },
@@ -219,7 +220,7 @@ fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidenc
     }
     let outcome = execute(run, word, command, evidence);
     if !matches!(outcome, AnswerOutcome::Refused(_)) {
-        run.happened(Event::CommandRun(CommandRun::Written {
+        run.events.push(Event::CommandRun(CommandRun::Written {
             command: command.verb().as_str().to_owned(),
             by: word.by.login.clone(),
             url: word.url.clone(),
@@ -232,7 +233,7 @@ fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidenc
 }
 
 fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal> {
-    let standing = run.given.snapshot.authority.people.get(&person.id);
+    let standing = run.inputs.snapshot.authority.people.get(&person.id);
     let has = |least: Permission| match standing {
         Some(Standing::Known { permission, .. }) => Some(*permission >= least),
         Some(Standing::Gone) => Some(false),
@@ -245,19 +246,19 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
     };
     let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
     let gates = cause
-        .map(|cause| escalation_call::gates_of(cause, run.next, run.given.policy, run.given.now))
+        .map(|cause| escalation_call::gates_of(cause, run.next, run.inputs.policy, run.inputs.now))
         .unwrap_or_default();
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
-        Right::AuthorOrWrite if person.id == run.given.snapshot.pull_request.author.id => Ok(()),
+        Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),
         Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
         Right::ContributorOrWrite if wrote_it(run, person.id) => Ok(()),
         Right::ContributorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
         Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
         Right::GateApprovers(gates) => {
             let decides = |name: &&GateName| {
-                let gate = run.given.policy.gates.get(*name);
-                gate.is_some_and(|gate| gate::may_decide(gate, run.given.snapshot, person).is_ok())
+                let gate = run.inputs.policy.gates.get(*name);
+                gate.is_some_and(|gate| gate::may_decide(gate, run.inputs.snapshot, person).is_ok())
             };
             let Some(gate) = gates.first().filter(|_| !gates.iter().any(|name| decides(&name))) else { return Ok(()) };
             let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
@@ -271,7 +272,7 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
         Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
             AnswerOutcome::Shown
         }
-        Command::ForgetExcerpt => AnswerOutcome::ExcerptForgotten,
+        Command::Forget => AnswerOutcome::ExcerptForgotten,
         Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
         Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
         Command::Resume { accept } => match accept {
@@ -301,24 +302,23 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
 fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
     // Stopped by a person, or given up at the limit without calling anybody.
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
-    let (weakened, mut newly_accepted) = (run.tampering, Vec::new());
+    let mut newly_accepted = Vec::new();
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
             return AnswerOutcome::Refused(CommandRefusal::NeedsSettling { failure: open.failure });
         }
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
         // Where everything that was weakened has been put back, nobody has to take responsibility.
-        Some(cause @ Trigger::Tampering) if tamper::not_accepted(weakened, &run.next.accepted_tampering).is_some() => {
+        Some(cause @ Trigger::Tampering)
+            if tamper::not_accepted(run.tampering, &run.next.accepted_tampering).is_some() =>
+        {
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
             }
             if wrote_it(run, word.by.id) {
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
-            let before = std::mem::replace(&mut run.next.accepted_tampering, tamper::counts(weakened));
-            let is_new = |(key, count): &(&String, &u32)| before.get(*key).is_none_or(|before| before < *count);
-            newly_accepted = run.next.accepted_tampering.iter().filter(is_new).map(|(key, _)| key.clone()).collect();
-            run.next.accepted.insert(cause);
+            newly_accepted = run.next.accept_tampering(tamper::counts(run.tampering));
         }
         _ => {}
     }
@@ -326,19 +326,10 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
         run.next.stop = Stop::default();
         run.next.status = RunStatus::InProgress;
     }
-    run.next.blocked = None;
-    let resume = Resume {
-        after_attempt: run.next.attempts.last().map_or(0, |last| last.number),
-        by: word.by.login.clone(),
-        by_id: word.by.id,
-        at: word.at,
-        settled: None,
-        accepted: newly_accepted,
-    };
-    run.next.resumes.push(resume.clone());
+    let resume = run.next.resume(&word.by, word.at, None, newly_accepted);
     let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
     let by = word.by.login.clone();
-    run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
+    run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
     AnswerOutcome::Resumed
 }
 
@@ -365,13 +356,10 @@ fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, eviden
 }
 
 fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> AnswerOutcome {
-    let Given { snapshot, policy, .. } = run.given;
-    let flaky = comparison::flaky(run.next.attempt_of(snapshot.pull_request.head.sha), evidence);
-    let blames = blame::blames(evidence, &Changes::of(&snapshot.files), snapshot.base_evidence.as_ref(), &flaky);
-    let failures = feedback::failures(evidence, &blames, &BTreeSet::new(), policy);
-    match disputes::begin(run.next, snapshot, &failures, claim) {
+    let failures = feedback::failures(evidence, &run.blames(evidence), &BTreeSet::new(), run.inputs.policy);
+    match disputes::begin(run.next, run.inputs.snapshot, &failures, claim) {
         Ok(dispute) => {
-            run.happened(Event::Disputed(Box::new(dispute)));
+            run.events.push(Event::Disputed(Box::new(dispute)));
             AnswerOutcome::Disputed { failure: claim.failure }
         }
         Err(refusal) => AnswerOutcome::Refused(refusal),
@@ -382,7 +370,7 @@ fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) 
 /// waits until the head has been verified, and says nothing of a later one.
 fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     let head = run.next.head_sha;
-    let snapshot = run.given.snapshot;
+    let snapshot = run.inputs.snapshot;
     let Some(commit) = snapshot.commits.items.iter().find(|commit| commit.sha == head) else { return };
     let author = commit.author.as_ref().unwrap_or(&snapshot.pull_request.author).clone();
     let trailers = commit.message.lines().filter_map(|line| line.strip_prefix("Loopgate-Dispute:"));
@@ -391,7 +379,7 @@ fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         if let Some(Command::Dispute { failure, kind, reason }) = command::dispute(trailer.trim())
             && run.next.disputes.iter().all(|known| (known.failure, known.source) != (failure, source))
         {
-            let (by, reason, at) = (&author, reason.as_str(), run.given.now);
+            let (by, reason, at) = (&author, reason.as_str(), run.inputs.now);
             dispute(run, &Claim { failure, kind, reason, by, at, source }, evidence);
         }
     }
@@ -403,46 +391,43 @@ fn settle(
     failure: Option<FailureId>,
     outcome: &Settlement,
 ) -> AnswerOutcome {
-    let snapshot = run.given.snapshot;
+    let snapshot = run.inputs.snapshot;
     let meant = disputes::meant(run.next, failure);
     let may = meant.and_then(|dispute| disputes::may_settle(snapshot, &word.by, dispute).map(|()| dispute.clone()));
     let dispute = match may {
         Ok(dispute) => dispute,
         Err(refusal) => return AnswerOutcome::Refused(refusal),
     };
-    let (by, by_id, at) = (word.by.login.clone(), word.by.id, word.at);
-    let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id, at };
+    let by = word.by.login.clone();
+    let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id: word.by.id, at: word.at };
     let (dispute, accepted_tampering) = disputes::settle(run.next, dispute, end, run.tampering);
     let failure = dispute.failure;
-    run.happened(Event::Disputed(Box::new(dispute)));
+    run.events.push(Event::Disputed(Box::new(dispute)));
     if run.next.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
         && disputes::open(run.next).next().is_none()
     {
-        run.next.blocked = None;
-        let after_attempt = run.next.attempts.last().map_or(0, |last| last.number);
-        let (settled, accepted) = (Some(failure), Vec::new());
-        let resume = Resume { after_attempt, by: by.clone(), by_id, at, settled, accepted };
-        run.next.resumes.push(resume.clone());
-        run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
+        let resume = run.next.resume(&word.by, word.at, Some(failure), Vec::new());
+        run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
     }
     AnswerOutcome::Settled { failure, outcome: outcome.clone() }
 }
 
 fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {
-    let Some(configured) = run.given.policy.verify.checks.get(check) else {
-        let names = run.given.policy.verify.checks.keys();
+    let Some(configured) = run.inputs.policy.verify.checks.get(check) else {
+        let names = run.inputs.policy.verify.checks.keys();
         let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
         return AnswerOutcome::Refused(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
     };
     if wrote_it(run, word.by.id) {
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
-    if is_execution(configured) && run.given.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
+    let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
+    if is_execution && run.inputs.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
         return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
         let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
-        run.happened(Event::CheckSkipped(skip.clone()));
+        run.events.push(Event::CheckSkipped(skip.clone()));
         run.next.skips.push(skip);
     }
     AnswerOutcome::Skipped { check: check.clone() }
@@ -452,13 +437,9 @@ fn likeness(typed: &CheckName, known: &CheckName) -> f64 {
     strsim::jaro_winkler(typed.as_str(), known.as_str())
 }
 
-const fn is_execution(check: &CheckPolicy) -> bool {
-    matches!(check.kind, CheckKind::Build | CheckKind::Test)
-}
-
 /// The pull request's author, and whoever authored or committed one of its commits.
 fn wrote_it(run: &Execution<'_>, person: UserId) -> bool {
-    let snapshot = run.given.snapshot;
+    let snapshot = run.inputs.snapshot;
     let committed = snapshot.commits.items.iter().flat_map(|commit| [&commit.author, &commit.committer]);
     person == snapshot.pull_request.author.id || committed.flatten().any(|account| account.id == person)
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::TimeDelta;
-
-use super::{opening::Given, remembering, verification::Verification};
+use super::{opening::Inputs, remembering, verification::Verification};
 use crate::{
     attempts::{
         attempt, comparison,
@@ -19,6 +17,7 @@ use crate::{
         AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, Dispute, FailureLog, FailureRecord, LastVerification,
         LoopState, VerificationResult,
     },
+    text,
     verdict::{
         FailureView, feedback,
         gather::HeadEvidence,
@@ -56,7 +55,7 @@ pub(super) struct Counting {
 ///
 /// `reached` is how far the evidence carries the head.
 pub(super) fn count(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &mut LoopState,
     verification: &Verification,
     tampering: &[Tampering],
@@ -66,23 +65,23 @@ pub(super) fn count(
     if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
         last.flaky.clone_from(&verification.flaky);
     }
-    let counted = given.is_open().then(|| attempt_of_head(given, next, verification, tampering)).flatten();
-    let judgement = retry::judge(&next.attempts, &next.resumes, &given.policy.retry);
+    let counted = inputs.is_open().then(|| attempt_of_head(inputs, next, verification, tampering)).flatten();
+    let judgement = retry::judge(&next.attempts, &next.resumes, &inputs.policy.retry);
     let Verification { evidence, blames, .. } = verification;
-    let mut failures = feedback::failures(evidence, blames, &judgement.regressed, given.policy);
+    let mut failures = feedback::failures(evidence, blames, &judgement.regressed, inputs.policy);
     if let Some(attempt) = next.attempt_of(head) {
         remembering::attach(&mut failures, attempt);
     }
-    remember(given, next, &judgement, &failures, reached);
-    let has_ended = given.is_open() && evidence.missing().is_empty();
-    let mended = if has_ended { disputes::end_mended(next, given.snapshot, &failures) } else { Vec::new() };
+    remember(inputs, next, &judgement, &failures, reached);
+    let has_ended = inputs.is_open() && evidence.missing().is_empty();
+    let mended = if has_ended { disputes::end_mended(next, inputs.snapshot, &failures) } else { Vec::new() };
     Counting { counted, judgement, failures, mended }
 }
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
 /// before.
 fn attempt_of_head(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &mut LoopState,
     verification: &Verification,
     tampering: &[Tampering],
@@ -90,25 +89,25 @@ fn attempt_of_head(
     let Verification { evidence, evaluation, blames, flaky, rejections, .. } = verification;
     let result = attempt::result(evidence, evaluation, blames)?;
     let mut digest =
-        attempt::digest(given.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), given.now);
+        attempt::digest(inputs.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), inputs.now);
     digest.flaky.clone_from(flaky);
     mark_weakened(&mut digest, next, tampering);
-    digest.disputed = digest.rejections.is_empty() && is_disputed(given, next, verification, &digest);
-    digest.with_results = lost_results::with_results(evidence, given.policy);
-    digest.tests = digest.tests.filter(|tests| tests.len() <= given.policy.state.most_tests());
+    digest.disputed = digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
+    digest.with_results = lost_results::with_results(evidence, inputs.policy);
+    digest.tests = digest.tests.filter(|tests| tests.len() <= inputs.policy.state.most_tests());
     let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
     let Comparison { compare, regressed } =
-        comparison::compare(previous, &digest, evidence, given.snapshot.base_evidence.as_ref(), tampering);
+        comparison::compare(previous, &digest, evidence, inputs.snapshot.base_evidence.as_ref(), tampering);
     digest.regressed = regressed;
     let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
     if is_news {
         attempt::record(&mut next.attempts, digest.clone());
         next.iteration = digest.number;
         next.last_verification =
-            Some(LastVerification { at: given.now, result: digest.result, head_sha: digest.head_sha });
+            Some(LastVerification { at: inputs.now, result: digest.result, head_sha: digest.head_sha });
         log_checks(next, evidence, &digest.head_sha.short());
         if next.pull_request.is_some() {
-            checkpoint(next, given, digest.head_sha);
+            checkpoint(next, inputs, digest.head_sha);
         }
         for (check, _) in ended(evidence) {
             *next.check_usage.entry(check.clone()).or_default() += 1;
@@ -134,12 +133,12 @@ fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tamp
 }
 
 /// Whether the head fails by nothing but failures that are disputed.
-fn is_disputed(given: &Given<'_>, next: &LoopState, verification: &Verification, digest: &AttemptDigest) -> bool {
+fn is_disputed(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification, digest: &AttemptDigest) -> bool {
     if next.disputes.is_empty() {
         return false;
     }
     let Verification { evidence, blames, .. } = verification;
-    let failures = feedback::failures(evidence, blames, &BTreeSet::new(), given.policy);
+    let failures = feedback::failures(evidence, blames, &BTreeSet::new(), inputs.policy);
     let own: Vec<&FailureView> = failures.iter().filter(|view| view.blame == Blame::PrCode).collect();
     let told: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
     let silent = blames.iter().filter(|blame| blame.blame == Blame::PrCode).map(|blame| blame.check.as_str());
@@ -148,7 +147,7 @@ fn is_disputed(given: &Given<'_>, next: &LoopState, verification: &Verification,
 }
 
 /// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.
-fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
+fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
     let mut history = std::mem::take(&mut next.failures.history);
     let last = next.attempts.last().filter(|last| last.head_sha == next.head_sha).cloned();
     if let Some(last) = last {
@@ -160,7 +159,7 @@ fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, fail
                         attempt: last.number,
                         stage,
                         capability: next.capabilities.current.clone(),
-                        error: view.failure.reported().chars().take(300).collect(),
+                        error: text::start(&view.failure.reported(), 300),
                         category: view.category,
                         retry_class: last.retry_class.unwrap_or(RetryClass::Code),
                         blame: view.blame,
@@ -183,7 +182,7 @@ fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, fail
         count: judgement.streak,
         same_error: judgement.same_error,
         total: judgement.total,
-        max_retries: given.policy.retry.max_attempts,
+        max_retries: inputs.policy.retry.max_attempts,
         history,
     };
     next.stagnation_count = judgement.stagnation;
@@ -192,46 +191,37 @@ fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, fail
         sha: best.head_sha,
         score: best.score,
     });
-    next.last_score = retry::previous_score(&next.attempts);
-}
-
-fn milliseconds(count: u64) -> TimeDelta {
-    TimeDelta::try_milliseconds(i64::try_from(count).unwrap_or(i64::MAX)).unwrap_or(TimeDelta::MAX)
+    next.last_score = next.attempts.iter().rev().nth(1).map(|before| before.score);
 }
 
 /// The attempt's head, by the first line of its message.
-fn checkpoint(next: &mut LoopState, given: &Given<'_>, head: Sha) {
+fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
     if next.checkpoints.iter().any(|known| known.hash == head) {
         return;
     }
-    let commit = given.snapshot.commits.items.iter().find(|commit| commit.sha == head);
+    let commit = inputs.snapshot.commits.items.iter().find(|commit| commit.sha == head);
     let subject = commit.and_then(|commit| commit.message.lines().next()).unwrap_or_default();
-    let message = subject.chars().take(200).collect();
-    next.checkpoints.push(Checkpoint { kind: "commit".to_owned(), hash: head, message, at: given.now });
+    let message = text::start(subject, 200);
+    next.checkpoints.push(Checkpoint { kind: "commit".to_owned(), hash: head, message, at: inputs.now });
     next.checkpoints.drain(..next.checkpoints.len().saturating_sub(MOST_CHECKPOINTS));
 }
 
 /// What ran on each head, the newest heads last.
 fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
-    let of_head = check_log(evidence, head);
-    next.check_log.retain(|entry| of_head.iter().all(|new| new.reason != entry.reason));
+    let reason = format!("head {head}");
+    let of_head = ended(evidence).map(|(name, found)| CheckLogEntry {
+        check: name.clone(),
+        reason: reason.clone(),
+        started_at: found.started_at,
+        completed_at: found.started_at.and_then(|at| at.checked_add_signed(found.duration())),
+        duration_ms: found.duration_ms,
+        status: found.outcome,
+        deliverables: found.reports.iter().map(|report| report.path.clone()).collect(),
+        children: Vec::new(),
+    });
+    next.check_log.retain(|entry| entry.reason != reason);
     next.check_log.extend(of_head);
     next.check_log.drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
-}
-
-fn check_log(evidence: &HeadEvidence, head: &str) -> Vec<CheckLogEntry> {
-    ended(evidence)
-        .map(|(name, found)| CheckLogEntry {
-            check: name.clone(),
-            reason: format!("head {head}"),
-            started_at: found.started_at,
-            completed_at: found.started_at.and_then(|at| at.checked_add_signed(milliseconds(found.duration_ms))),
-            duration_ms: found.duration_ms,
-            status: found.outcome,
-            deliverables: found.reports.iter().map(|report| report.path.clone()).collect(),
-            children: Vec::new(),
-        })
-        .collect()
 }
 
 /// The checks of which there is evidence.

@@ -9,9 +9,8 @@ use super::{
     command_execution,
     counting::count,
     history_lines,
-    next_action::next_action,
-    opening::{Given, open},
-    run_approval,
+    next_action::{approved_runs, next_action},
+    opening::{Inputs, open},
     settling::settle,
     surface::surface,
     verification::verify,
@@ -34,12 +33,12 @@ use crate::{
 /// gates and words → commands → evidence → evaluation → walks → attempt → causes → action → surface
 /// ```
 pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Timestamp) -> Decision {
-    let given = &Given { snapshot, before: state, policy, now };
+    let inputs = &Inputs { snapshot, before: state, policy, now };
     let assessment = &gate::assess(snapshot, state, policy, &gather::findings(snapshot), now);
     let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
-    let mut next = open(given, assessment);
-    let commands = command_execution::carry_out(given, &mut next, &assessment.commands, tampering);
-    let verification = &verify(given, &next, commands.evidence, &assessment.gates);
+    let mut next = open(inputs, assessment);
+    let commands = command_execution::carry_out(inputs, &mut next, &assessment.commands, tampering);
+    let verification = &verify(inputs, &next, commands.evidence, &assessment.gates);
     next.phase = verification.evaluation.phase;
     let walks = &Walks::over(&StageInputs {
         configuration: match policy.origin {
@@ -55,29 +54,18 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         review: &verification.review,
         lifecycle: &snapshot.pull_request.lifecycle,
     });
-    let counting = &count(given, &mut next, verification, tampering, walks.evidence.reached);
+    let counting = &count(inputs, &mut next, verification, tampering, walks.evidence.reached);
     let gates = gate_transitions::follow_up(assessment, snapshot, &next, &policy.gates, walks.evidence.reached, now);
-    if given.is_open() {
+    if inputs.is_open() {
         next.gates.extend(gates.states.iter().cloned());
     }
-    let blocking = &block(given, &mut next, verification, counting, tampering);
-    let action = next_action(given, &next, verification, &walks.stage, &counting.judgement, blocking.call);
-    let approved_runs = run_approval::approved_runs(given, assessment);
+    let blocking = &block(inputs, &mut next, verification, counting, tampering);
+    let action = next_action(inputs, &next, verification, &walks.stage, &counting.judgement, blocking.call);
+    let approved_runs = approved_runs(inputs, assessment);
     next.approved_runs.extend(approved_runs.iter().flat_map(|approved| &approved.runs));
-    settle(given, &mut next, verification, walks, &assessment.gates, &counting.judgement, &action);
-    let events = history_lines::lines(
-        given,
-        &next,
-        commands.events,
-        verification,
-        counting,
-        &gates,
-        blocking,
-        approved_runs.as_ref(),
-    );
-
+    settle(inputs, &mut next, verification, walks, &assessment.gates, &counting.judgement, &action);
     let stages = Stages {
-        given,
+        inputs,
         next: &next,
         assessment,
         tampering,
@@ -88,22 +76,23 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         approved_runs: approved_runs.as_ref(),
         action: &action,
     };
+    let events = history_lines::lines(&stages, commands.events, &gates.events);
     let view = stages.view();
     let attempt = stages.record(&view);
     let surface = surface(&stages, &view, gates);
     let revisit_at = stages.revisit_at(&view);
-    let (next, events) = saved(given, next, events);
+    let (next, events) = saved(inputs, next, events);
     Decision { action, next, events, attempt, view, surface, revisit_at }
 }
 
 /// The state to save and its lines. A run that had ended stays as it ended, and a decision that changed nothing leaves
 /// the time of change alone.
-fn saved(given: &Given<'_>, mut next: LoopState, events: Vec<HistoryLine>) -> (LoopState, Vec<HistoryLine>) {
-    if given.had_ended() {
-        return (given.before.clone(), Vec::new());
+fn saved(inputs: &Inputs<'_>, mut next: LoopState, events: Vec<HistoryLine>) -> (LoopState, Vec<HistoryLine>) {
+    if inputs.had_ended() {
+        return (inputs.before.clone(), Vec::new());
     }
-    if next != *given.before || !events.is_empty() {
-        next.updated_at = given.now;
+    if next != *inputs.before || !events.is_empty() {
+        next.updated_at = inputs.now;
     }
     (next, events)
 }

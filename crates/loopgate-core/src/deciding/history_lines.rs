@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::{
     blocking::{Blocking, Call},
     counting::Counting,
-    opening::Given,
-    run_approval::ApprovedRuns,
+    next_action::ApprovedRuns,
+    opening::Inputs,
     verification::Verification,
+    viewing::Stages,
 };
 use crate::{
-    gate::gate_transitions,
     ids::Sha,
     observed::Lifecycle,
     policy::Phase,
@@ -24,29 +24,18 @@ use crate::{
 };
 
 /// The lines of one decision, in the order of its stages.
-#[expect(clippy::too_many_arguments, reason = "each stage of a decision has its own lines")]
-pub(super) fn lines(
-    given: &Given<'_>,
-    next: &LoopState,
-    commands: Vec<Event>,
-    verification: &Verification,
-    counting: &Counting,
-    gates: &gate_transitions::GateChanges,
-    blocking: &Blocking,
-    approved_runs: Option<&ApprovedRuns>,
-) -> Vec<HistoryLine> {
-    let mut history = Lines { given, next, lines: Vec::new() };
+pub(super) fn lines(stages: &Stages<'_>, commands: Vec<Event>, gates: &[Event]) -> Vec<HistoryLine> {
+    let Stages { inputs, next, verification, counting, blocking, .. } = *stages;
+    let mut history = Lines { inputs, next, lines: Vec::new() };
     history.opening();
     for event in commands {
-        history.add(event, next.iteration, given.before.phase);
+        history.add(event, next.iteration, inputs.before.phase);
     }
     history.verified(verification, counting);
-    if given.is_open() {
-        for event in &gates.events {
-            history.happened(event.clone());
-        }
+    for event in gates.iter().filter(|_| inputs.is_open()) {
+        history.happened(event.clone());
     }
-    history.let_go(approved_runs);
+    history.let_go(stages.approved_runs);
     for dispute in &counting.mended {
         history.happened(Event::Disputed(Box::new(dispute.clone())));
     }
@@ -56,7 +45,7 @@ pub(super) fn lines(
 }
 
 struct Lines<'a> {
-    given: &'a Given<'a>,
+    inputs: &'a Inputs<'a>,
     next: &'a LoopState,
     lines: Vec<HistoryLine>,
 }
@@ -71,13 +60,13 @@ impl Lines<'_> {
             Event::Escalated(_) | Event::Failed(_) | Event::GateRejected { .. } => EventStatus::Fail,
             _ => EventStatus::Ok,
         };
-        let line = HistoryLine::of(self.next, self.given.now, event, status);
+        let line = HistoryLine::of(self.next, self.inputs.now, event, status);
         self.lines.push(HistoryLine { iteration, phase, ..line });
     }
 
     /// A run that begins, and a head that is seen for the first time.
     fn opening(&mut self) {
-        let (before, snapshot) = (self.given.before, self.given.snapshot);
+        let (before, snapshot) = (self.inputs.before, self.inputs.snapshot);
         if before.first_seen_heads.is_empty() {
             let title = snapshot.pull_request.title.clone();
             let started = match before.lost_trace {
@@ -107,13 +96,13 @@ impl Lines<'_> {
     /// The previous head, if a new one replaced it before its verification ended. Its result is noted as `stale_head`
     /// and never judged.
     fn superseded_unjudged(&self, head: Sha) -> Option<Sha> {
-        let old = self.given.before.first_seen_heads.last()?.sha;
-        (old != head && self.given.before.attempt_of(old).is_none()).then_some(old)
+        let old = self.inputs.before.first_seen_heads.last()?.sha;
+        (old != head && self.inputs.before.attempt_of(old).is_none()).then_some(old)
     }
 
     fn verified(&mut self, verification: &Verification, counting: &Counting) {
         let evaluation = &verification.evaluation;
-        if self.given.before.phase != evaluation.phase {
+        if self.inputs.before.phase != evaluation.phase {
             self.happened(Event::PhaseSwitched { to: evaluation.phase });
         }
         if let Some(counted) = counting.counted.as_ref().filter(|counted| counted.is_news) {
@@ -131,9 +120,9 @@ impl Lines<'_> {
     /// Each run is told of once.
     fn let_go(&mut self, approved: Option<&ApprovedRuns>) {
         let Some(ApprovedRuns { by, runs }) = approved else { return };
-        let runs: BTreeSet<_> = runs.difference(&self.given.before.approved_runs).copied().collect();
+        let runs: BTreeSet<_> = runs.difference(&self.inputs.before.approved_runs).copied().collect();
         if !runs.is_empty() {
-            let head = self.given.snapshot.pull_request.head.sha;
+            let head = self.inputs.snapshot.pull_request.head.sha;
             self.own_command(OwnCommand::ApproveRuns { by: by.clone(), head, runs });
         }
     }
@@ -161,11 +150,11 @@ impl Lines<'_> {
 
     /// What was merged over, and how the run ended.
     fn ended(&mut self) {
-        let (was, is) = (self.given.before.status, self.next.status);
+        let (was, is) = (self.inputs.before.status, self.next.status);
         if was == is {
             return;
         }
-        if let (RunStatus::Completed, Lifecycle::Merged { by, .. }) = (is, &self.given.snapshot.pull_request.lifecycle)
+        if let (RunStatus::Completed, Lifecycle::Merged { by, .. }) = (is, &self.inputs.snapshot.pull_request.lifecycle)
             && !self.next.bypassed.is_empty()
         {
             self.happened(Event::MergedWithOpenGates { bypassed: self.next.bypassed.clone(), by: by.clone() });

@@ -4,7 +4,7 @@
 //! iterations become attempts, and [`retry::judge`] judges them as it judges those of a pull request. The sentences of the
 //! answer are written by who prints it.
 
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -13,8 +13,8 @@ use crate::{
     attempts::retry::{self, Judgement},
     deciding::DecisionWord,
     failure::{FeedbackLine, Priority},
-    ids::{Fingerprint, Login, Score, Sha, Timestamp, UserId},
-    policy::{AutoRetry, EscalationDiff, LoopPolicy, OnRegression, Phase, Trigger},
+    ids::{Fingerprint, Login, Timestamp, UserId},
+    policy::{AutoRetry, EscalationDiff, LoopPolicy, OnRegression, Trigger},
     state::{AttemptDigest, RejectedIn, Rejection, VerificationResult},
 };
 
@@ -210,7 +210,8 @@ pub fn decide<'a>(
 ) -> Result<IterationDecision<'a>, InvalidCheck> {
     let check = &request.iteration_check;
     let policy = request.iteration_control.policy(check)?;
-    let (given, current) = (check.previous_attempts.len(), check.current_iteration);
+    let given = check.previous_attempts.len();
+    let current = check.current_iteration;
     let before = current.checked_sub(1).ok_or(InvalidCheck::Current)?;
     if given > before as usize {
         return Err(InvalidCheck::Previous(given, current, before));
@@ -228,7 +229,10 @@ pub fn decide<'a>(
     };
     let mut last = attempt(current, now, result);
     if check.review_result.status == ReviewStatus::Reject {
-        last.rejections.extend(anonymous_rejection());
+        // The document names no reviewer.
+        let by = "reviewer".parse::<Login>().ok();
+        let rejection = |by| Rejection { by, by_id: UserId::new(0), of: RejectedIn::Review, at: Timestamp::UNIX_EPOCH };
+        last.rejections.extend(by.map(rejection));
     }
     attempts.push(last);
     let judgement = retry::judge(&attempts, &[], &policy);
@@ -248,32 +252,10 @@ pub fn decide<'a>(
 fn attempt(number: u32, understood: &Understood, result: VerificationResult) -> AttemptDigest {
     AttemptDigest {
         number,
-        head_sha: Sha::from_bytes([0; 20]),
         tree_hash: number.to_string(),
-        at: Timestamp::UNIX_EPOCH,
         result,
-        blame: None,
-        score: Score::ZERO,
-        phase: Phase::A,
-        failed_rules: Vec::new(),
-        failed_checks: Vec::new(),
         fingerprints: understood.items.iter().map(fingerprint).collect(),
-        failing_tests: Default::default(),
-        named_places: BTreeSet::new(),
-        with_results: Default::default(),
-        total_tests: None,
-        tests: None,
-        regressed: BTreeSet::new(),
-        retry_class: None,
-        lacking: None,
-        coverage: None,
-        flaky: BTreeSet::new(),
-        rejections: Vec::new(),
-        disputed: false,
-        weakened: false,
-        memory_matches: None,
-        recorded: None,
-        summary: String::new(),
+        ..AttemptDigest::default()
     }
 }
 
@@ -282,12 +264,6 @@ fn fingerprint(item: &FeedbackLine) -> Fingerprint {
     let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
     let digest = Sha256::digest(format!("{id}\n{}", item.problem));
     Fingerprint::from_bytes(digest[..8].try_into().unwrap_or_default())
-}
-
-/// The document names no reviewer.
-fn anonymous_rejection() -> Option<Rejection> {
-    let by: Login = "reviewer".parse().ok()?;
-    Some(Rejection { by, by_id: UserId::new(0), of: RejectedIn::Review, at: Timestamp::UNIX_EPOCH })
 }
 
 fn pattern<'a>(
@@ -314,22 +290,14 @@ fn pattern<'a>(
     Some(if is_one_place { Pattern::SamePlace { item: first } } else { Pattern::None { first } })
 }
 
-/// One line of a review that rejects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReviewItem<'a> {
-    pub text: &'a str,
-    pub priority: Priority,
-}
-
-/// The items of a review that rejects, the most severe first.
-pub fn review_items(check: &Check) -> Vec<ReviewItem<'_>> {
+/// The lines of a review that rejects, each with its severity, the most severe first.
+pub fn review_items(check: &Check) -> Vec<(Priority, &str)> {
     if check.review_result.status != ReviewStatus::Reject {
         return Vec::new();
     }
     let lines = check.review_result.feedback.lines().map(|line| line.trim().trim_start_matches(['-', '*', ' ']));
-    let mut items: Vec<_> =
-        lines.filter(|line| !line.is_empty()).map(|text| ReviewItem { text, priority: severity(text) }).collect();
-    items.sort_by_key(|item| item.priority);
+    let mut items: Vec<_> = lines.filter(|line| !line.is_empty()).map(|line| (severity(line), line)).collect();
+    items.sort_by_key(|(priority, _)| *priority);
     items
 }
 
@@ -345,10 +313,12 @@ fn severity(item: &str) -> Priority {
     let label = label.unwrap_or_default().to_lowercase();
     let says =
         |words: &[&str]| label.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| words.contains(&word));
-    match () {
-        () if says(&LOW) => Priority::Low,
-        () if says(&HIGH) => Priority::High,
-        () => Priority::Medium,
+    if says(&LOW) {
+        Priority::Low
+    } else if says(&HIGH) {
+        Priority::High
+    } else {
+        Priority::Medium
     }
 }
 

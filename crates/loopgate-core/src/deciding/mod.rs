@@ -5,7 +5,6 @@ mod command_execution;
 mod counting;
 mod decide;
 mod decision;
-pub mod describe;
 mod history_lines;
 #[cfg(test)]
 mod interleavings;
@@ -13,11 +12,9 @@ pub mod iteration;
 pub mod new_run;
 mod next_action;
 mod opening;
-mod reading;
 mod remembering;
 #[cfg(test)]
 mod row_tests;
-mod run_approval;
 mod settling;
 mod surface;
 mod verification;
@@ -30,7 +27,7 @@ pub use self::{
         AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
         MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
     },
-    reading::files_to_read,
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
+    verification::files_to_read,
     who_acts::{Part, WhoActs, who_acts},
 };

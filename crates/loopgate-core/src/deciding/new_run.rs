@@ -1,20 +1,23 @@
-//! The state of a run that has just begun.
+//! The state of a run that has just begun, and what it says of its pull request: language, tests touched, linked issues,
+//! the agent behind it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{collections::BTreeMap, sync::LazyLock};
 
+use regex::Regex;
 use uuid::Uuid;
 
-use super::describe;
 use crate::{
-    evidence::{CheckKind, TestFramework, framework_of},
+    evidence::{CheckKind, TestFramework, framework_of, tree_hash},
     ids::{RepoName, Timestamp},
-    observed::Snapshot,
-    policy::{CheckSource, OnMax, OnRegression, Policy},
-    stage::Stage,
+    observed::{AccountKind, PullRequest, Snapshot},
+    policy::{CheckSource, FailFast, GateRole, OnMax, OnRegression, Policy},
+    source_files::{SourceLanguage, is_test},
     state::{
-        CapabilityProgress, Criteria, ExecutionConfig, FailureLog, LOOP_STATE_SCHEMA, LoopState, LostRecord,
-        RetryPolicySummary, RunStatus, Step, Stop, Task,
+        Agent, AgentKind, AuthorKind, CodeArtifact, Criteria, ExecutionConfig, LOOP_STATE_SCHEMA, Language, LoopState,
+        LostRecord, RetryPolicySummary, Task,
     },
+    text,
+    verdict::coverage,
 };
 
 /// Name of the hidden ref that holds the debug memory.
@@ -23,97 +26,47 @@ pub const MEMORY_REF: &str = "refs/loopgate/memory";
 impl LoopState {
     /// A new run over a pull request, begun at `now`.
     pub fn begin(snapshot: &Snapshot, policy: &Policy, now: Timestamp) -> Self {
-        let pull_request = &snapshot.pull_request;
-        let alias = format!("pr-{}", pull_request.number);
-        let run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
-        Self {
+        let task_alias = format!("pr-{}", snapshot.pull_request.number);
+        let run_id = format!("{task_alias}-{}", now.format("%Y%m%d-%H%M%S"));
+        let mut state = Self {
             schema: LOOP_STATE_SCHEMA.to_owned(),
             workflow_id: workflow_id(&snapshot.repository, &run_id),
             run_id,
             repository: snapshot.repository.clone(),
-            pull_request: Some(pull_request.number),
-            title: pull_request.title.clone(),
-            linked_issues: describe::linked_issues(&pull_request.body),
-            branch: pull_request.head.branch.clone(),
-            head_sha: pull_request.head.sha,
-            base_ref: pull_request.base.branch.clone(),
-            base_sha: pull_request.base.sha,
-            policy_sha: policy.origin.commit(),
-            first_seen_heads: Vec::new(),
-            pushes: Vec::new(),
-            edited_words: BTreeSet::new(),
-            edited_by_others: BTreeSet::new(),
-            closed_periods: Vec::new(),
-            left_heads: BTreeSet::new(),
-            hold: None,
-            above: None,
-            agent: describe::agent(pull_request),
-            author: None,
-            code_artifact: describe::artifact(snapshot, policy),
-            execution_config: execution_config(policy),
-            retry_policy: retry_policy(policy),
+            pull_request: Some(snapshot.pull_request.number),
             debug_memory_ref: MEMORY_REF.to_owned(),
-            known_here: None,
-            proposed: None,
-            state: Stage::Init,
             state_entered_at: now,
-            status: RunStatus::InProgress,
-            phase: crate::policy::Phase::A,
-            current_step: Step::Evaluate,
             iteration: 1,
-            max_iterations: policy.retry.max_attempts,
-            task_alias: alias,
-            task: Task { prompt: pull_request.title.clone(), ideal_result: None },
-            plan: Vec::new(),
-            prepared_checks: policy.verify.checks.keys().cloned().collect(),
-            critique: None,
-            criteria: Criteria {
-                name: "loopgate_default_v1".to_owned(),
-                version: 1,
-                phase: BTreeMap::new(),
-                rules: Vec::new(),
-            },
-            capabilities: CapabilityProgress::default(),
-            stages: BTreeMap::new(),
-            stage_evidence: BTreeMap::new(),
-            last_verification: None,
-            failures: FailureLog::default(),
-            gates: BTreeMap::new(),
-            skips: Vec::new(),
-            approved_runs: BTreeSet::new(),
-            prerequisites: describe::prerequisites(policy),
-            evaluation: None,
-            last_score: None,
-            stagnation_count: 0,
-            best_attempt: None,
-            check_log: Vec::new(),
-            check_usage: BTreeMap::new(),
-            checkpoints: Vec::new(),
-            bypassed: Vec::new(),
-            stop: Stop::default(),
-            attempts: Vec::new(),
-            lost_attempts: 0,
-            lost_trace: None,
-            blocked: None,
-            past_causes: Vec::new(),
-            senior: None,
-            disputes: Vec::new(),
-            resumes: Vec::new(),
-            accepted: BTreeSet::new(),
-            accepted_tampering: BTreeMap::new(),
-            releases: Vec::new(),
-            reruns: Vec::new(),
-            outage: None,
-            answered: Vec::new(),
-            reflex: None,
+            task_alias,
+            task: Task { prompt: snapshot.pull_request.title.clone(), ideal_result: None },
+            criteria: Criteria { name: "loopgate_default_v1".to_owned(), version: 1, ..Criteria::default() },
             created_at: now,
             updated_at: now,
-            extra: serde_json::Map::new(),
-        }
+            ..Self::default()
+        };
+        state.describe(snapshot, policy);
+        state
     }
-}
 
-impl LoopState {
+    /// Notes what the pull request is now, and what governs it.
+    pub(super) fn describe(&mut self, snapshot: &Snapshot, policy: &Policy) {
+        let pull_request = &snapshot.pull_request;
+        self.title.clone_from(&pull_request.title);
+        self.branch.clone_from(&pull_request.head.branch);
+        self.base_ref.clone_from(&pull_request.base.branch);
+        self.head_sha = pull_request.head.sha;
+        self.base_sha = pull_request.base.sha;
+        self.policy_sha = policy.origin.commit();
+        self.prerequisites = prerequisites(policy);
+        self.linked_issues = linked_issues(&pull_request.body);
+        self.agent = agent(pull_request);
+        self.code_artifact = artifact(snapshot, policy);
+        self.execution_config = execution_config(policy);
+        self.retry_policy = retry_policy(policy);
+        self.max_iterations = policy.retry.max_attempts;
+        self.prepared_checks = policy.verify.checks.keys().cloned().collect();
+    }
+
     /// A new run in the place of one whose record is gone: the numbers of attempts go on.
     pub fn begin_after(lost: LostRecord, snapshot: &Snapshot, policy: &Policy, now: Timestamp) -> Self {
         let LostRecord { attempts, trace } = lost;
@@ -127,7 +80,7 @@ pub fn workflow_id(repository: &RepoName, run_id: &str) -> Uuid {
 }
 
 /// How tests are executed, by the first command check of kind test.
-pub fn execution_config(policy: &Policy) -> ExecutionConfig {
+fn execution_config(policy: &Policy) -> ExecutionConfig {
     let command = policy.verify.checks.values().find_map(|check| match &check.source {
         CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command),
         _ => None,
@@ -136,14 +89,14 @@ pub fn execution_config(policy: &Policy) -> ExecutionConfig {
         test_framework: command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
         test_command: command.map(|command| command.run.clone()),
         timeout_seconds: command.map_or(120, |command| u64::try_from(command.timeout.num_seconds()).unwrap_or(120)),
-        fail_fast: command.is_some_and(|command| command.fail_fast == crate::policy::FailFast::On),
+        fail_fast: command.is_some_and(|command| command.fail_fast == FailFast::On),
         verbose: true,
         working_directory: command.and_then(|command| command.working_directory.clone()).unwrap_or_else(|| ".".into()),
     }
 }
 
 /// The retry numbers in force, as the state shows them.
-pub fn retry_policy(policy: &Policy) -> RetryPolicySummary {
+fn retry_policy(policy: &Policy) -> RetryPolicySummary {
     RetryPolicySummary {
         max_attempts: policy.retry.max_attempts,
         same_error: policy.retry.same_error,
@@ -151,5 +104,129 @@ pub fn retry_policy(policy: &Policy) -> RetryPolicySummary {
         backoff: policy.retry.backoff,
         escalation_on_max: policy.retry.on_max == OnMax::Escalate,
         abort_on_regression: policy.retry.regression == OnRegression::Escalate,
+    }
+}
+
+/// What a run needs beside its checks, and whether it is there. Nothing deploys without somebody who approves it, so
+/// `deploy` is configured where its gate is.
+fn prerequisites(policy: &Policy) -> BTreeMap<String, String> {
+    let deploys = policy.gate_with_role(GateRole::Deploy).is_some();
+    let deploy = if deploys { "configured" } else { "skipped" };
+    [("git", "configured"), ("deploy", deploy)].map(|(what, word)| (what.to_owned(), word.to_owned())).into()
+}
+
+/// What the pull request changes, in short.
+fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
+    let files = snapshot.files.known();
+    let main = files.iter().max_by_key(|file| (file.additions + file.deletions, std::cmp::Reverse(&file.path)));
+    CodeArtifact {
+        path: main.map(|file| file.path.clone()),
+        language: main.map_or(Language::Other, |file| language(&file.path)),
+        code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
+        content_hash: tree_hash(snapshot.pull_request.head.tree),
+        test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
+        requirements_ref: requirements(&snapshot.pull_request.body),
+    }
+}
+
+fn language(path: &str) -> Language {
+    match SourceLanguage::of(path) {
+        Some(SourceLanguage::TypeScript) => Language::Typescript,
+        Some(SourceLanguage::JavaScript) => Language::Javascript,
+        Some(SourceLanguage::Python) => Language::Python,
+        Some(SourceLanguage::Go) => Language::Go,
+        Some(SourceLanguage::Rust) => Language::Rust,
+        Some(SourceLanguage::Java) => Language::Java,
+        _ => Language::Other,
+    }
+}
+
+/// What the body says it is to do: issues that it closes, and files that it mentions as `@docs/auth.md`, at most 20.
+fn requirements(body: &str) -> Vec<String> {
+    // Logins have no dot, so that nobody is taken for a file.
+    static FILES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)").expect("a constant expression"));
+    let issues = linked_issues(body).into_iter().map(|issue| format!("#{issue}"));
+    let files = FILES.captures_iter(body).map(|found| found[1].to_owned()).filter(|file| file.len() <= 200);
+    issues.chain(files).take(20).collect()
+}
+
+/// Issues the body says it closes, by GitHub's closing keywords, at most 20.
+fn linked_issues(body: &str) -> Vec<u64> {
+    static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b").expect("a constant expression")
+    });
+    let mut issues: Vec<u64> = CLOSING.captures_iter(body).filter_map(|found| found[1].parse().ok()).take(20).collect();
+    issues.sort_unstable();
+    issues.dedup();
+    issues
+}
+
+/// The coding agent that wrote the pull request: named by an `Agent: name [version]` line of the body, or by an
+/// author that is a bot. People have none.
+fn agent(pull_request: &PullRequest) -> Option<Agent> {
+    let line = pull_request.body.lines().find_map(|line| line.trim().strip_prefix("Agent:"));
+    if let Some((name, version)) = line.map(str::trim).filter(|line| !line.is_empty()).map(name_and_version) {
+        return Some(Agent { kind: kind_of(&name), name, version });
+    }
+    let login = pull_request.author.login.as_str();
+    (pull_request.author.kind == AccountKind::Bot).then(|| {
+        let name = login.trim_end_matches("[bot]").to_owned();
+        Agent { kind: kind_of(&name), name, version: None }
+    })
+}
+
+/// Who opened the pull request.
+pub(super) fn author(pull_request: &PullRequest, policy: &Policy) -> AuthorKind {
+    let named = pull_request.body.lines().any(|line| line.trim().starts_with("Agent:"));
+    if named || policy.coding_agents.contains(&pull_request.author.login) {
+        AuthorKind::Agent
+    } else if pull_request.author.kind == AccountKind::Bot {
+        AuthorKind::Bot
+    } else {
+        AuthorKind::Person
+    }
+}
+
+fn name_and_version(line: &str) -> (String, Option<String>) {
+    match line.rsplit_once(' ') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit() || c == 'v') => {
+            (text::start(name.trim(), 60), Some(text::start(version, 60)))
+        }
+        _ => (text::start(line, 60), None),
+    }
+}
+
+/// Agents whose name says what they do; the others implement.
+fn kind_of(name: &str) -> AgentKind {
+    let name = name.to_ascii_lowercase();
+    match name {
+        name if name.contains("debug") => AgentKind::Debugger,
+        name if name.contains("review") => AgentKind::CodeReviewer,
+        name if name.contains("test") => AgentKind::TestEngineer,
+        _ => AgentKind::SoftwareImplementer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_keywords_name_issues() {
+        assert_eq!(linked_issues("Fixes #7, closes: #12\nresolved #7. See #9, prefix #3"), [7, 12]);
+    }
+
+    #[test]
+    fn requirements_are_issues_and_files() {
+        let body = "Fixes #7, as @docs/auth.md and (@README.md) say. Thanks @bob, @acme/security, a@b.example!";
+        assert_eq!(requirements(body), ["#7", "@docs/auth.md", "@README.md"]);
+    }
+
+    #[test]
+    fn agents_are_named_with_their_version() {
+        assert_eq!(name_and_version("claude-code 2.1"), ("claude-code".into(), Some("2.1".into())));
+        assert_eq!(name_and_version("my agent"), ("my agent".into(), None));
+        assert_eq!(kind_of("test-writer"), AgentKind::TestEngineer);
     }
 }

@@ -1,12 +1,16 @@
 //! What comes next, and who acts.
 
-use super::{blocking::Call, opening::Given, verification::Verification};
+use std::collections::BTreeSet;
+
+use super::{blocking::Call, opening::Inputs, verification::Verification};
 use crate::{
     attempts::retry::{self, Judgement},
     deciding::NextAction,
     failure::Blame,
-    ids::GateName,
+    gate::{Assessment, GateStanding},
+    ids::{GateName, Login, UserId, WorkflowRunId},
     observed::Lifecycle,
+    policy::{ApproveRuns, Codeowners, GateRole},
     stage::Stage,
     stages::{Blocker, walk::Walk},
     state::{GateStatus, LoopState, StopReason},
@@ -15,7 +19,7 @@ use crate::{
 
 /// The first that matches wins.
 pub(super) fn next_action(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &LoopState,
     verification: &Verification,
     stage_walk: &Walk,
@@ -23,7 +27,7 @@ pub(super) fn next_action(
     call: Call,
 ) -> NextAction {
     let evidence = &verification.evidence;
-    match given.snapshot.pull_request.lifecycle {
+    match inputs.snapshot.pull_request.lifecycle {
         Lifecycle::Merged { .. } => return NextAction::Complete,
         Lifecycle::Closed => return NextAction::Stopped,
         Lifecycle::Open => {}
@@ -35,7 +39,7 @@ pub(super) fn next_action(
         let cause = blocked.trigger;
         return if call == Call::Human { NextAction::Escalate { cause } } else { NextAction::WaitForHuman { cause } };
     }
-    let retry_or_give_up = || match retry::has_given_up(judgement, &given.policy.retry) {
+    let retry_or_give_up = || match retry::has_given_up(judgement, &inputs.policy.retry) {
         true => NextAction::Stopped,
         false => NextAction::Retry { attempt: next.iteration },
     };
@@ -76,4 +80,30 @@ fn is_rejected(next: &LoopState, gate: &GateName) -> bool {
 /// Whether no failing check fails through this change: asking its author for a push would go on for ever.
 fn is_nothing_to_mend(blames: &[CheckBlame]) -> bool {
     !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode)
+}
+
+/// Runs that are let go, and whose approvals let them.
+pub(super) struct ApprovedRuns {
+    pub(super) by: Vec<Login>,
+    pub(super) runs: BTreeSet<WorkflowRunId>,
+}
+
+/// The runs that GitHub holds back on the head and that are let go: of a fork, since GitHub refuses it of others
+/// (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>), and if the
+/// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
+/// its author did not see.
+pub(super) fn approved_runs(inputs: &Inputs<'_>, assessment: &Assessment) -> Option<ApprovedRuns> {
+    let Inputs { snapshot, policy, .. } = inputs;
+    let by_gate = policy.approve_runs == ApproveRuns::WithSecurityGate && snapshot.is_from_fork() && inputs.is_open();
+    let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
+    let report = assessment.gates.iter().find(|report| report.name == *name)?;
+    let GateStanding::Approved { by } = &report.standing else { return None };
+    let (of_head, kept): (Vec<_>, Vec<_>) =
+        by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
+    let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
+    let enough = people.len() >= report.needed as usize;
+    let alone = kept.is_empty() || gate.approvers.codeowners == Codeowners::Ignored;
+    let runs: BTreeSet<_> = snapshot.held_runs.iter().map(|run| run.id).collect();
+    let by = of_head.iter().map(|approval| approval.by.clone()).collect();
+    (enough && alone && !runs.is_empty()).then_some(ApprovedRuns { by, runs })
 }

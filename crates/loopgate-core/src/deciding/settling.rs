@@ -1,6 +1,6 @@
 //! The end of a decision: what the walks and the action make of the state.
 
-use super::{opening::Given, verification::Verification};
+use super::{opening::Inputs, verification::Verification};
 use crate::{
     attempts::retry::{self, Judgement},
     deciding::NextAction,
@@ -10,24 +10,16 @@ use crate::{
     policy::{EscalationAction, Severity, Trigger},
     stage::{Stage, StageStatus},
     stages::walk::{Walk, Walks},
-    state::{EvaluationSummary, GateState, GateStatus, LoopState, RunStatus, StageEvidence, StopReason},
+    state::{GateState, GateStatus, LoopState, RunStatus, StageEvidence, StopReason},
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome,
         gather::{self, HeadEvidence},
     },
 };
 
-/// Whether the run may try again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Limit {
-    Open,
-    /// The attempts are used up, and nobody is to be called.
-    GivenUp,
-}
-
 /// Writes the outcome into the state: stage, status, stop reason, summary of the evaluation.
 pub(super) fn settle(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &mut LoopState,
     verification: &Verification,
     walks: &Walks,
@@ -42,34 +34,31 @@ pub(super) fn settle(
     };
     if stage != next.state {
         next.state = stage;
-        next.state_entered_at = given.now;
+        next.state_entered_at = inputs.now;
     }
-    settle_stages(given, next, stage, evidence);
-    next.evaluation = Some(EvaluationSummary {
-        score: evaluation.score,
-        passed: evaluation.passed(),
-        failed_rules: evaluation.failed_rules(),
-        warnings: evaluation.warnings(),
-    });
-    next.criteria.set(&given.policy.evaluate, rules);
-    let limit = match retry::has_given_up(judgement, &given.policy.retry) {
-        true => Limit::GivenUp,
-        false => Limit::Open,
-    };
+    settle_stages(inputs, next, stage, evidence);
+    next.evaluation = Some(evaluation.summary());
+    next.criteria.set(&inputs.policy.evaluate, rules);
     if matches!(action, NextAction::Complete) {
-        complete(given, next, evaluation, gates);
+        complete(inputs, next, evaluation, gates);
     } else {
-        next.status = status(given, next, action, limit, &walks.evidence);
+        next.status = status(inputs, next, action, judgement, &walks.evidence);
     }
-    settle_stop(next, action, evaluation, limit);
+    settle_stop(next, evaluation);
 }
 
-fn status(given: &Given<'_>, next: &LoopState, action: &NextAction, limit: Limit, evidence_walk: &Walk) -> RunStatus {
+fn status(
+    inputs: &Inputs<'_>,
+    next: &LoopState,
+    action: &NextAction,
+    judgement: &Judgement,
+    evidence_walk: &Walk,
+) -> RunStatus {
     let aborts = next.blocked.as_ref().is_some_and(|blocked| {
-        escalation_call::action_of(blocked.trigger, &given.policy.escalation) == EscalationAction::AbortWithReport
+        escalation_call::action_of(blocked.trigger, &inputs.policy.escalation) == EscalationAction::AbortWithReport
     });
     match action {
-        NextAction::Stopped if limit == Limit::GivenUp => RunStatus::Failed,
+        NextAction::Stopped if retry::has_given_up(judgement, &inputs.policy.retry) => RunStatus::Failed,
         NextAction::Stopped => RunStatus::Stopped,
         _ if aborts => RunStatus::Aborted,
         NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => RunStatus::Escalated,
@@ -78,8 +67,8 @@ fn status(given: &Given<'_>, next: &LoopState, action: &NextAction, limit: Limit
     }
 }
 
-fn settle_stages(given: &Given<'_>, next: &mut LoopState, reached: Stage, evidence: &HeadEvidence) {
-    let now = given.now;
+fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evidence: &HeadEvidence) {
+    let now = inputs.now;
     for stage in Stage::ALL {
         let record = next.stages.entry(stage).or_default();
         let status = match stage.cmp(&reached) {
@@ -117,15 +106,15 @@ fn settle_stages(given: &Given<'_>, next: &mut LoopState, reached: Stage, eviden
 
 /// Merged: what was merged over is named, once. Said is only what is known to have stood in the way: the last look's word
 /// of the merged head, or where there is none, what was derived with nothing unread.
-fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, gates: &[GateReport]) {
-    if given.before.status == RunStatus::Completed {
+fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation, gates: &[GateReport]) {
+    if inputs.before.status == RunStatus::Completed {
         return;
     }
     next.status = RunStatus::Completed;
     next.blocked = None;
     // What the last look saved of the merged head is what held at the merge.
-    let held = Some(given.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
-    let snapshot = given.snapshot;
+    let held = Some(inputs.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
+    let snapshot = inputs.snapshot;
     let is_whole = snapshot.problems.is_empty() && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
     if held.is_none() && !is_whole {
         return;
@@ -148,7 +137,7 @@ fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, ga
     next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
 }
 
-fn settle_stop(next: &mut LoopState, action: &NextAction, evaluation: &Evaluation, limit: Limit) {
+fn settle_stop(next: &mut LoopState, evaluation: &Evaluation) {
     if next.stop.reason == Some(StopReason::UserStop) {
         return;
     }
@@ -160,7 +149,7 @@ fn settle_stop(next: &mut LoopState, action: &NextAction, evaluation: &Evaluatio
         (_, Some(Trigger::MaxAttemptsReached | Trigger::SameError | Trigger::TotalFailures)) => {
             Some(StopReason::IterationLimit)
         }
-        _ if limit == Limit::GivenUp && matches!(action, NextAction::Stopped) => Some(StopReason::IterationLimit),
+        _ if next.status == RunStatus::Failed => Some(StopReason::IterationLimit),
         _ => None,
     };
 }

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::viewing::Stages;
+use super::{opening::Inputs, viewing::Stages};
 use crate::{
     attempts::rerun,
     deciding::{
         CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface, View,
     },
-    escalation::fix_request::{self, FixRequest},
+    escalation::fix_request::FixTurn,
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
     ids::PrNumber,
     observed::{CheckProgress, Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, LoopLabel, LoopLabels, OnComplete, Trigger},
+    policy::{Channel, Fixer, LoopLabel, LoopLabels, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, CommandRefusal, GateStatus, RunStatus, Ticks},
@@ -30,47 +30,47 @@ const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 /// more.
 pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions::GateChanges) -> Surface {
     let ended = stages.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
-    let handed_off = ended.is_some_and(|ended| stages.given.now >= ended + HANDOFF);
-    if stages.given.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
+    let handed_off = ended.is_some_and(|ended| stages.inputs.now >= ended + HANDOFF);
+    if stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
     }
-    let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let fix = view.fixing.as_ref().and_then(|turn| fix_request::request(turn, stages.given.policy, stages.given.now));
-    let judged_here = stages.given.snapshot.judged_on.is_none();
-    let stack = stages.given.snapshot.stack.as_ref().filter(|_| open);
-    let mut waits_for = BTreeMap::new();
-    let mut check = |check: OwnCheck, plan: fn(&Stages<'_>) -> CheckRunPlan| {
-        let plan = judged_here.then(|| with_layers(check, plan(stages), stack, &mut waits_for))?;
-        // Nothing that comes after the merge is waited for.
-        Some(if open || plan != CheckRunPlan::InProgress {
-            plan
-        } else {
-            CheckRunPlan::Completed(Conclusion::Cancelled)
-        })
+    let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let is_due = |turn: &FixTurn| {
+        stages.inputs.now >= turn.at && turn.whom.of(stages.inputs.policy).is_some_and(Fixer::works_elsewhere)
     };
-    let (verify, gates_check) = (check(OwnCheck::Verify, verify_check), check(OwnCheck::Gates, gates_check));
-    Surface {
+    let fix = view.fixing.filter(is_due);
+    let judged_here = stages.inputs.snapshot.judged_on.is_none();
+    let stack = stages.inputs.snapshot.stack.as_ref().filter(|_| open && judged_here);
+    let mut waits_for = BTreeMap::new();
+    let mut verify = with_layers(OwnCheck::Verify, verify_check(stages), stack, &mut waits_for);
+    let gates_check = with_layers(OwnCheck::Gates, gates_check(stages), stack, &mut waits_for);
+    if !open && verify == CheckRunPlan::InProgress {
+        // Nothing that comes after the merge is waited for.
+        verify = CheckRunPlan::Completed(Conclusion::Cancelled);
+    }
+    let mut surface = Surface {
         labels: labels(stages, &waits_for),
-        request: if open { gates.request } else { Default::default() },
-        withdraw: if open { gates.withdraw } else { Default::default() },
-        verify,
-        gates: gates_check,
+        verify: judged_here.then_some(verify),
+        gates: judged_here.then_some(gates_check),
         by_word: by_word(stages),
         waits_for,
         status_comment: StatusCommentWish::Upsert,
-        posts: posts(stages, fix.as_ref()),
-        restore: if open { restore(stages) } else { Vec::new() },
+        posts: posts(stages, fix),
         fix,
         reactions: reactions(stages, view),
-        announce: if open { announcements(stages) } else { Default::default() },
-        reruns: if open {
-            rerun::asks(stages.given.snapshot, stages.given.policy, stages.next, stages.given.now)
-        } else {
-            Default::default()
-        },
         approve_runs: stages.approved_runs.map(|approved| approved.runs.clone()).unwrap_or_default(),
         delete_branch: merged_branch(stages),
+        ..Surface::default()
+    };
+    if open {
+        let Inputs { snapshot, policy, now, .. } = *stages.inputs;
+        surface.request = gates.request;
+        surface.withdraw = gates.withdraw;
+        surface.restore = restore(stages);
+        surface.announce = announcements(stages);
+        surface.reruns = rerun::asks(snapshot, policy, stages.next, now);
     }
+    surface
 }
 
 /// The worst of a check's own part and of the layers beneath, with which it would be merged.
@@ -103,24 +103,24 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
         || !stages.next.accepted_tampering.is_empty();
     let gates = stages.assessment.gates.iter().any(approved);
     // What is said of the layers beneath holds for no longer than the stack.
-    let layered = stages.given.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+    let layered = stages.inputs.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
     words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
 }
 
 /// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
 fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
-    let pull = &stages.given.snapshot.pull_request;
+    let pull = &stages.inputs.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
-    let goes = is_merged && stages.given.policy.on_complete == OnComplete::DeleteBranch;
-    let is_own = stages.given.snapshot.has_own_branch();
+    let goes = is_merged && stages.inputs.policy.on_complete == OnComplete::DeleteBranch;
+    let is_own = stages.inputs.snapshot.has_own_branch();
     (goes && is_own && pull.head.branch != pull.base.branch)
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
 
 fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTreeMap<String, LabelWish> {
     let mut wishes = BTreeMap::new();
-    let labels = &stages.given.policy.labels;
+    let labels = &stages.inputs.policy.labels;
     for label in labels.labels.all() {
         wishes.insert(label.name.clone(), LabelWish::Absent);
     }
@@ -131,7 +131,7 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
     }
     for gate in &stages.assessment.gates {
         let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
-        let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
+        let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
             LabelWish::Present { color: GATE_COLOUR.to_owned(), meaning: LabelMeaning::GateWaits(gate.name.clone()) }
         } else {
@@ -172,7 +172,7 @@ const GATE_COLOUR: &str = "d93f0b";
 /// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.
 fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
     use CheckRunPlan::{Completed, InProgress};
-    if stages.given.policy.origin.error().is_some() {
+    if stages.inputs.policy.origin.error().is_some() {
         return Completed(Conclusion::ActionRequired);
     }
     match stages.next.status {
@@ -204,7 +204,7 @@ fn fails_as_its_base_does(stages: &Stages<'_>) -> bool {
 
 /// `loopgate / gates` is green when no gate that holds is closed.
 fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
-    if stages.given.policy.origin.error().is_some() && stages.given.policy.gates.is_empty() {
+    if stages.inputs.policy.origin.error().is_some() && stages.inputs.policy.gates.is_empty() {
         return CheckRunPlan::Completed(Conclusion::ActionRequired);
     }
     let closed: Vec<&GateReport> = stages.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
@@ -216,9 +216,9 @@ fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
     })
 }
 
-fn posts(stages: &Stages<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
+fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
     let mut posts = Vec::new();
-    if stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open {
+    if stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open {
         for (gate, state) in &stages.next.gates {
             if state.status == GateStatus::Requested {
                 posts.push(Post::GateRequest { gate: gate.clone(), round: state.round });
@@ -227,9 +227,9 @@ fn posts(stages: &Stages<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
                 }
             }
         }
-        let on_the_page = stages.given.policy.escalation.channels.contains(&Channel::IssueComment);
+        let on_the_page = stages.inputs.policy.escalation.channels.contains(&Channel::IssueComment);
         if let Some(blocked) = stages.next.blocked.as_ref().filter(|_| on_the_page) {
-            posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call });
+            posts.push(Post::escalation(blocked));
         }
         posts.extend(fix.map(|fix| Post::FixRequest { whom: fix.whom, attempt: fix.attempt }));
     } else if !stages.next.bypassed.is_empty() {
@@ -250,10 +250,10 @@ fn restore(stages: &Stages<'_>) -> Vec<(Post, Ticks)> {
 /// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out
 /// remembers what was sent.
 fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
-    let fresh = stages.next.blocked.as_ref().filter(|blocked| stages.given.now < blocked.since + rerun::WINDOW);
+    let fresh = stages.next.blocked.as_ref().filter(|blocked| stages.inputs.now < blocked.since + rerun::WINDOW);
     let Some(blocked) = fresh else { return BTreeMap::new() };
-    let key = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }.key();
-    let channels = stages.given.policy.escalation.channels.iter();
+    let key = Post::escalation(blocked).key();
+    let channels = stages.inputs.policy.escalation.channels.iter();
     let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
     beside.map(|channel| (*channel, key.clone())).collect()
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::opening::Given;
+use super::opening::Inputs;
 use crate::{
     attempts::{comparison, rerun},
     commands::Acceptable,
     failure::{Blame, Changes},
-    gate::GateReport,
+    gate::{self, GateReport},
     ids::{CheckName, Timestamp},
-    policy::{Baseline, PassingTests, Rule},
+    observed::{FilesToRead, Snapshot},
+    policy::{Baseline, PassingTests, Policy, Rule},
     state::{LoopState, Rejection, Release},
     verdict::{
         Evaluation,
@@ -18,6 +19,7 @@ use crate::{
         gather::{self, HeadEvidence},
         lost_results, rejection,
         review::{self, ReviewStanding},
+        tamper,
     },
 };
 
@@ -35,41 +37,41 @@ pub(super) struct Verification {
 }
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
-pub(super) fn gather(given: &Given<'_>, next: &LoopState) -> HeadEvidence {
-    let since = |check: &CheckName| waiting_since(given, next, check);
-    let head = given.snapshot.pull_request.head.sha;
+pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
+    let since = |check: &CheckName| waiting_since(inputs, next, check);
+    let head = inputs.snapshot.pull_request.head.sha;
     let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
         let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
         let released = next.releases.iter().filter(|one| one.what == what.as_str()).filter(of_head);
         released.flat_map(|one| one.checks.iter().cloned()).collect()
     };
     let skipped = let_go(Acceptable::Skipped);
-    let mut evidence = gather::gather(given.snapshot, given.policy, &next.skips, &skipped, since, given.now);
-    if given.policy.retry.passing_tests == PassingTests::Shown {
+    let mut evidence = gather::gather(inputs.snapshot, inputs.policy, &next.skips, &skipped, since, inputs.now);
+    if inputs.policy.retry.passing_tests == PassingTests::Shown {
         evidence.excuse(&evidence.failing_tests());
     }
-    let (base, accepted) = (given.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));
-    lost_results::fail(&mut evidence, given.policy, base, &next.attempts, &accepted);
-    evidence.compare_with_attempt_of_base(given.snapshot.pull_request.base.sha, &next.attempts);
+    let (base, accepted) = (inputs.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));
+    lost_results::fail(&mut evidence, inputs.policy, base, &next.attempts, &accepted);
+    evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence
 }
 
 /// Since when a check of the head is waited for.
-pub(super) fn waiting_since(given: &Given<'_>, next: &LoopState, check: &CheckName) -> Timestamp {
-    let head = given.snapshot.pull_request.head.sha;
-    let seen = next.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(given.now, |seen| seen.at);
+pub(super) fn waiting_since(inputs: &Inputs<'_>, next: &LoopState, check: &CheckName) -> Timestamp {
+    let head = inputs.snapshot.pull_request.head.sha;
+    let seen = next.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(inputs.now, |seen| seen.at);
     let let_run = next.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
     rerun::waiting_since(next, let_run.map_or(seen, |at| at.max(seen)), check)
 }
 
 /// Judges the evidence of the head.
 pub(super) fn verify(
-    given: &Given<'_>,
+    inputs: &Inputs<'_>,
     next: &LoopState,
     mut evidence: HeadEvidence,
     gates: &[GateReport],
 ) -> Verification {
-    let Given { snapshot, policy, .. } = given;
+    let Inputs { snapshot, policy, .. } = inputs;
     let flaky = flaky(next, &evidence);
     let base = snapshot.base_evidence.as_ref();
     let blames = blame::blames(&evidence, &Changes::of(&snapshot.files), base, &flaky);
@@ -91,4 +93,17 @@ fn flaky(next: &LoopState, evidence: &HeadEvidence) -> BTreeSet<String> {
         Some(counted) if evidence.missing().is_empty() => comparison::flaky(Some(counted), evidence),
         Some(counted) => counted.flaky.clone(),
     }
+}
+
+/// The files that a decision about the snapshot lacks. What they say may ask for further files. `state` is that of the last
+/// reconcile, if any.
+pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy, now: Timestamp) -> FilesToRead {
+    let mut wanted = FilesToRead::default();
+    wanted.texts.extend(gate::trigger::files_to_read(snapshot, policy));
+    wanted.texts.extend(tamper::files_to_read(&snapshot.files, snapshot.merge_base, snapshot.pull_request.head.sha));
+    if let Some(state) = state {
+        let findings = gather::findings(snapshot);
+        wanted.extend(gate::files_of_approvals(snapshot, state, policy, &findings, now));
+    }
+    wanted.missing_in(&snapshot.contents)
 }

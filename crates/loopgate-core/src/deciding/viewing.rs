@@ -5,8 +5,8 @@ use chrono::TimeDelta;
 use super::{
     blocking::{self, Blocking},
     counting::Counting,
-    opening::Given,
-    run_approval::ApprovedRuns,
+    next_action::ApprovedRuns,
+    opening::Inputs,
     verification::{self, Verification},
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     stages::walk::Walks,
     state::{Answered, AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
     verdict::{
-        Evaluation, FeedbackFact,
+        FeedbackFact,
         blame::{self, CheckBlame},
         evaluate, feedback,
         gather::{self, GatheredCheck, HeadEvidence},
@@ -34,7 +34,7 @@ const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
 
 /// What the stages of a decision returned.
 pub(super) struct Stages<'a> {
-    pub(super) given: &'a Given<'a>,
+    pub(super) inputs: &'a Inputs<'a>,
     /// The state as it will be saved.
     pub(super) next: &'a LoopState,
     pub(super) assessment: &'a Assessment,
@@ -50,9 +50,11 @@ pub(super) struct Stages<'a> {
 impl Stages<'_> {
     /// Everything a reader may be shown.
     pub(super) fn view(&self) -> View {
-        let Self { given, next, assessment, verification, walks, counting, blocking, .. } = *self;
-        let Given { snapshot, policy, now, .. } = *given;
+        let Self { inputs, next, assessment, verification, walks, counting, blocking, .. } = *self;
+        let Inputs { snapshot, policy, now, .. } = *inputs;
         let Verification { evidence, evaluation, blames, .. } = verification;
+        let has_stopped_short = !evaluation.passed()
+            && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
         let describe =
             |blocked| escalation_call::describe(blocked, &blocking.causes, next, snapshot, policy, &counting.failures);
         View {
@@ -63,7 +65,7 @@ impl Stages<'_> {
             evidence_held_by: walks.evidence.held_by.clone(),
             attempt: next.iteration,
             max_attempts: policy.retry.max_attempts,
-            distance: has_stopped_short(next, evaluation).then(|| evaluate::distance(evaluation)),
+            distance: has_stopped_short.then(|| evaluate::distance(evaluation)),
             escalation: next.blocked.as_ref().map(describe),
             checks: check_views(evidence, blames),
             capabilities: next.capabilities.clone(),
@@ -101,7 +103,7 @@ impl Stages<'_> {
         Some(AttemptRecord {
             decision: verdict_on(&counted.digest, self.action),
             digest: counted.digest.clone(),
-            provenance: Provenance::of(self.given.snapshot, self.next.pull_request),
+            provenance: Provenance::of(self.inputs.snapshot, self.next.pull_request),
             checks: blame::recorded(evidence, blames),
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),
@@ -111,7 +113,7 @@ impl Stages<'_> {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let Given { snapshot, policy, .. } = *self.given;
+        let Inputs { snapshot, policy, .. } = *self.inputs;
         let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
         let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
             .into_iter()
@@ -156,8 +158,8 @@ impl Stages<'_> {
     /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, something is due
     /// to be repeated or a fixer to be asked, an open gate is read again (hiding a comment sends no event).
     pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
-        let Self { given, next, .. } = *self;
-        if !given.is_open() {
+        let Self { inputs, next, .. } = *self;
+        if !inputs.is_open() {
             return None;
         }
         let overdue = self
@@ -165,21 +167,21 @@ impl Stages<'_> {
             .evidence
             .missing()
             .iter()
-            .map(|check| verification::waiting_since(given, next, check))
+            .map(|check| verification::waiting_since(inputs, next, check))
             .min();
-        let overdue = overdue.map(|since| since + given.policy.retry.evidence_timeout);
+        let overdue = overdue.map(|since| since + inputs.policy.retry.evidence_timeout);
         let external = blocking::external_deadline(next);
         let gates = &self.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
         // Where another pull request is judged for this one, nobody tells when that ends, nor when a stack is dissolved.
-        let depends = given.snapshot.judged_on.is_some() || given.snapshot.stack.is_some();
-        let again = (triggered || depends).then_some(given.now + GATES_ARE_READ_AGAIN);
-        let waits = waiting::next(next, &given.policy.gates, given.now);
+        let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
+        let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
+        let waits = waiting::next(next, &inputs.policy.gates, inputs.now);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
-        let senior = senior_fixer::revisit(next, given.policy);
+        let senior = senior_fixer::revisit(next, inputs.policy);
         let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
-        moments.flatten().filter(|at| *at > given.now).min()
+        moments.flatten().filter(|at| *at > inputs.now).min()
     }
 }
 
@@ -190,11 +192,6 @@ fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
         DecisionWord::Escalate => DecisionWord::Escalate,
         _ => DecisionWord::Retry,
     }
-}
-
-/// Whether a run stopped, or called a human, without passing.
-fn has_stopped_short(state: &LoopState, evaluation: &Evaluation) -> bool {
-    !evaluation.passed() && matches!(state.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted)
 }
 
 fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView> {

@@ -31,21 +31,13 @@ impl Whom {
 }
 
 /// A fixer elsewhere has its turn on the head.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixTurn {
     pub whom: Whom,
     /// The failing attempt it is to mend.
     pub attempt: u32,
     /// When it is asked; in the past, it has been.
     pub at: Timestamp,
-}
-
-/// A fixer that is to be asked now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FixRequest {
-    pub whom: Whom,
-    /// The failing attempt it is to mend.
-    pub attempt: u32,
 }
 
 /// How many failing attempts a fixer elsewhere has been asked, or is to be asked, to mend.
@@ -80,12 +72,6 @@ pub fn turn(
     let calls = asked(state).saturating_sub(1);
     let wait = backoff(policy.retry.backoff, calls, &policy.retry.external_retry.workflows);
     Some(FixTurn { whom: Whom::Fixer, attempt, at: failed.at + wait })
-}
-
-/// The fixer that is asked, once its time has come.
-pub fn request(turn: &FixTurn, policy: &Policy, now: Timestamp) -> Option<FixRequest> {
-    let is_due = now >= turn.at && turn.whom.of(policy).is_some_and(Fixer::works_elsewhere);
-    is_due.then_some(FixRequest { whom: turn.whom, attempt: turn.attempt })
 }
 
 #[cfg(test)]

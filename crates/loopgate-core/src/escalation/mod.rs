@@ -3,10 +3,6 @@
 pub mod disputes;
 pub mod escalation_call;
 pub mod fix_request;
-mod question;
 pub mod senior_fixer;
 
-pub use self::{
-    escalation_call::EscalationView,
-    question::{Disagreement, Question},
-};
+pub use self::escalation_call::{Disagreement, EscalationView, Question};

@@ -15,6 +15,7 @@ use crate::{
     evidence::{Analysis, LogExcerpt, TestId, TestOutcomes},
     ids::{CheckName, CheckRunId, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
     untrusted::{harmless, without_secrets},
+    words::is_default,
 };
 
 /// `schema` of an evidence document.
@@ -105,7 +106,7 @@ pub struct Environment {
 }
 
 /// Test frameworks that Loopgate tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestFramework {
     Jest,
@@ -115,6 +116,7 @@ pub enum TestFramework {
     CargoTest,
     Junit,
     Mocha,
+    #[default]
     Other,
 }
 
@@ -132,6 +134,36 @@ words! {
         Coverage = "coverage",
         Docs = "docs",
         Custom = "custom",
+    }
+}
+
+impl CheckKind {
+    /// What a check is for, by a word in its name: the first of the table that is found counts.
+    pub fn of_name(name: &str) -> Option<Self> {
+        const WORDS: [(&str, CheckKind); 20] = [
+            ("continuous-integration", CheckKind::Custom),
+            ("integration", CheckKind::Integration),
+            ("test", CheckKind::Test),
+            ("spec", CheckKind::Test),
+            ("cov", CheckKind::Coverage),
+            ("codeql", CheckKind::Security),
+            ("audit", CheckKind::Security),
+            ("security", CheckKind::Security),
+            ("lint", CheckKind::Lint),
+            ("clippy", CheckKind::Lint),
+            ("fmt", CheckKind::Lint),
+            ("format", CheckKind::Lint),
+            ("types", CheckKind::Types),
+            ("typecheck", CheckKind::Types),
+            ("mypy", CheckKind::Types),
+            ("bench", CheckKind::Performance),
+            ("docs", CheckKind::Docs),
+            ("build", CheckKind::Build),
+            ("compile", CheckKind::Build),
+            ("doc", CheckKind::Docs),
+        ];
+        let name = name.to_ascii_lowercase();
+        WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind)
     }
 }
 
@@ -504,7 +536,7 @@ pub struct ChangedCoverage {
     /// Added executable lines that were not executed, as `file:first-last`, or `file:line` for a single one.
     pub uncovered: Vec<String>,
     /// Lines of further ranges, which are counted only.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub uncovered_not_listed: u64,
     /// The changed lines by file, where several jobs' figures can be put together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -512,11 +544,6 @@ pub struct ChangedCoverage {
     /// Changed code that no report mentions although others of its language are measured: nothing is known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Executable lines, and how many of them were executed.

@@ -4,8 +4,6 @@
 //! [`failure`](crate::failure) what a failure means.
 
 mod analysis;
-mod category;
-mod comparison;
 mod contradiction;
 mod document;
 mod excerpt;
@@ -13,9 +11,7 @@ pub mod matrix_jobs;
 mod test_outcomes;
 
 pub use self::{
-    analysis::Analysis,
-    category::{Confidence, RootCauseCategory},
-    comparison::{Against, Compare, Comparison},
+    analysis::{Analysis, Confidence, RootCauseCategory},
     contradiction::{Contradiction, check_consistent, consistent},
     document::{
         BaseTestRun, ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType,
@@ -24,5 +20,5 @@ pub use self::{
         RetryClass, SourceLocation, TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
     excerpt::{LogExcerpt, MOST_EXCERPTS},
-    test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
+    test_outcomes::{Against, Compare, Comparison, OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

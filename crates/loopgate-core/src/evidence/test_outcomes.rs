@@ -1,7 +1,7 @@
 //! Which tests there were and how each ended, at eight bytes a test: enough to tell new, fixed, added and removed
 //! tests of two attempts apart without keeping half a million names.
 
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize, de};
@@ -250,6 +250,37 @@ impl<'de> Deserialize<'de> for TestOutcomes {
         let entries = entries.ok_or_else(|| de::Error::custom("a roster entry has no test state"))?;
         Ok(Self::new(entries, extent))
     }
+}
+
+/// Set algebra against the previous attempt and the base, in names of tests (else of checks).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compare {
+    pub new: BTreeSet<String>,
+    pub still: BTreeSet<String>,
+    pub fixed: BTreeSet<String>,
+    pub flaky: BTreeSet<String>,
+    pub added: BTreeSet<String>,
+    pub removed: BTreeSet<String>,
+    #[serde(default)]
+    pub against: Against,
+}
+
+/// What an attempt is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    #[default]
+    AttemptBefore,
+    /// The first attempt has none before it.
+    Base,
+}
+
+/// An attempt compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    pub compare: Compare,
+    /// Tests that fail now and passed before: in the attempt before, or, where that did not run them, on the base.
+    pub regressed: BTreeSet<String>,
 }
 
 #[cfg(test)]

@@ -81,29 +81,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     };
     let asked = |state: &GateState| matches!(state.status, GateStatus::Requested | GateStatus::Rejected);
     let new_round = status == GateStatus::Requested && !before.is_some_and(asked);
-    let mut after = before.cloned().unwrap_or(GateState {
-        required: false,
-        status: GateStatus::Pending,
-        requested_at: None,
-        approved_by: None,
-        approved_at: None,
-        head_sha: None,
-        fingerprint: None,
-        evidence_url: None,
-        notes: None,
-        round: 0,
-        reviewers: Vec::new(),
-        counted: std::collections::BTreeMap::new(),
-        objections: Vec::new(),
-        revocations: Vec::new(),
-        ticks: None,
-        labels: BTreeSet::new(),
-        waiting_since: None,
-        reminded_at: None,
-        tampered: BTreeSet::new(),
-        tamperers: std::collections::BTreeMap::new(),
-        extra: serde_json::Map::new(),
-    });
+    let mut after = before.cloned().unwrap_or_default();
     if new_round {
         after.round += 1;
         after.requested_at = Some(now);

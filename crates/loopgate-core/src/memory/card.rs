@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AppliedFix, Hunk, MatchOutcome, MemoryLine, MemoryMatch,
-    line::{fingerprint_of, shortened, template},
+    line::{fingerprint_of, template},
 };
 use crate::{
     evidence::{ErrorType, Failure, RootCauseCategory},
     ids::{FailureId, Fingerprint, PrNumber, Sha, Timestamp},
+    text,
 };
 
 /// Runs that a card names at most; more only count up to it.
@@ -104,7 +105,7 @@ impl Card {
             test: failure.test_name.clone(),
             template: template(failure),
             error_type: failure.error_type,
-            cause: analysis.map_or_else(String::new, |analysis| shortened(&analysis.root_cause, 400)),
+            cause: analysis.map_or_else(String::new, |analysis| text::start(&analysis.root_cause, 400)),
             category: analysis.map_or(RootCauseCategory::Other, |analysis| analysis.category),
             citations: fix.hunks.iter().map(citation).collect(),
             fix,

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week,
-    line::{fingerprint_of, shortened},
+use super::{Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week, line::fingerprint_of};
+use crate::{
+    ids::{FailureId, Fingerprint, PrNumber, Timestamp},
+    text,
 };
-use crate::ids::{FailureId, Fingerprint, PrNumber, Timestamp};
 
 /// Cards that a memory holds at most, about 2 KB each; the least worth go first.
 const MOST_CARDS: usize = 1_000;
@@ -174,7 +174,7 @@ impl Memory {
     ) -> &mut Recurring {
         let known = self.recurring.entry(key).or_insert_with(|| Recurring { fingerprint, ..Recurring::default() });
         if (line.timestamp, &line.session_id) >= (known.last_seen, &known.last_run) {
-            known.test = shortened(name.lines().next().unwrap_or_default(), 200);
+            known.test = text::first_line(name, 200);
             known.last_seen = line.timestamp;
             known.last_run.clone_from(&line.session_id);
             known.last_pull_request = line.pull_request;
@@ -251,7 +251,7 @@ impl Recurring {
 }
 
 fn flaky_key(test: &str) -> String {
-    format!("flaky:{}", shortened(test.lines().next().unwrap_or_default(), 200))
+    format!("flaky:{}", text::first_line(test, 200))
 }
 
 /// The cards of a run: each failure of a failing attempt that the attempt right after it is seen to fix. An attempt that

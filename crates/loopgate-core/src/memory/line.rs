@@ -16,6 +16,7 @@ use crate::{
     ids::{Fingerprint, PrNumber, Sha, Timestamp},
     observed::{ChangedFile, DiffHunk},
     source_files::{FileKind, is_test, kind},
+    text,
 };
 
 /// `schema` of a line.
@@ -132,9 +133,9 @@ impl AppliedFix {
         let mut code: Vec<&ChangedFile> = files.iter().collect();
         code.sort_by_key(|file| !failing.contains(&file.path));
         Self {
-            description: shortened(description, 300),
+            description: text::start(description, 300),
             diff_summary: format!("+{added}/-{removed}"),
-            files_modified: files.iter().take(50).map(|file| shortened(&file.path, 300)).collect(),
+            files_modified: files.iter().take(50).map(|file| text::start(&file.path, 300)).collect(),
             commit,
             hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
         }
@@ -163,7 +164,7 @@ impl Hunk {
                 let _ = writeln!(text, "{}{}", line.change.sign(), line.text);
             }
         }
-        Self { path: shortened(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
+        Self { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
     }
 
     /// The line of a text, from 1, at which the change stands or would stand: where at least two thirds of the lines of
@@ -247,7 +248,7 @@ impl MemoryLine {
 
     /// Whether this attempt fixed a failure of the attempt before. A failure that names a test needs that test's pass.
     pub(super) fn mends(&self, failure: &Failure) -> bool {
-        let seen = |name: &String| self.fixed.contains(name) || self.fixed.contains(&shortened(name, 300));
+        let seen = |name: &String| self.fixed.contains(name) || self.fixed.contains(&text::start(name, 300));
         failure.test_name.as_ref().is_none_or(seen)
     }
 
@@ -278,10 +279,11 @@ impl MemoryLine {
     }
 
     fn cut(&self, failures: usize, characters: usize) -> Self {
-        let short = |names: &BTreeSet<String>| names.iter().take(20).map(|name| shortened(name, characters)).collect();
+        let short =
+            |names: &BTreeSet<String>| names.iter().take(20).map(|name| text::start(name, characters)).collect();
         let analysis = self.analysis.clone().map(|analysis| Analysis {
-            root_cause: shortened(&analysis.root_cause, characters),
-            fix_strategy: shortened(&analysis.fix_strategy, characters),
+            root_cause: text::start(&analysis.root_cause, characters),
+            fix_strategy: text::start(&analysis.fix_strategy, characters),
             rules_matched: analysis.rules_matched.into_iter().take(10).collect(),
             related: Vec::new(),
             ..analysis
@@ -294,7 +296,7 @@ impl MemoryLine {
         Self {
             failures: self.failures.iter().take(failures).map(|failure| remembered(failure, characters)).collect(),
             flaky: short(&self.flaky),
-            fixed: self.fixed.iter().take(10 * failures).map(|name| shortened(name, 300)).collect(),
+            fixed: self.fixed.iter().take(10 * failures).map(|name| text::start(name, 300)).collect(),
             memory_matches: self.memory_matches.iter().take(20).map(MemoryMatch::outcome_only).collect(),
             analysis,
             fix_applied: fix,
@@ -304,10 +306,10 @@ impl MemoryLine {
 }
 
 fn remembered(failure: &Failure, characters: usize) -> Failure {
-    let cut = |text: &String| shortened(text, characters);
+    let cut = |text: &String| text::start(text, characters);
     Failure {
-        test_name: failure.test_name.as_ref().map(|name| shortened(name, 300)),
-        test_file: failure.test_file.as_ref().map(|name| shortened(name, 300)),
+        test_name: failure.test_name.as_ref().map(|name| text::start(name, 300)),
+        test_file: failure.test_file.as_ref().map(|name| text::start(name, 300)),
         error_message: cut(&failure.error_message),
         stack_trace: failure.stack_trace.as_ref().map(cut),
         expected: failure.expected.as_ref().map(cut),
@@ -322,15 +324,11 @@ pub(super) fn template(failure: &Failure) -> String {
     let mut kept = remembered(failure, 300);
     kept.error_message = super::redact(&kept.error_message).into_owned();
     kept.stack_trace = None;
-    shortened(&failure::template(&kept), 300)
+    text::start(&failure::template(&kept), 300)
 }
 
 pub(super) fn fingerprint_of(failure: &Failure) -> Fingerprint {
     failure.fingerprint.unwrap_or_else(|| failure::fingerprint(failure))
-}
-
-pub(super) fn shortened(text: &str, characters: usize) -> String {
-    text.chars().take(characters).collect()
 }
 
 /// Two writers' lines as one list, in an order that does not depend on who wrote first. Of two lines of one attempt the

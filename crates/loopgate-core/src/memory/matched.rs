@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Settled, Tier, line::shortened};
-use crate::ids::{FailureId, Fingerprint, PrNumber, Sha};
+use super::{Settled, Tier};
+use crate::{
+    ids::{FailureId, Fingerprint, PrNumber, Sha},
+    text,
+};
 
 /// What was found for one failure, and what came of it. Texts come from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +86,7 @@ impl ToldFix {
     pub fn of(card: &super::Card, line: Option<u32>) -> Option<Self> {
         let hunk = card.fix.hunks.first()?;
         let mut text = String::new();
-        for line in hunk.text.lines().map(|line| shortened(line, 200)) {
+        for line in hunk.text.lines().map(|line| text::start(line, 200)) {
             if text.len() + line.len() >= 800 {
                 break;
             }
@@ -93,13 +96,13 @@ impl ToldFix {
         Some(Self {
             pull_request: card.fix_pull_request,
             commit: card.fix.commit,
-            description: shortened(&card.fix.description, 200),
-            diff_summary: shortened(&card.fix.diff_summary, 40),
+            description: text::start(&card.fix.description, 200),
+            diff_summary: text::start(&card.fix.diff_summary, 40),
             path: hunk.path.clone(),
             line,
             hunk: text,
-            cause: shortened(&card.cause, 300),
-            failed_before: card.tried_and_failed.iter().take(3).map(|tried| shortened(tried, 200)).collect(),
+            cause: text::start(&card.cause, 300),
+            failed_before: card.tried_and_failed.iter().take(3).map(|tried| text::start(tried, 200)).collect(),
         })
     }
 }

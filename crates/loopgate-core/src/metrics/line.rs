@@ -147,6 +147,20 @@ pub struct CheckUse {
     pub longest_ms: u64,
 }
 
+impl CheckUse {
+    fn of(check: &CheckEvidence) -> Self {
+        let failed = u32::from(check.outcome.is_failure());
+        Self { runs: 1, failed, total_ms: check.duration_ms, longest_ms: check.duration_ms }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.total_ms = self.total_ms.saturating_add(other.total_ms);
+        self.longest_ms = self.longest_ms.max(other.longest_ms);
+    }
+}
+
 impl RunLine {
     /// The line of a run as it stands. `checks` are those that its attempts recorded; `ended_at` is none while it is
     /// open.
@@ -225,11 +239,7 @@ fn check_uses(checks: &[CheckEvidence]) -> BTreeMap<CheckName, CheckUse> {
         if uses.len() >= MOST_NAMES && !uses.contains_key(&check.name) {
             continue;
         }
-        let known = uses.entry(check.name.clone()).or_default();
-        known.runs = known.runs.saturating_add(1);
-        known.failed = known.failed.saturating_add(u32::from(check.outcome.is_failure()));
-        known.total_ms = known.total_ms.saturating_add(check.duration_ms);
-        known.longest_ms = known.longest_ms.max(check.duration_ms);
+        uses.entry(check.name.clone()).or_default().add(&CheckUse::of(check));
     }
     uses
 }

@@ -203,7 +203,8 @@ impl Report {
             Measured { metric, value, counted, of, target: metric.target(), met, before, trend }
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
-        let (mut gates, mut checks) = (BTreeMap::new(), BTreeMap::new());
+        let mut gates = BTreeMap::new();
+        let mut checks: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
         let (mut offers, mut disputes) = (Offers::default(), BTreeMap::new());
         for line in &runs {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
@@ -215,7 +216,7 @@ impl Report {
                 offers.all.add(of_run.all);
             }
             line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
-            line.checks.iter().for_each(|(check, used)| add_check(checks.entry(check.clone()).or_default(), used));
+            line.checks.iter().for_each(|(check, used)| checks.entry(check.clone()).or_default().add(used));
         }
         Self {
             schema: SCHEMA,
@@ -243,13 +244,6 @@ fn add_gate(total: &mut GateTotals, one: &GateUse) {
     used.rounds = used.rounds.saturating_add(one.rounds);
     used.rejections = used.rejections.saturating_add(one.rejections);
     used.waited_seconds = used.waited_seconds.saturating_add(one.waited_seconds);
-}
-
-fn add_check(total: &mut CheckUse, one: &CheckUse) {
-    total.runs = total.runs.saturating_add(one.runs);
-    total.failed = total.failed.saturating_add(one.failed);
-    total.total_ms = total.total_ms.saturating_add(one.total_ms);
-    total.longest_ms = total.longest_ms.max(one.longest_ms);
 }
 
 fn groups(runs: &[&RunLine], name: impl Fn(&RunLine) -> Option<String>) -> Vec<Group> {

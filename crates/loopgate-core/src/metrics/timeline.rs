@@ -1,6 +1,6 @@
 //! What the history of a run tells of time: who was waited for, how long gates waited, when attempts passed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{
     ids::{GateName, Timestamp},
     policy::Trigger,
     state::{
-        AttemptDigest, LoopState, VerificationResult,
+        AttemptDigest, LoopState,
         history::{ArtifactCreated, Escalated, Event, GateInvalidated, HistoryLine},
     },
 };
@@ -28,78 +28,74 @@ pub enum Waited {
     Human,
 }
 
-/// The history of a run, in time.
+/// The history of a run, in time, up to the line that was read last.
 #[derive(Default)]
 pub(super) struct Timeline {
     pub(super) calls: BTreeMap<Trigger, u32>,
     pub(super) waited: BTreeMap<Waited, u64>,
     pub(super) gates: BTreeMap<GateName, GateUse>,
-    /// Each evaluation of an attempt: its number, when, and how it ended.
-    evaluations: Vec<(u32, Timestamp, VerificationResult)>,
-}
-
-/// Where the sweep over the lines stands.
-struct Sweep {
+    /// Each evaluation of an attempt: its number, when, and whether it passed.
+    evaluations: Vec<(u32, Timestamp, bool)>,
     at: Timestamp,
     waiting: Option<Waited>,
     /// Gates that were asked for, and since when.
     open: BTreeMap<GateName, Timestamp>,
+    /// Whether the last evaluation passed.
     passed: bool,
 }
 
 impl Timeline {
     /// `until` is when the run ended, or when it was last looked at.
     pub(super) fn of(state: &LoopState, history: &[HistoryLine], until: Timestamp) -> Self {
-        let mut told = Self::default();
-        let mut sweep = Sweep { at: state.created_at, waiting: Some(Waited::Ci), open: BTreeMap::new(), passed: false };
+        let mut run = Self { at: state.created_at, waiting: Some(Waited::Ci), ..Self::default() };
         for line in history.iter().filter(|line| line.run_id == state.run_id) {
-            told.pass_time(&mut sweep, line.ts);
-            told.take(&mut sweep, &line.event, line.ts);
+            run.pass_time(line.ts);
+            run.take(&line.event, line.ts);
         }
-        told.pass_time(&mut sweep, until);
-        let open: BTreeSet<GateName> = sweep.open.keys().cloned().collect();
-        open.iter().for_each(|gate| told.close(&mut sweep, gate, until));
-        told
+        run.pass_time(until);
+        while let Some((gate, since)) = run.open.pop_first() {
+            run.count_wait(gate, since, until);
+        }
+        run
     }
 
-    fn pass_time(&mut self, sweep: &mut Sweep, to: Timestamp) {
-        if let Some(waited) = sweep.waiting {
+    fn pass_time(&mut self, to: Timestamp) {
+        if let Some(waited) = self.waiting {
             let total = self.waited.entry(waited).or_default();
-            *total = total.saturating_add(seconds(sweep.at, to));
+            *total = total.saturating_add(seconds(self.at, to));
         }
-        sweep.at = sweep.at.max(to);
+        self.at = self.at.max(to);
     }
 
-    fn take(&mut self, sweep: &mut Sweep, event: &Event, at: Timestamp) {
+    fn take(&mut self, event: &Event, at: Timestamp) {
         match event {
-            Event::RunStarted(_) | Event::ChecksPrepared { .. } => sweep.waiting = Some(Waited::Ci),
+            Event::RunStarted(_) | Event::ChecksPrepared { .. } => self.waiting = Some(Waited::Ci),
             Event::ArtifactCreated(ArtifactCreated::HeadSeen { .. } | ArtifactCreated::Head { .. }) => {
-                sweep.passed = false;
-                sweep.waiting = Some(Waited::Ci);
+                self.passed = false;
+                self.waiting = Some(Waited::Ci);
             }
             Event::EvaluationDone { attempt, passed, .. } => {
-                let result = if *passed { VerificationResult::Pass } else { VerificationResult::Fail };
-                self.evaluations.push((*attempt, at, result));
-                sweep.passed = *passed;
-                sweep.waiting = if *passed { sweep.approvers() } else { Some(Waited::Author) };
+                self.evaluations.push((*attempt, at, *passed));
+                self.passed = *passed;
+                self.waiting = if *passed { self.approvers() } else { Some(Waited::Author) };
             }
             Event::GateRequested { gate, .. } => {
                 let used = self.gates.entry(gate.clone()).or_default();
                 used.rounds = used.rounds.saturating_add(1);
-                sweep.open.entry(gate.clone()).or_insert(at);
-                if sweep.passed {
-                    sweep.waiting = sweep.approvers();
+                self.open.entry(gate.clone()).or_insert(at);
+                if self.passed {
+                    self.waiting = self.approvers();
                 }
             }
-            Event::GateApproved { gate, .. } => self.decided(sweep, gate, at),
-            Event::GateInvalidated(
+            Event::GateApproved { gate, .. }
+            | Event::GateInvalidated(
                 GateInvalidated::Unbound { gate, .. } | GateInvalidated::CommentChanged { gate, .. },
-            ) => self.decided(sweep, gate, at),
+            ) => self.decided(gate, at),
             Event::GateRejected { gate, .. } => {
-                self.decided(sweep, gate, at);
+                self.decided(gate, at);
                 let used = self.gates.entry(gate.clone()).or_default();
                 used.rejections = used.rejections.saturating_add(1);
-                sweep.waiting = Some(Waited::Author);
+                self.waiting = Some(Waited::Author);
             }
             Event::Escalated(called) => {
                 let trigger = match called {
@@ -110,47 +106,42 @@ impl Timeline {
                     let calls = self.calls.entry(trigger).or_default();
                     *calls = calls.saturating_add(1);
                 }
-                sweep.waiting = Some(Waited::Human);
+                self.waiting = Some(Waited::Human);
             }
-            Event::Resumed(_) if sweep.waiting == Some(Waited::Human) => sweep.waiting = Some(Waited::Author),
-            Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => sweep.waiting = None,
+            Event::Resumed(_) if self.waiting == Some(Waited::Human) => self.waiting = Some(Waited::Author),
+            Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => self.waiting = None,
             _ => {}
         }
     }
 
-    fn decided(&mut self, sweep: &mut Sweep, gate: &GateName, at: Timestamp) {
-        self.close(sweep, gate, at);
-        if sweep.waiting == Some(Waited::Approver) {
-            sweep.waiting = sweep.approvers();
+    /// A gate is decided: the others that are open are waited for now.
+    fn decided(&mut self, gate: &GateName, at: Timestamp) {
+        if let Some(since) = self.open.remove(gate) {
+            self.count_wait(gate.clone(), since, at);
+        }
+        if self.waiting == Some(Waited::Approver) {
+            self.waiting = self.approvers();
         }
     }
 
-    fn close(&mut self, sweep: &mut Sweep, gate: &GateName, at: Timestamp) {
-        if let Some(since) = sweep.open.remove(gate) {
-            let used = self.gates.entry(gate.clone()).or_default();
-            used.waited_seconds = used.waited_seconds.saturating_add(seconds(since, at));
-        }
+    fn count_wait(&mut self, gate: GateName, since: Timestamp, until: Timestamp) {
+        let used = self.gates.entry(gate).or_default();
+        used.waited_seconds = used.waited_seconds.saturating_add(seconds(since, until));
     }
 
-    /// How an attempt was recorded first.
-    pub(super) fn first_recorded(&self, attempt: u32) -> Option<VerificationResult> {
-        self.evaluations.iter().find(|(number, ..)| *number == attempt).map(|(.., result)| *result)
+    fn approvers(&self) -> Option<Waited> {
+        (!self.open.is_empty()).then_some(Waited::Approver)
     }
 
-    /// When an attempt was first recorded as passing.
+    /// When an attempt passed, where that is in the history.
     pub(super) fn passed_at(&self, attempt: u32) -> Option<Timestamp> {
-        let passed = |(number, _, result): &&(u32, _, _)| *number == attempt && *result == VerificationResult::Pass;
+        let passed = |(number, _, passed): &&(u32, _, bool)| *number == attempt && *passed;
         self.evaluations.iter().find(passed).map(|(_, at, _)| *at)
     }
 
-    /// Whether a failure of the attempt's head went away without another head.
+    /// Whether an attempt that passes now did not at first, or has a test that failed and passed on its head.
     pub(super) fn was_a_flake(&self, attempt: &AttemptDigest) -> bool {
-        !attempt.flaky.is_empty() || self.first_recorded(attempt.number) == Some(VerificationResult::Fail)
-    }
-}
-
-impl Sweep {
-    fn approvers(&self) -> Option<Waited> {
-        (!self.open.is_empty()).then_some(Waited::Approver)
+        let first = self.evaluations.iter().find(|(number, ..)| *number == attempt.number);
+        !attempt.flaky.is_empty() || first.is_some_and(|(.., passed)| !passed)
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::TimeDelta;
+
 use super::Account;
-use crate::ids::Sha;
+use crate::ids::{Sha, Timestamp, UserId};
 
 /// What GitHub knows of the makers of a head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,5 +43,50 @@ impl Makers {
     pub fn only_merged(&self, account: &Account) -> bool {
         let mut pushes = self.pushes.iter().filter(|push| push.by.id == account.id).peekable();
         pushes.peek().is_some() && pushes.all(|push| push.content == PushContent::Merged)
+    }
+}
+
+/// Whoever is assigned so soon after the opening was assigned by it.
+const OPENING: TimeDelta = TimeDelta::minutes(1);
+
+/// The assignments of a pull request that a coding agent opened. Taking one back changes nothing of who asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Assignments {
+    /// Its author is no coding agent.
+    #[default]
+    NotAnAgents,
+    Read(Vec<Assignment>),
+    /// They could not be read, with the reason: anybody may have asked.
+    Unread(String),
+}
+
+/// One person who was assigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub whom: Account,
+    pub by: Assigner,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assigner {
+    Agent,
+    Themselves,
+    /// Counts at the opening only, or anybody could be kept from approving.
+    Other,
+}
+
+impl Assignments {
+    /// Whether somebody asked for the pull request, which was opened then.
+    ///
+    /// # Errors
+    /// Why that cannot be told.
+    pub fn asked(&self, person: UserId, opened: Timestamp) -> Result<bool, &str> {
+        let counts = |one: &Assignment| one.by != Assigner::Other || one.at <= opened + OPENING;
+        match self {
+            Self::NotAnAgents => Ok(false),
+            Self::Read(all) => Ok(all.iter().any(|one| one.whom.id == person && counts(one))),
+            Self::Unread(reason) => Err(reason),
+        }
     }
 }

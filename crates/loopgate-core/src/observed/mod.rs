@@ -2,32 +2,24 @@
 //!
 //! A [`Snapshot`] is all that GitHub said at one moment; a [`Hint`] is what only an event says. Nothing here decides.
 
-mod assignment;
-mod code_type;
 mod contents;
 mod hint;
 mod makers;
-mod merge;
 mod own_check;
 mod patch;
 mod snapshot;
-mod stack;
 
 pub use self::{
-    assignment::{Assigner, Assignment, Assignments},
-    code_type::CodeType,
-    contents::{Content, Contents, FileAt, FileEntry, FilesToRead},
+    contents::{Content, Contents, FileAt, FileEntry, FilesToRead, merge_lines, merge_whole},
     hint::{Actor, AnnouncedPush, Hint},
-    makers::{Makers, Push, PushContent},
-    merge::{merge_lines, merge_whole},
-    own_check::{CheckScope, OwnCheck},
+    makers::{Assigner, Assignment, Assignments, Makers, Push, PushContent},
+    own_check::{CheckScope, Layer, OwnCheck, Stack},
     patch::{DiffHunk, DiffLine, LineChange, Patch},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
-        ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,
-        Head, JobOutput, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
-        ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
+        ChangedFiles, CheckProgress, CodeType, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus,
+        ForgedCheck, Head, JobOutput, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest,
+        Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
         WorkflowRun,
     },
-    stack::{Layer, Stack},
 };

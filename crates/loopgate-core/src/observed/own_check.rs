@@ -3,7 +3,12 @@
 //! Check runs belong to a commit, and GitHub merges every pull request with that head on them. So their names say which
 //! base the commit was judged against: the plain names are the default branch's alone.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest as _, Sha256};
+
+use super::{CheckProgress, Conclusion};
+use crate::{ids::PrNumber, text};
 
 /// One of our check runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +39,7 @@ impl OwnCheck {
         }
         let digest = hex::encode(&Sha256::digest(base.as_bytes())[..8]);
         let room = LONGEST_NAME - self.plain().len() - digest.len() - " (… )".chars().count();
-        let start: String = base.chars().take(room).collect();
+        let start = text::start(base, room);
         format!("{} ({start}… {digest})", self.plain())
     }
 
@@ -60,6 +65,37 @@ pub enum CheckScope {
     Branch(String),
     /// The branches that match a pattern of `branches:`, none of which people can make or push to by themselves.
     Pattern(String),
+}
+
+/// Where a pull request stands in its stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Counted from 1, the bottom; 0 where it could not be read.
+    pub position: usize,
+    pub size: usize,
+    /// The open layers beneath, the lowest first. None where they could not be read: then the files are the whole
+    /// difference from the stack's base, and no other layer is asked.
+    pub beneath: Vec<Layer>,
+    /// The next open layer: what changes here concerns it.
+    pub above: Option<PrNumber>,
+}
+
+/// An open layer, and how our checks stand on its head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    pub number: PrNumber,
+    /// What is missing has not begun.
+    pub checks: BTreeMap<OwnCheck, CheckProgress>,
+}
+
+impl Stack {
+    /// The lowest layer whose check does not pass, and how that one stands.
+    pub fn waits_for(&self, check: OwnCheck) -> Option<(PrNumber, CheckProgress)> {
+        let standing = |layer: &Layer| layer.checks.get(&check).copied().unwrap_or(CheckProgress::Queued);
+        let passes = |progress| matches!(progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
+        let layers = self.beneath.iter().map(|layer| (layer.number, standing(layer)));
+        layers.into_iter().find(|(_, progress)| !passes(*progress))
+    }
 }
 
 #[cfg(test)]

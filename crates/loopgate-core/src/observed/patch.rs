@@ -4,7 +4,7 @@
 //! (<https://docs.github.com/rest/pulls/pulls#list-pull-requests-files>, `patch`), or compared from two texts where
 //! GitHub gives none. What a line means is not decided here.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff, group_diff_ops};
 
 use super::ChangedFile;
 
@@ -121,22 +121,17 @@ impl<'a> Patch<'a> {
         let same_start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
         let ends = old[same_start..].iter().rev().zip(new[same_start..].iter().rev());
         let same_end = ends.take_while(|(old, new)| old == new).count();
-        let (old_middle, new_middle) = (&old[same_start..old.len() - same_end], &new[same_start..new.len() - same_end]);
-        let ops = if old_middle.len().saturating_mul(new_middle.len()) > MOST_STEPS {
-            vec![DiffOp::Replace { old_index: 0, old_len: old_middle.len(), new_index: 0, new_len: new_middle.len() }]
+        let (old_middle, new_middle) = (same_start..old.len() - same_end, same_start..new.len() - same_end);
+        let equal = |old_index, new_index, len| (len > 0).then_some(DiffOp::Equal { old_index, new_index, len });
+        let mut ops: Vec<DiffOp> = equal(0, 0, same_start).into_iter().collect();
+        if old_middle.len().saturating_mul(new_middle.len()) > MOST_STEPS {
+            let (old_len, new_len) = (old_middle.len(), new_middle.len());
+            ops.push(DiffOp::Replace { old_index: same_start, old_len, new_index: same_start, new_len });
         } else {
-            capture_diff_slices(Algorithm::Myers, old_middle, new_middle)
-        };
-        let mut changes = Vec::new();
-        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-            let shift = |range: std::ops::Range<usize>| range.start + same_start..range.end + same_start;
-            changes.push((shift(op.old_range()), shift(op.new_range())));
+            ops.extend(capture_diff(Algorithm::Myers, &old[..], old_middle.clone(), &new[..], new_middle.clone()));
         }
-        let near = |one: &(std::ops::Range<usize>, _), next: &(std::ops::Range<usize>, _)| {
-            next.0.start <= one.0.end + 2 * CONTEXT
-        };
-        let hunks = changes.chunk_by(near).map(|group| hunk_of(group, &old, &new)).collect();
-        Self { hunks }
+        ops.extend(equal(old_middle.end, new_middle.end, same_end));
+        Self { hunks: group_diff_ops(ops, CONTEXT).iter().map(|ops| hunk_of(ops, &old, &new)).collect() }
     }
 
     pub fn lines(&self) -> impl Iterator<Item = &DiffLine<'a>> {
@@ -171,46 +166,21 @@ fn start(places: &str, sign: char) -> Option<u32> {
     place.split(',').next()?.parse().ok()
 }
 
-/// Changes as ranges of both sides' lines, with the lines around and between them.
-fn hunk_of<'a>(
-    changes: &[(std::ops::Range<usize>, std::ops::Range<usize>)],
-    old: &[&'a str],
-    new: &[&'a str],
-) -> DiffHunk<'a> {
+/// Changes that stand near each other, with the lines around and between them.
+fn hunk_of<'a>(ops: &[DiffOp], old: &[&'a str], new: &[&'a str]) -> DiffHunk<'a> {
     let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
-    let before = changes[0].0.start.min(CONTEXT);
-    let (mut at_old, mut at_new) = (changes[0].0.start - before, changes[0].1.start - before);
-    let (old_start, new_start) = (number(at_old), number(at_new));
+    let line = |change, at_old, at_new, text| DiffLine { change, old: number(at_old), new: number(at_new), text };
     let mut lines = Vec::new();
-    let after = (old.len() - changes[changes.len() - 1].0.end).min(CONTEXT);
-    let end = changes[changes.len() - 1].0.end + after;
-    let nothing = (end..end, 0..0);
-    for (removed, added) in changes.iter().chain([&nothing]) {
-        while at_old < removed.start {
-            let (old_number, new_number) = (number(at_old), number(at_new));
-            let text = old[at_old];
-            lines.push(DiffLine { change: LineChange::Unchanged, old: old_number, new: new_number, text });
-            (at_old, at_new) = (at_old + 1, at_new + 1);
+    for op in ops {
+        let (tag, olds, news) = op.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            lines.extend(olds.zip(news).map(|(at, to)| line(LineChange::Unchanged, at, to, old[at])));
+        } else {
+            lines.extend(olds.clone().map(|at| line(LineChange::Removed, at, news.start, old[at])));
+            lines.extend(news.map(|at| line(LineChange::Added, olds.end, at, new[at])));
         }
-        for index in removed.clone() {
-            lines.push(DiffLine {
-                change: LineChange::Removed,
-                old: number(index),
-                new: number(at_new),
-                text: old[index],
-            });
-        }
-        at_old = removed.end;
-        for index in added.clone() {
-            lines.push(DiffLine {
-                change: LineChange::Added,
-                old: number(at_old),
-                new: number(index),
-                text: new[index],
-            });
-        }
-        at_new = at_new.max(added.end);
     }
+    let (old_start, new_start) = lines.first().map_or((0, 0), |first| (first.old, first.new));
     DiffHunk { old_start, new_start, heading: "", lines }
 }
 

@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, CodeType, Contents, Hint, Makers, Stack},
+    observed::{Assignments, CheckScope, Contents, Hint, Makers, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -201,6 +201,19 @@ pub struct PullRequest {
     pub created_at: Timestamp,
     pub closed_at: Option<Timestamp>,
     pub url: String,
+}
+
+words! {
+    /// What kind of change a pull request is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum CodeType {
+        #[default]
+        NewFunction = "new_function",
+        BugFix = "bug_fix",
+        Refactor = "refactor",
+        ApiEndpoint = "api_endpoint",
+        Integration = "integration",
+    }
 }
 
 /// Open, closed, or merged.
@@ -508,23 +521,19 @@ pub struct Authority {
 impl Authority {
     /// Why something of it could not be looked up; what depends on that waits.
     pub fn unknown(&self) -> Option<&str> {
-        let people = self.people.values().find_map(|one| match one {
+        let people = self.people.values().filter_map(|one| match one {
             Standing::Unknown(reason) => Some(reason),
             Standing::Known { .. } | Standing::Gone => None,
         });
-        let logins = || {
-            self.logins.values().find_map(|one| match one {
-                NamedAccount::Unknown(reason) => Some(reason),
-                NamedAccount::Known(_) | NamedAccount::Missing => None,
-            })
-        };
-        let teams = || {
-            self.teams.values().find_map(|one| match one {
-                TeamStanding::Unknown(reason) => Some(reason),
-                _ => None,
-            })
-        };
-        people.or_else(logins).or_else(teams).map(String::as_str)
+        let logins = self.logins.values().filter_map(|one| match one {
+            NamedAccount::Unknown(reason) => Some(reason),
+            NamedAccount::Known(_) | NamedAccount::Missing => None,
+        });
+        let teams = self.teams.values().filter_map(|one| match one {
+            TeamStanding::Unknown(reason) => Some(reason),
+            _ => None,
+        });
+        people.chain(logins).chain(teams).next().map(String::as_str)
     }
 }
 

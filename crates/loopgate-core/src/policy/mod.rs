@@ -12,10 +12,8 @@ mod gate;
 mod labels;
 mod matchers;
 mod memory;
-mod preset;
 mod retry;
 mod rules;
-mod trigger;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,23 +24,21 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     coverage::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
     error::ConfigError,
-    escalation::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
+    escalation::{Channel, EscalationAction, EscalationPolicy, Recipient, ReportSection, Trigger, TriggerPolicy},
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, HearsApps},
     gate::{
-        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
-        GateTrigger, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
+        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy, GatePreset,
+        GateRole, GateTrigger, HybridHold, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
     },
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
     matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
     memory::{MemoryPolicy, PatternSource},
-    preset::{GatePreset, GateRole, HybridHold},
     retry::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
         OnRegression, PassingTests, ReviewRequirement, Waits, backoff,
     },
     rules::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier},
-    trigger::{EscalationAction, Trigger},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
         ReadLogs, Verbosity, VerifyPolicy, WhenSkipped,

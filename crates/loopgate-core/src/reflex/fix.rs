@@ -10,6 +10,7 @@ use crate::{
     policy::Trigger,
     source_files::is_test,
     state::{FixMaker, LoopState},
+    text,
     verdict::tamper::{self, Tampering},
 };
 
@@ -154,7 +155,7 @@ fn runs_at_install(file: &ChangedFile) -> Vec<String> {
     let known: BTreeSet<&str> = patch.removed().map(|line| line.text.trim().trim_end_matches(',')).collect();
     let added = patch.added().map(|line| line.text.trim().trim_end_matches(','));
     let gained = added.filter(|line| !known.contains(line) && SCRIPTS.iter().any(|script| line.contains(script)));
-    gained.map(|line| line.chars().take(200).collect()).collect()
+    gained.map(|line| text::start(line, 200)).collect()
 }
 
 /// The files the failures and the change itself point at; empty when no failure names a place.

@@ -1,18 +1,22 @@
-//! What governs a local loop: the repository's policy, with what was confirmed when the loop was set up.
+//! How a local loop begins, what governs it and what its fixers may spend: the repository's policy, with what was
+//! confirmed when the loop was set up.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
+use chrono::TimeDelta;
 use regex::Regex;
 
+use super::alias::Alias;
 use crate::{
+    deciding::new_run::workflow_id,
     evidence::CheckKind,
-    ids::CheckName,
-    observed::CodeType,
+    ids::{CheckName, Timestamp},
+    observed::{CodeType, Snapshot},
     policy::{
-        CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CommandCheck, Phase, Policy, ReviewRequirement, Rule,
-        RuleCheck, Severity,
+        CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CommandCheck, FixerBudget, Phase, Policy,
+        ReviewRequirement, Rule, RuleCheck, Severity,
     },
-    state::{Major, Settings},
+    state::{LoopState, Major, ReflexState, Settings, Spent, Step, Task},
     verdict::evaluate,
 };
 
@@ -35,7 +39,8 @@ pub fn govern(policy: &Policy, settings: &Settings, max_iterations: u32) -> Poli
 
 fn command(name: &CheckName, run: &str) -> CheckPolicy {
     CheckPolicy {
-        kind: kind_of_check(name),
+        // A test, unless the name says otherwise.
+        kind: CheckKind::of_name(name.as_str()).unwrap_or(CheckKind::Test),
         source: CheckSource::Command(CommandCheck::new(run)),
         presence: CheckPresence::Detected,
     }
@@ -64,26 +69,6 @@ fn raise(policy: &mut Policy, settings: &Settings) {
         .collect();
     policy.evaluate.rules.retain(|own| raised.iter().all(|rule| rule.id != own.id));
     policy.evaluate.rules.extend(raised);
-}
-
-/// What kind of check a name given on the command line means; a test unless it says otherwise.
-pub fn kind_of_check(name: &CheckName) -> CheckKind {
-    const WORDS: [(&str, CheckKind); 13] = [
-        ("build", CheckKind::Build),
-        ("compile", CheckKind::Build),
-        ("lint", CheckKind::Lint),
-        ("clippy", CheckKind::Lint),
-        ("fmt", CheckKind::Lint),
-        ("format", CheckKind::Lint),
-        ("types", CheckKind::Types),
-        ("typecheck", CheckKind::Types),
-        ("integration", CheckKind::Integration),
-        ("security", CheckKind::Security),
-        ("bench", CheckKind::Performance),
-        ("coverage", CheckKind::Coverage),
-        ("docs", CheckKind::Docs),
-    ];
-    WORDS.iter().find(|(word, _)| name.as_str().contains(word)).map_or(CheckKind::Test, |(_, kind)| *kind)
 }
 
 /// PREPARE: the concrete checks that the active rules look at, in the policy's order, with what they need.
@@ -163,6 +148,63 @@ pub fn infer_limit(task: &str) -> Option<u32> {
     LIMIT.captures(task)?.get(1)?.as_str().parse().ok().filter(|limit| (1..=10).contains(limit))
 }
 
+/// A new local loop over what `snapshot` shows, under the policy that governs it.
+pub fn begin(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    alias: &Alias,
+    task: Task,
+    settings: Settings,
+    now: Timestamp,
+) -> LoopState {
+    let mut state = LoopState::begin(snapshot, policy, now);
+    state.pull_request = None;
+    state.run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
+    state.workflow_id = workflow_id(&state.repository, &state.run_id);
+    state.task_alias = alias.to_string();
+    state.title =
+        if task.prompt.trim().is_empty() { alias.to_string() } else { title(settings.task_type, &task.prompt) };
+    state.task = task;
+    state.phase = Phase::A;
+    state.current_step = Step::Plan;
+    state.max_iterations = settings.limit;
+    state.code_artifact.code_type = settings.task_type;
+    // Nothing has been produced yet.
+    state.code_artifact.content_hash = String::new();
+    state.criteria.set(&policy.evaluate, &evaluate::rules(policy, settings.task_type));
+    state.reflex = Some(ReflexState { settings, began_at: state.head_sha, ..ReflexState::default() });
+    state
+}
+
+/// Which part of the budget is used up.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exhausted {
+    /// So many calls, which is all that `fixer.budget.attempts` allows.
+    Calls { calls: u32 },
+    /// So many seconds of work, which is all that `fixer.budget.wall_time` allows.
+    WallTime { seconds: i64 },
+    /// So many USD, and the cap of `fixer.budget.cost_usd`.
+    Cost { spent: f64, cap: f64 },
+}
+
+/// How long one more call may take at most (none: as long as the fixer's own timeout).
+///
+/// # Errors
+/// When there is nothing left to spend.
+pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta>, Exhausted> {
+    if budget.attempts.is_some_and(|most| spent.calls >= most) {
+        return Err(Exhausted::Calls { calls: spent.calls });
+    }
+    if let Some(cap) = budget.cost_usd.filter(|cap| spent.cost_usd >= *cap) {
+        return Err(Exhausted::Cost { spent: spent.cost_usd, cap });
+    }
+    let Some(most) = budget.wall_time else { return Ok(None) };
+    let used = TimeDelta::milliseconds(i64::try_from(spent.wall_ms).unwrap_or(i64::MAX / 1_000_000));
+    let left = most - used;
+    if left > TimeDelta::zero() { Ok(Some(left)) } else { Err(Exhausted::WallTime { seconds: used.num_seconds() }) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,18 +212,10 @@ mod tests {
 
     fn settings() -> Settings {
         Settings {
-            task_type: CodeType::NewFunction,
-            mandatory: Vec::new(),
             threshold_a: Score::from_ratio(0.8, 1.0),
             threshold_b: Score::from_ratio(0.9, 1.0),
-            major: Major::Fail,
             limit: 4,
-            checks: Vec::new(),
-            produce: None,
-            document: None,
-            fix_command: None,
-            config: None,
-            base: None,
+            ..Settings::default()
         }
     }
 
@@ -228,5 +262,17 @@ mod tests {
         assert_eq!(title(CodeType::BugFix, "fix: the sum"), "fix: the sum");
         assert_eq!(title(CodeType::Refactor, "fix(calc): the sum"), "refactor: the sum");
         assert_eq!(title(CodeType::BugFix, "the sum: it begins at 1"), "fix: the sum: it begins at 1");
+    }
+
+    #[test]
+    fn each_part_of_the_budget_ends_it() {
+        let spent = |calls, wall_ms, cost_usd| Spent { calls, wall_ms, cost_usd };
+        let budget = FixerBudget { attempts: Some(2), wall_time: Some(TimeDelta::seconds(60)), cost_usd: Some(1.5) };
+        let left = |spent| time_left(&budget, &spent);
+        assert_eq!(left(spent(1, 20_000, 1.0)), Ok(Some(TimeDelta::seconds(40))));
+        assert_eq!(left(spent(2, 0, 0.0)), Err(Exhausted::Calls { calls: 2 }));
+        assert_eq!(left(spent(1, 60_000, 0.0)), Err(Exhausted::WallTime { seconds: 60 }));
+        assert!(matches!(left(spent(1, 0, 1.5)), Err(Exhausted::Cost { .. })));
+        assert_eq!(time_left(&FixerBudget::default(), &spent(99, u64::MAX, 1e9)), Ok(None));
     }
 }

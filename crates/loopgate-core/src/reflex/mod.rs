@@ -13,22 +13,16 @@
 //! request.
 
 mod alias;
-mod begin;
-mod budget;
 mod contract;
-mod ending;
 mod fix;
 mod govern;
 mod replay;
 mod turn;
 
 pub use alias::Alias;
-pub use begin::begin;
-pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
-pub use ending::{LoopStanding, standing};
 pub use fix::{EditRefusal, EditVerdict, Edits, FewerTests, failing_scope, fewer_tests, intrusions, judge_edits};
-pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
+pub use govern::{Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title};
 pub use replay::replay;
 pub use turn::{Evaluated, Turn};
 

@@ -12,6 +12,7 @@ use crate::{
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, WhenSkipped},
     state::LoopState,
+    text,
     verdict::coverage,
 };
 
@@ -192,7 +193,8 @@ impl Policy {
                 app: check.app.clone(),
                 when_skipped: WhenSkipped::Auto,
             });
-            let policy = CheckPolicy { kind: kind(&check.name), source, presence: CheckPresence::Detected };
+            let kind = CheckKind::of_name(&check.name).unwrap_or(CheckKind::Custom);
+            let policy = CheckPolicy { kind, source, presence: CheckPresence::Detected };
             self.verify.checks.insert(name, policy);
         }
         self
@@ -203,28 +205,5 @@ impl Policy {
 fn check_name(name: &str) -> Option<CheckName> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    let name: String = name.chars().take(40).collect();
-    name.trim_end_matches('-').parse().ok()
-}
-
-/// What a check is for, by a word in its name; the first that is found counts.
-fn kind(name: &str) -> CheckKind {
-    const WORDS: [(&str, CheckKind); 14] = [
-        ("test", CheckKind::Test),
-        ("spec", CheckKind::Test),
-        ("cov", CheckKind::Coverage),
-        ("codeql", CheckKind::Security),
-        ("audit", CheckKind::Security),
-        ("lint", CheckKind::Lint),
-        ("clippy", CheckKind::Lint),
-        ("fmt", CheckKind::Lint),
-        ("format", CheckKind::Lint),
-        ("types", CheckKind::Types),
-        ("mypy", CheckKind::Types),
-        ("doc", CheckKind::Docs),
-        ("build", CheckKind::Build),
-        ("compile", CheckKind::Build),
-    ];
-    let name = name.to_ascii_lowercase();
-    WORDS.iter().find(|(word, _)| name.contains(word)).map_or(CheckKind::Custom, |(_, kind)| *kind)
+    text::start(&name, 40).trim_end_matches('-').parse().ok()
 }

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::state::CapabilityProgress;
+use crate::{state::CapabilityProgress, text};
 
 /// Longest name shown, in characters; names come from the author.
 const NAME_LIMIT: usize = 100;
@@ -62,7 +62,7 @@ fn add(progress: &mut CapabilityProgress, tick: Tick, name: &str) {
     progress.total += 1;
     match tick {
         Tick::Ticked => progress.completed += 1,
-        Tick::Open => progress.remaining.push(name.trim().chars().take(NAME_LIMIT).collect()),
+        Tick::Open => progress.remaining.push(text::start(name.trim(), NAME_LIMIT)),
     }
 }
 

@@ -68,11 +68,11 @@ pub fn walk(inputs: &StageInputs<'_>, mode: WalkMode) -> Walk {
     let mut stage = Stage::Init;
     loop {
         let gate = match mode {
-            WalkMode::Gates => closed_gate(inputs.gates, stage),
+            WalkMode::Gates => inputs.gates.iter().find(|gate| gate.holds == stage && gate.is_closed()),
             WalkMode::EvidenceOnly => None,
         };
         // What the head itself lacks is said before what people still have to say.
-        if let Some(hold) = lacking(inputs, stage).or(gate) {
+        if let Some(hold) = lacking(inputs, stage).or(gate.map(|gate| Blocker::Gate(gate.name.clone()))) {
             let reached = match hold {
                 Blocker::Capability(_) => Stage::Implement,
                 Blocker::Gate(ref name) if is_rejected(inputs.gates, name) => stage.min(Stage::Implement),
@@ -85,10 +85,6 @@ pub fn walk(inputs: &StageInputs<'_>, mode: WalkMode) -> Walk {
             None => return Walk { reached: stage, held_by: None },
         }
     }
-}
-
-fn closed_gate(gates: &[GateReport], stage: Stage) -> Option<Blocker> {
-    gates.iter().find(|gate| gate.holds == stage && gate.is_closed()).map(|gate| Blocker::Gate(gate.name.clone()))
 }
 
 fn is_rejected(gates: &[GateReport], name: &crate::ids::GateName) -> bool {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     evidence::{Outcome, RetryClass, RootCauseCategory, TestId, TestOutcomes},
     failure::Blame,
-    ids::{CheckName, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId},
+    ids::{CheckName, CheckRunId, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId, WorkflowRunId},
     memory::MemoryMatch,
     policy::Phase,
     stage::Stage,
@@ -21,10 +21,11 @@ pub struct LastVerification {
     pub head_sha: Sha,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerificationResult {
     Pass,
+    #[default]
     Fail,
 }
 
@@ -92,7 +93,7 @@ pub struct Checkpoint {
 }
 
 /// What later decisions need to know of a counted attempt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptDigest {
     /// Counts from 1.
@@ -234,4 +235,39 @@ pub struct Outage {
     /// knows how it ends, and repeating it is a person's choice.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unclear: BTreeSet<CheckName>,
+}
+
+/// Something GitHub can be asked to run again, as it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeatable {
+    /// A run of a workflow that brings evidence.
+    WorkflowRun { id: WorkflowRunId, attempt: u32 },
+    /// A job of GitHub Actions; each attempt of one has its own number, which is that of its check run.
+    Job { id: CheckRunId },
+    /// A check run of another App, and when it ended: the App may use the same one again.
+    CheckRun { id: CheckRunId, ended: Option<Timestamp> },
+}
+
+/// What was asked for again on a head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rerun {
+    pub what: Repeatable,
+    pub head_sha: Sha,
+    /// The checks it was asked for.
+    pub checks: BTreeSet<CheckName>,
+    pub by: AskedBy,
+    pub at: Timestamp,
+}
+
+/// Who asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskedBy {
+    Person(Login),
+    /// Nobody: it failed for reasons outside the code. The first repetition is number 1.
+    Backoff {
+        nth: u32,
+    },
 }

@@ -1,8 +1,15 @@
 //! What a run is about: the change, who made it, and how it is tested.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{evidence::TestFramework, observed::CodeType, policy::Backoff};
+use crate::{
+    evidence::TestFramework,
+    ids::{GateName, Sha},
+    observed::CodeType,
+    policy::{Backoff, Trigger},
+};
 
 /// The coding agent that wrote the pull request, when one did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +43,7 @@ pub enum AgentKind {
 }
 
 /// What is being looped over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeArtifact {
     /// The file with most changed lines.
@@ -66,7 +73,7 @@ pub enum Language {
 }
 
 /// How the tests are executed, as far as the configuration says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionConfig {
     pub test_framework: TestFramework,
@@ -78,7 +85,7 @@ pub struct ExecutionConfig {
 }
 
 /// The retry numbers in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryPolicySummary {
     pub max_attempts: u32,
@@ -94,4 +101,25 @@ pub struct RetryPolicySummary {
 pub struct Task {
     pub prompt: String,
     pub ideal_result: Option<String>,
+}
+
+/// A configuration that a pull request proposes, tried on recorded runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedConfiguration {
+    /// The file's blob at the head.
+    pub blob: Sha,
+    /// Runs that were judged again.
+    pub runs: usize,
+    pub gates: BTreeMap<GateName, Changes>,
+    /// Calls for a human, by their cause.
+    pub calls: BTreeMap<Trigger, Changes>,
+}
+
+/// Runs that have something more, or lack it. `#12`, or the alias of a local loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changes {
+    #[serde(default)]
+    pub more: Vec<String>,
+    #[serde(default)]
+    pub fewer: Vec<String>,
 }

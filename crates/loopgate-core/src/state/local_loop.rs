@@ -1,7 +1,6 @@
 //! What only a local loop keeps in its state, and what its history tells of it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::{
     ids::{CheckName, Score, Sha, Timestamp},
@@ -10,7 +9,7 @@ use crate::{
 };
 
 /// What only a local loop keeps, in `loop-state.json` under `reflex`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReflexState {
     pub settings: Settings,
@@ -41,9 +40,6 @@ pub struct ReflexState {
     /// How far the last evaluation is from passing, where the loop stopped short of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_to_success: Option<DistanceToSuccess>,
-    /// Fields of newer writers.
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
 }
 
 impl ReflexState {
@@ -54,7 +50,7 @@ impl ReflexState {
 }
 
 /// What was confirmed when the loop was set up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     pub task_type: CodeType,

@@ -7,14 +7,10 @@
 mod attempts;
 mod description;
 mod disputes;
-mod gates;
 pub mod history;
 mod local_loop;
-mod lost;
 mod people;
 mod progress;
-mod proposed;
-mod reruns;
 mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,39 +21,42 @@ use uuid::Uuid;
 
 pub use self::{
     attempts::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord, Lacking,
-        LastVerification, Outage, RejectedIn, Rejection, RunHold, VerificationResult,
+        AskedBy, AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord,
+        Lacking, LastVerification, Outage, RejectedIn, Rejection, Repeatable, Rerun, RunHold, VerificationResult,
     },
-    description::{Agent, AgentKind, AuthorKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    description::{
+        Agent, AgentKind, AuthorKind, Changes, CodeArtifact, ExecutionConfig, Language, ProposedConfiguration,
+        RetryPolicySummary, Task,
+    },
     disputes::{Dispute, DisputeEnd, DisputeKind, DisputeSource},
-    gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
     },
-    lost::{LostRecord, Trace},
-    people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Release, Resume, Skip},
+    people::{
+        Answer, AnswerOutcome, Answered, Asked, Blocked, ClosedPeriod, CommandRefusal, GateState, GateStatus,
+        Objection, Release, Resume, Revocation, Skip, Ticks, WordSource,
+    },
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
         StageRecord,
     },
-    proposed::{Changes, ProposedConfiguration},
-    reruns::{AskedBy, Repeatable, Rerun},
-    status::{RunStatus, Step, Stop, StopReason},
+    status::{LostRecord, RunStatus, Step, Stop, StopReason, Trace},
 };
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
+    ids::{CheckName, FailureId, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
     memory::ToldFix,
-    observed::AnnouncedPush,
+    observed::{Account, AnnouncedPush},
     policy::{Phase, Trigger},
     stage::Stage,
+    words::is_default,
 };
 
 /// `schema` of a loop state.
 pub const LOOP_STATE_SCHEMA: &str = "loopgate.loop-state/v1";
 
 /// The state of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopState {
     pub schema: String,
@@ -142,7 +141,7 @@ pub struct LoopState {
     pub attempts: Vec<AttemptDigest>,
     /// How many attempts were made before this run whose record is gone with its ref. Numbers go on from here, and
     /// these count as failed: deleting a record wins no attempt.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub lost_attempts: u32,
     /// What showed that there was a record before this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,11 +213,6 @@ pub struct LoopState {
     pub extra: Map<String, Value>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
-const fn is_none(lost: &u32) -> bool {
-    *lost == 0
-}
-
 impl LoopState {
     /// Number of failing attempts in the run; never resets.
     pub fn total_failures(&self) -> u32 {
@@ -246,6 +240,23 @@ impl LoopState {
     /// Who took responsibility for what weakens the checks: the person, and a clause for each.
     pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
         self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
+    }
+
+    /// Lets the run go on as a person says, with streaks that count from the next attempt.
+    pub fn resume(&mut self, by: &Account, at: Timestamp, settled: Option<FailureId>, accepted: Vec<String>) -> Resume {
+        self.blocked = None;
+        let after_attempt = self.attempts.last().map_or(0, |last| last.number);
+        let resume = Resume { after_attempt, by: by.login.clone(), by_id: by.id, at, settled, accepted };
+        self.resumes.push(resume.clone());
+        resume
+    }
+
+    /// Accepts what weakens the checks, how many of each; returns what was not accepted before.
+    pub fn accept_tampering(&mut self, found: BTreeMap<String, u32>) -> Vec<String> {
+        self.accepted.insert(Trigger::Tampering);
+        let before = std::mem::replace(&mut self.accepted_tampering, found);
+        let is_new = |(key, count): &(&String, &u32)| before.get(*key).is_none_or(|before| before < *count);
+        self.accepted_tampering.iter().filter(is_new).map(|(key, _)| key.clone()).collect()
     }
 
     /// Of each person's pushes at least one is kept.

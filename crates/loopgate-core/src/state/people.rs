@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::{
-    ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, Sha, Timestamp, UserId},
+    ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     memory::ToldFix,
     policy::Trigger,
-    state::{GateStatus, Objection, Revocation, Settlement, Ticks, WordSource},
+    state::Settlement,
 };
 
 /// Checks for which a person took responsibility, although nothing shows that they ran.
@@ -24,7 +23,7 @@ pub struct Release {
 }
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateState {
     pub required: bool,
@@ -66,8 +65,6 @@ pub struct GateState {
     pub revocations: Vec<Revocation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticks: Option<Ticks>,
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
 }
 
 /// A check skipped by a person with a reason.
@@ -271,4 +268,71 @@ pub enum CommandRefusal {
     Usage {
         usage: String,
     },
+}
+
+words! {
+    /// The status of a gate, as the state keeps it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GateStatus {
+        /// Triggered, not asked for yet (`request: after_checks`).
+        #[default]
+        Pending = "pending",
+        NotApplicable = "not_applicable",
+        Requested = "requested",
+        Approved = "approved",
+        Rejected = "rejected",
+    }
+}
+
+/// A rejection that stands until the same person approves or revokes, or a maintainer dismisses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objection {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub words: String,
+    pub url: String,
+}
+
+/// An approver took their approval back: what they approved before that stays taken back, whatever becomes of the
+/// comment that says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revocation {
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    /// There was something to take back.
+    pub took_back: bool,
+}
+
+/// What approvers ticked of a gate's checklist. What others tick counts for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ticks {
+    /// The request that holds it.
+    pub comment: CommentId,
+    pub boxes: BTreeSet<String>,
+}
+
+/// A time in which the pull request was closed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClosedPeriod {
+    pub from: Timestamp,
+    /// None while it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+}
+
+/// Where a word was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordSource {
+    Comment(CommentId),
+    Review(ReviewId),
+    /// On a line of the diff; these ids are counted apart from those of comments.
+    Inline(CommentId),
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What the evaluation asks for, written down with the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
     pub name: String,
     pub version: u32,

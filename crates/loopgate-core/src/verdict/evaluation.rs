@@ -4,7 +4,7 @@ pub use crate::state::DistanceToSuccess;
 use crate::{
     ids::{CheckName, RuleId, Score},
     policy::{Phase, Severity},
-    state::StopReason,
+    state::{EvaluationSummary, StopReason},
     verdict::LostLeg,
     verdict::coverage::MissingTests,
 };
@@ -34,6 +34,16 @@ impl Evaluation {
 
     pub fn warnings(&self) -> Vec<RuleId> {
         self.failed(Severity::Warn)
+    }
+
+    /// What the state keeps of it.
+    pub fn summary(&self) -> EvaluationSummary {
+        EvaluationSummary {
+            score: self.score,
+            passed: self.passed(),
+            failed_rules: self.failed_rules(),
+            warnings: self.warnings(),
+        }
     }
 
     fn failed(&self, severity: Severity) -> Vec<RuleId> {

@@ -4,6 +4,7 @@ mod attempts;
 mod ends;
 mod people;
 mod properties;
+mod saved;
 
 use chrono::TimeDelta;
 use proptest::prelude::*;

@@ -1,16 +1,15 @@
-//! How the pull request should look.
+//! How the pull request should look, and the comments that must notify.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     attempts::rerun::RerunRequest,
-    deciding::Post,
-    escalation::fix_request::FixRequest,
+    escalation::fix_request::{FixTurn, Whom},
     gate::{Reacted, ReactionKind, Reviewer},
     ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, OwnCheck},
-    policy::Channel,
-    state::Ticks,
+    policy::{Channel, Trigger},
+    state::{Blocked, Ticks},
 };
 
 /// How the pull request should look. `github::act` applies the difference to what was observed.
@@ -39,8 +38,8 @@ pub struct Surface {
     pub reruns: BTreeSet<RerunRequest>,
     /// Workflow runs that GitHub holds back, and is to be asked to let run.
     pub approve_runs: BTreeSet<WorkflowRunId>,
-    /// The fixer that is to be asked; its post is among `posts`.
-    pub fix: Option<FixRequest>,
+    /// The fixer that is to be asked now; its post is among `posts`.
+    pub fix: Option<FixTurn>,
     /// The head branch, once it is merged and is to go.
     pub delete_branch: Option<MergedBranch>,
 }
@@ -106,4 +105,66 @@ pub enum StatusCommentWish {
     #[default]
     Leave,
     Upsert,
+}
+
+/// A comment that must notify: posted once, found again by its marker.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Post {
+    GateRequest {
+        gate: GateName,
+        round: u32,
+    },
+    /// To the approvers of a gate that has waited too long.
+    GateReminder {
+        gate: GateName,
+        round: u32,
+    },
+    Escalation {
+        trigger: Trigger,
+        attempt: u32,
+        /// Counts from 1: the same cause at the same attempt may go away by itself and come back.
+        call: u32,
+    },
+    MergedOverOpenGates,
+    /// A fixer that works elsewhere is asked to mend this attempt.
+    FixRequest {
+        whom: Whom,
+        attempt: u32,
+    },
+}
+
+impl Post {
+    /// The call of a person for a cause that blocks the run.
+    pub const fn escalation(blocked: &Blocked) -> Self {
+        Self::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }
+    }
+
+    /// The text of the hidden idempotency marker, unique per pull request and cause.
+    pub fn key(&self) -> String {
+        match self {
+            Self::GateRequest { gate, round } => format!("gate:{gate}:{round}"),
+            Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
+            Self::Escalation { trigger, attempt, call: 1 } => format!("escalation:{}:{attempt}", trigger.as_str()),
+            Self::Escalation { trigger, attempt, call } => format!("escalation:{}:{attempt}:{call}", trigger.as_str()),
+            Self::MergedOverOpenGates => "bypassed".to_owned(),
+            Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
+            Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),
+        }
+    }
+
+    /// The newest attempt that had failed when a post with this key was made; none where the key tells of no attempt.
+    pub fn attempt_failed(key: &str) -> Option<u32> {
+        let mut parts = key.split(':');
+        match parts.next()? {
+            "escalation" => {
+                let trigger = parts.next()?;
+                let attempt: u32 = parts.next()?.parse().ok()?;
+                // These two come while an attempt's evidence or approval is waited for.
+                let waits = [Trigger::ExternalDependencyDown, Trigger::GateTimeout].map(Trigger::as_str);
+                Some(if waits.contains(&trigger) { attempt.saturating_sub(1) } else { attempt })
+            }
+            "fix" | "fix-senior" => parts.next()?.parse().ok(),
+            _ => None,
+        }
+    }
 }

@@ -10,6 +10,7 @@ use crate::{
     ids::{AppId, CommentId, GateName, Login, Sha, Timestamp, UserId},
     observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
     state::{LoopState, WordSource},
+    text,
 };
 
 /// Characters of a comment that go with a rejection as its reason.
@@ -226,7 +227,7 @@ fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
 pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<Said> {
     let mut said = Vec::new();
     if let Some((verdict, commit)) = utterance.review {
-        let words = || bounded(utterance.body);
+        let words = || text::start(utterance.body.trim(), LONGEST_WORDS);
         said.extend(match verdict {
             ReviewVerdict::Approved => Some(What::ReviewApproved { commit }),
             ReviewVerdict::ChangesRequested => Some(What::ReviewRejected { words: words() }),
@@ -246,7 +247,7 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
                 decisive = Some(What::Approve { commit: commit.or(shown) });
             }
             Intent::Reject { reason, .. } => {
-                let words = reason.clone().unwrap_or_else(|| bounded(utterance.body));
+                let words = reason.clone().unwrap_or_else(|| text::start(utterance.body.trim(), LONGEST_WORDS));
                 decisive = Some(What::Reject { words });
             }
             Intent::Revoke { .. } => decisive = Some(What::Revoke),
@@ -338,10 +339,6 @@ impl Utterance<'_> {
             }
         }
     }
-}
-
-fn bounded(text: &str) -> String {
-    text.trim().chars().take(LONGEST_WORDS).collect()
 }
 
 /// Comments by id, for looking up what was counted before.

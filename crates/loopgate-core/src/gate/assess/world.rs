@@ -205,25 +205,14 @@ fn remembered(report: &GateReport) -> GateState {
     GateState {
         required: true,
         status: report.status(),
-        requested_at: None,
-        approved_by: None,
-        approved_at: None,
-        head_sha: None,
         fingerprint: Some(report.fingerprint.clone()),
-        evidence_url: None,
-        notes: None,
         round: 1,
-        reviewers: Vec::new(),
         counted: report.counted.clone(),
-        waiting_since: None,
-        reminded_at: None,
-        tampered: BTreeSet::new(),
-        tamperers: BTreeMap::new(),
         labels: report.opening_labels(),
         objections: report.objections.clone(),
         revocations: report.revocations.clone(),
         ticks: report.ticks.clone(),
-        extra: serde_json::Map::new(),
+        ..GateState::default()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
     commands::{CommandProblem, command},
     gate::report::PhraseProblem,
     ids::{GateName, Login, Sha},
+    text,
 };
 
 /// Reasons are kept in the state and shown: at most so many characters of them.
@@ -84,7 +85,7 @@ fn is_short_commit(word: &str, vocabulary: Vocabulary<'_>) -> bool {
 
 fn reject(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
     let (gate, rest) = gate_and_rest(text, vocabulary)?;
-    let reason = (!rest.is_empty()).then(|| bounded(rest));
+    let reason = (!rest.is_empty()).then(|| text::start(rest, LONGEST_REASON));
     Ok(Form { intents: vec![Intent::Reject { gate, reason }], plain: Plain::Words(2) })
 }
 
@@ -104,7 +105,7 @@ fn dismiss(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem
     let of: Option<Login> = of.strip_prefix('@').and_then(|login| login.parse().ok());
     match of {
         Some(of) if !reason.is_empty() => {
-            let intents = vec![Intent::Dismiss { gate, of, reason: bounded(reason) }];
+            let intents = vec![Intent::Dismiss { gate, of, reason: text::start(reason, LONGEST_REASON) }];
             Ok(Form { intents, plain: Plain::Words(3) })
         }
         _ => Err(usage(DISMISS)),
@@ -176,8 +177,4 @@ fn split_word(text: &str) -> (&str, &str) {
 
 fn usage(form: &str) -> PhraseProblem {
     PhraseProblem::Usage { usage: form.to_owned() }
-}
-
-fn bounded(text: &str) -> String {
-    text.chars().take(LONGEST_REASON).collect()
 }

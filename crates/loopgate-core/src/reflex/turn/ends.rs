@@ -5,15 +5,20 @@ use std::collections::BTreeMap;
 use super::Turn;
 use crate::{
     UserId,
+    deciding::Decision,
     escalation::{disputes, escalation_call},
+    evidence::CheckEvidence,
     ids::{FailureId, Login, Timestamp},
-    policy::{EscalationAction, Fixer, Policy, Trigger},
+    observed::{Account, AccountKind},
+    policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
+    reflex::contract::{self, Breach},
     state::{
-        Broken, CommandRefusal, Dispute, DisputeEnd, LoopCall, LoopState, Resume, RunStatus, Senior, Settlement, Step,
-        Stop, StopReason,
+        Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, LoopState, RunStatus, Senior, Settlement,
+        Step, Stop, StopReason,
         history::{Completed, Escalated, Event, EventStatus, Failed, HistoryLine, PhaseFailure, Resumed, Stopped},
     },
-    verdict::{Evaluation, evaluate, tamper::Tampering},
+    text,
+    verdict::{Evaluation, EvaluationVerdict, evaluate, tamper::Tampering},
 };
 
 impl Turn {
@@ -39,7 +44,7 @@ impl Turn {
         if diff.lines().count() > most {
             shown.push(&more);
         }
-        let shown: String = shown.join("\n").chars().take(8_000).collect();
+        let shown = text::start(&shown.join("\n"), 8_000);
         self.reflex().refused_diff = Some(shown);
         self
     }
@@ -85,22 +90,9 @@ impl Turn {
     fn go_on(mut self, by: Login, accepted: Option<BTreeMap<String, u32>>, settled: Option<FailureId>) -> Self {
         let now = self.now;
         let cause = self.state.blocked.take().map(|blocked| blocked.trigger);
-        let after_attempt = self.state.attempts.last().map_or(0, |last| last.number);
-        let known = &self.state.accepted_tampering;
-        let is_new = |(key, count): &(&String, &u32)| known.get(*key).is_none_or(|known| known < *count);
-        let newly_accepted = accepted.iter().flatten().filter(is_new).map(|(key, _)| key.clone()).collect();
-        self.state.resumes.push(Resume {
-            after_attempt,
-            by: by.clone(),
-            by_id: UserId::new(0),
-            at: now,
-            settled,
-            accepted: newly_accepted,
-        });
-        if let Some(accepted) = &accepted {
-            self.state.accepted.insert(Trigger::Tampering);
-            self.state.accepted_tampering.clone_from(accepted);
-        }
+        let newly_accepted = accepted.clone().map(|found| self.state.accept_tampering(found));
+        let person = Account { id: UserId::new(0), login: by.clone(), kind: AccountKind::User };
+        self.state.resume(&person, now, settled, newly_accepted.unwrap_or_default());
         self.state.status = RunStatus::InProgress;
         self.state.stop = Stop::default();
         let reflex = self.reflex();
@@ -203,5 +195,116 @@ impl Turn {
         } else {
             self.state.status = RunStatus::Escalated;
         }
+    }
+}
+
+/// What EVALUATE found out in the phase the loop is in.
+#[derive(Clone, Copy, Debug)]
+pub enum Evaluated<'a> {
+    /// Phase A passes: phase B follows on the same head.
+    PhaseA(&'a Evaluation),
+    /// The head is judged. `critique` says what is wrong, and `call` what a person is told where the decision calls one.
+    Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a LoopCall> },
+}
+
+impl Turn {
+    /// EVALUATE: phase B, CRITIQUE, or the end.
+    ///
+    /// # Errors
+    /// When a prepared check has no end, or the checks edited what they evaluate.
+    pub fn evaluated(
+        state: &LoopState,
+        evaluated: Evaluated<'_>,
+        evidence: &[CheckEvidence],
+        edited: &[String],
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Self, Breach> {
+        contract::evaluated(&state.prepared_checks, evidence, edited)?;
+        let mut turn = Self::on(state, now);
+        turn.reflex().broken = None;
+        match evaluated {
+            Evaluated::PhaseA(evaluation) => turn.passed_phase_a(evaluation),
+            Evaluated::Head { decision, critique, call } => turn.judged(decision, critique, call, policy),
+        }
+        Ok(turn)
+    }
+
+    fn passed_phase_a(&mut self, evaluation: &Evaluation) {
+        self.evaluation_done(evaluation);
+        self.state.phase = Phase::B;
+        self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
+        self.state.current_step = Step::Prepare;
+    }
+
+    fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&LoopCall>, policy: &Policy) {
+        let before = std::mem::replace(&mut self.state, decision.next.clone());
+        // What a loop keeps itself; everything else is as a pull request's.
+        self.state.title = before.title;
+        self.state.task = before.task;
+        self.state.branch = before.branch;
+        self.state.iteration = before.iteration;
+        self.state.max_iterations = before.max_iterations;
+        self.state.plan = before.plan;
+        self.state.prepared_checks = before.prepared_checks;
+        self.state.current_step = before.current_step;
+        self.state.phase = before.phase;
+        self.state.status = RunStatus::InProgress;
+        self.state.stop = Stop::default();
+        self.state.updated_at = self.now;
+        let evaluation = &decision.view.evaluation;
+        self.evaluation_done(evaluation);
+        let needs_a_person = self.state.blocked.as_ref().is_some_and(|blocked| blocked.trigger.needs_a_decision());
+        if let (EvaluationVerdict::Passed(reason), false) = (evaluation.verdict, needs_a_person) {
+            self.state.blocked = None;
+            self.state.critique = None;
+            return self.complete(reason);
+        }
+        self.reflex().distance_to_success = Some(evaluate::distance(evaluation));
+        self.reflex().ask = call.map(|call| call.ask.clone());
+        self.reflex().notes = call.map(|call| call.notes.clone()).unwrap_or_default();
+        // For the report of a loop that ends here; CRITIQUE writes its own.
+        self.state.critique = Some(critique.iter().map(CritiqueItem::line).collect());
+        let at_limit = self.state.iteration >= self.state.max_iterations;
+        let cause = self.state.blocked.as_ref().map(|blocked| blocked.trigger);
+        match cause {
+            Some(Trigger::MaxAttemptsReached) if at_limit => self.stop(StopReason::IterationLimit, evaluation),
+            Some(Trigger::Stagnation) => self.stop(StopReason::Stagnation, evaluation),
+            Some(cause) => self.call_somebody(cause, policy),
+            None if at_limit => self.stop(StopReason::IterationLimit, evaluation),
+            None => {
+                self.state.critique = None;
+                self.state.current_step = Step::Critique;
+            }
+        }
+    }
+
+    fn evaluation_done(&mut self, evaluation: &Evaluation) {
+        let passed = evaluation.passed();
+        self.state.evaluation = Some(evaluation.summary());
+        let status = if passed { EventStatus::Ok } else { EventStatus::Fail };
+        let done = Event::EvaluationDone {
+            attempt: self.state.iteration,
+            head: self.state.head_sha,
+            score: evaluation.score,
+            passed,
+            failed_rules: evaluation.failed_rules(),
+        };
+        self.happened(done, status);
+    }
+
+    /// An evaluation that came out as it did because a fixer took tests away: a person is called, whatever else holds.
+    #[must_use]
+    pub fn tampered(mut self, call: LoopCall, policy: &Policy) -> Self {
+        let now = self.now;
+        self.lines.retain(|line| matches!(line.event, Event::EvaluationDone { .. }));
+        self.state.stop = Stop::default();
+        self.state.current_step = Step::Evaluate;
+        self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);
+        let reflex = self.reflex();
+        reflex.notes = call.notes;
+        reflex.ask = Some(call.ask);
+        self.call_somebody(Trigger::Tampering, policy);
+        self
     }
 }

@@ -1,12 +1,11 @@
 //! One transition of a loop in the making: the state as it becomes, and what is told of it.
 
 mod ends;
-mod evaluation;
 mod steps;
 #[cfg(test)]
 mod tests;
 
-pub use self::evaluation::Evaluated;
+pub use self::ends::Evaluated;
 use crate::{
     ids::Timestamp,
     policy::Trigger,

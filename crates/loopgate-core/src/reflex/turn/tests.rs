@@ -9,8 +9,8 @@ use crate::{
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, LoopStanding, Major, Produced, Senior, Settings, begin,
-        govern, prepared_checks, replay, standing,
+        Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, Produced, Senior, Settings, begin, govern, prepared_checks,
+        replay,
     },
     state::{CritiqueItem, RunStatus, StopReason, Task},
     verdict::{
@@ -32,18 +32,10 @@ struct Story {
 impl Story {
     fn begun(limit: u32) -> Self {
         let settings = Settings {
-            task_type: CodeType::NewFunction,
-            mandatory: Vec::new(),
             threshold_a: fixtures::policy().evaluate.thresholds.a,
             threshold_b: fixtures::policy().evaluate.thresholds.b,
-            major: Major::Fail,
             limit,
-            checks: Vec::new(),
-            produce: None,
-            document: None,
-            fix_command: None,
-            config: None,
-            base: None,
+            ..Settings::default()
         };
         let policy = govern(&fixtures::policy(), &settings, limit);
         let task = Task { prompt: "round numbers".into(), ideal_result: None };
@@ -74,7 +66,7 @@ impl Story {
 
     /// Executes the steps up to the judgement of one iteration.
     fn iteration(&mut self, failing: &[&str], passing: &[&str]) -> &mut Self {
-        while standing(&self.state) == LoopStanding::Going {
+        while self.state.status == RunStatus::InProgress {
             let (state, now) = (self.state.clone(), self.now);
             let all = rules(&self.policy, CodeType::NewFunction);
             let checks = prepared_checks(&self.policy, &all, state.phase);
@@ -214,7 +206,7 @@ fn a_step_may_break_its_contract_once() {
     assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(Breach::EmptyPlan));
     let once = Turn::broke(&story.state, "the plan is empty".into(), story.now);
     story.take(once);
-    assert_eq!(standing(&story.state), LoopStanding::Going);
+    assert_eq!(story.state.status, RunStatus::InProgress);
     let mended = {
         let mut story = Story {
             state: story.state.clone(),
@@ -342,4 +334,20 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     aborted.take(turn);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);
+}
+
+/// `loop-state.json` of a local loop in its second iteration, as an older version saved it.
+const SAVED: &str = include_str!("../../fixtures/saved/local_loop.json");
+
+#[test]
+fn a_loop_that_an_older_version_began_goes_on() {
+    let saved: serde_json::Value = serde_json::from_str(SAVED).unwrap();
+    let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&state).unwrap(), saved, "every key is written again");
+    let mut story = Story::begun(4);
+    story.iteration(&["up"], &["down"]);
+    story.state = state;
+    story.iteration(&[], &["up", "down"]);
+    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+    assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
 }

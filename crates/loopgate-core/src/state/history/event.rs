@@ -1,7 +1,7 @@
 //! The events of the history, each with what it tells.
 //!
 //! The order of fields is the order in which they are written. Pull requests and local loops share the names of events
-//! and tell some of them with other data: such an event has a variant for each, told apart by the fields it must have.
+//! and tell some of them with other data: such an event has a variant for each, and `kind` in its payload names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +111,7 @@ pub enum Event {
 
 /// A run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunStarted {
     LocalLoop(Box<LocalLoopStarted>),
     /// The record of an earlier run on the pull request is gone.
@@ -149,7 +149,7 @@ pub struct Confirmed {
 
 /// There is new code to judge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ArtifactCreated {
     /// A local loop produced it.
     Produced { head: Sha, hash: String },
@@ -174,7 +174,7 @@ pub enum ArtifactCreated {
 
 /// An approval no longer counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GateInvalidated {
     /// Somebody else changed a comment that counted.
     CommentChanged {
@@ -191,7 +191,7 @@ pub enum GateInvalidated {
 
 /// Something was run for a pull request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CommandRun {
     /// A command that a person wrote.
     Written {
@@ -231,7 +231,7 @@ pub struct ByNobody;
 
 /// A person was called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Escalated {
     PullRequest {
         triggers: Vec<Trigger>,
@@ -248,7 +248,7 @@ pub enum Escalated {
 
 /// A run goes on after it stood still.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Resumed {
     /// Its state was damaged, and rebuilt as this sentence says.
     Recovered { recovered: String },
@@ -281,7 +281,7 @@ pub struct StatusChange {
 
 /// A run stopped before it passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Stopped {
     PullRequest(StatusChange),
     /// A person stopped a local loop.
@@ -299,7 +299,7 @@ pub enum Stopped {
 
 /// A run failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Failed {
     PullRequest(StatusChange),
     /// A step of a local loop broke its contract twice.
@@ -321,8 +321,43 @@ pub enum PhaseFailure {
 
 /// A run passed, or its pull request was merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Completed {
     PullRequest(StatusChange),
     LocalLoop { reason: StopReason, iterations: u32 },
+}
+
+/// The kind of an event that was written before kinds were: the first row that the payload has the field of.
+const KINDS: [(&str, &str, &str); 23] = [
+    ("run_started", "task", "local_loop"),
+    ("run_started", "lost_trace", "after_lost_record"),
+    ("run_started", "title", "pull_request"),
+    ("artifact_created", "hash", "produced"),
+    ("artifact_created", "at", "head_seen"),
+    ("artifact_created", "head", "head"),
+    ("gate_invalidated", "tampered_comment", "comment_changed"),
+    ("gate_invalidated", "gate", "unbound"),
+    ("command_run", "url", "written"),
+    ("command_run", "button", "pressed"),
+    ("command_run", "command", "own"),
+    ("escalated", "triggers", "pull_request"),
+    ("escalated", "trigger", "local_loop"),
+    ("resumed", "recovered", "recovered"),
+    ("resumed", "resume", "pull_request"),
+    ("resumed", "by", "local_loop"),
+    ("stopped", "from", "pull_request"),
+    ("stopped", "distance_to_success", "short_of_passing"),
+    ("stopped", "by", "by_person"),
+    ("failed", "from", "pull_request"),
+    ("failed", "reason", "aborted"),
+    ("completed", "from", "pull_request"),
+    ("completed", "iterations", "local_loop"),
+];
+
+/// The kind of an event whose payload was written before kinds were.
+pub(super) fn kind_of_old(event: &str, payload: &Map<String, Value>) -> Option<&'static str> {
+    let row = KINDS.iter().find(|(of, field, _)| *of == event && payload.contains_key(*field));
+    let (.., kind) = row.filter(|_| !payload.contains_key("kind"))?;
+    let is_broken = event == "failed" && payload.get("reason").is_some_and(|reason| reason == "phase_error");
+    Some(if is_broken { "broken" } else { kind })
 }

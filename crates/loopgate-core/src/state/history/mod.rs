@@ -1,7 +1,8 @@
 //! `history.jsonl`: what happened, one line per event, append-only.
 //!
 //! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `event`, `status` and `payload`. The name in
-//! `event` says what `payload` holds: each [`Event`] is read and written with its data. A state that is damaged is
+//! `event`, and `kind` in `payload` where an event is of several, say what `payload` holds: each [`Event`] is read and
+//! written with its data. A state that is damaged is
 //! rebuilt from these lines, so what a person decided must be found again in what any version of ours wrote. Lines are
 //! only appended: the file keeps what newer writers wrote, and an event of theirs is read as [`Event::Other`].
 
@@ -98,9 +99,14 @@ impl Serialize for HistoryLine {
 impl<'de> Deserialize<'de> for HistoryLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = WrittenLine::deserialize(deserializer)?;
-        let WrittenLine { ts, run_id, iteration, phase, step, event, status, payload } = written;
+        let WrittenLine { ts, run_id, iteration, phase, step, event, status, mut payload } = written;
+        let kind = event::kind_of_old(&event, &payload);
+        payload.extend(kind.map(|kind| ("kind".to_owned(), kind.into())));
         let event = serde_json::to_value(NameAndPayload { event, payload }).map_err(de::Error::custom)?;
-        let event = Event::deserialize(event).map_err(de::Error::custom)?;
+        let mut event = Event::deserialize(event).map_err(de::Error::custom)?;
+        if let (Event::Other { payload, .. }, Some(_)) = (&mut event, kind) {
+            payload.shift_remove("kind");
+        }
         Ok(Self { ts, run_id, iteration, phase, step, event, status })
     }
 }

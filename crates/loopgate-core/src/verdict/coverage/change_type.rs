@@ -16,7 +16,7 @@ use crate::{
 pub fn change_type(pull_request: &PullRequest, files: &ChangedFiles, policy: &CoveragePolicy) -> CodeType {
     let named = prefix(&pull_request.title)
         .or_else(|| pull_request.head.branch.split_once('/').and_then(|(word, _)| by_word(word)))
-        .unwrap_or(CodeType::NewFunction);
+        .unwrap_or_default();
     let is_api = |path: &str| policy.api_paths.iter().any(|glob| glob.matches(path));
     let touches_api = files.known().iter().any(|file| file.paths().any(is_api));
     let found = match pull_request.declared_type {

@@ -1,0 +1,44 @@
+//! A run that an older version began: its files are read in the middle, and the run goes on.
+
+use serde_json::Value;
+
+use crate::{deciding::NextAction, fixtures::Story, memory::MemoryLine, policy::Trigger, state::LoopState};
+
+/// `loop-state.json` after two failing attempts, a skip that was refused, a dispute that was settled and a gate request.
+const STATE: &str = include_str!("../../fixtures/saved/pull_request.json");
+/// The line of its second attempt in the debug memory.
+const MEMORY: &str = include_str!("../../fixtures/saved/memory.jsonl");
+
+fn begun() -> Story {
+    let mut story = Story::opened();
+    story.gate("design", "bob");
+    story.push(1, &["rounds"], &["parses"]);
+    let id = story.last.as_ref().unwrap().view.failures[0].cause;
+    story.comment("alice", &format!("/loop dispute {id} the rounding is meant"));
+    story.comment("bob", "/loop settle test");
+    story.comment("alice", "/loop skip unit --reason \"it is slow\"");
+    story.push(2, &["rounds"], &["parses"]);
+    story
+}
+
+#[test]
+fn a_run_in_the_middle_goes_on() {
+    let saved: Value = serde_json::from_str(STATE).unwrap();
+    let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&state).unwrap(), saved, "every key is written again");
+    let mut story = begun();
+    story.state = state;
+    assert_eq!(story.push(3, &["rounds"], &["parses"]).action, NextAction::Retry { attempt: 3 });
+    // The streak began anew when the dispute was settled, after the first attempt.
+    assert_eq!(story.push(4, &["rounds"], &["parses"]).action, NextAction::Escalate { cause: Trigger::SameError });
+    assert_eq!((story.state.attempts.len(), story.state.failures.total), (4, 4));
+    assert_eq!(story.state.gates.len(), 1, "the gate is not asked for again");
+    assert_eq!(story.state.gates.values().next().map(|gate| gate.round), Some(1));
+    assert_eq!(story.state.answered.len(), 3, "no command is carried out twice");
+}
+
+#[test]
+fn a_line_of_the_memory_is_written_as_it_was_read() {
+    let line: MemoryLine = serde_json::from_str(MEMORY).unwrap();
+    assert_eq!(serde_json::to_value(&line).unwrap(), serde_json::from_str::<Value>(MEMORY).unwrap());
+}
