@@ -437,7 +437,7 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
     if wrote_it(run, word.by.id) {
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
-    if is_execution(configured) && run.given.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
+    if is_execution(configured) && run.given.policy.retry.execution_gate.allow_skip != ExecutionSkips::AnyCheck {
         return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {

@@ -45,7 +45,7 @@ pub(super) fn gather(given: &Given<'_>, next: &LoopState) -> HeadEvidence {
     };
     let skipped = let_go(Acceptable::Skipped);
     let mut evidence = gather::gather(given.snapshot, given.policy, &next.skips, &skipped, since, given.now);
-    if given.policy.retry.passing_tests == PassingTests::Shown {
+    if given.policy.retry.execution_gate.require_passing_tests == PassingTests::Shown {
         evidence.excuse(&evidence.failing_tests());
     }
     let (base, accepted) = (given.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));
