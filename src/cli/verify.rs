@@ -149,7 +149,7 @@ pub(super) fn verify(
     };
     let plan =
         Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(CliError::bad_data)?;
-    let plan = plan.repeating(policy.retry.external_retry.commands);
+    let plan = plan.repeating(policy.retry.external_retry.commands());
     if plan.is_empty() {
         return Err(CliError::bad_data(format!(
             "there is no check to run here: {CONFIGURATION} has no check with `run:`, and {} is no project whose usual \

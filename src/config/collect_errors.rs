@@ -19,7 +19,13 @@ pub(super) fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
         Ok(file) => return Ok(file),
         Err(problem) => Some(problem),
     };
-    let mut search = Search { rest: tree.clone(), problems: Vec::new(), known: HashSet::new(), torn: HashSet::new() };
+    let mut search = Search {
+        rest: tree.clone(),
+        problems: Vec::new(),
+        known: HashSet::new(),
+        torn: HashSet::new(),
+        blanked: HashSet::new(),
+    };
     // Every misfit takes at most two rounds, and one more for what misses it.
     for _ in 0..3 * MOST_ERRORS {
         let Some(problem) = next else { break };
@@ -36,6 +42,8 @@ struct Search {
     known: HashSet<Place>,
     /// Places of values that something was taken out of: that it is missing there is our doing.
     torn: HashSet<Place>,
+    /// Keys whose value was blanked, with the place of their map: that they are missing there is our doing too.
+    blanked: HashSet<(Place, String)>,
 }
 
 impl Search {
@@ -47,9 +55,13 @@ impl Search {
                 true
             }
             What::MissingKey(_) | What::UnknownWord(_) | What::Wrong(_) | What::Unreadable(_) => {
-                let is_new = self.known.insert(place) && !self.torn.contains(&place);
+                let is_ours = match problem.what {
+                    What::MissingKey(key) => self.blanked.contains(&(place, key.to_owned())),
+                    _ => false,
+                };
+                let is_new = self.known.insert(place) && !self.torn.contains(&place) && !is_ours;
                 // Nothing may be written almost everywhere; where it may not, the key has to go.
-                if !(is_new && self.rest.blank(place)) {
+                if !(is_new && self.rest.blank(place, &mut self.blanked)) {
                     self.torn.extend(self.rest.drop_value(place));
                     self.torn.extend(self.rest.drop_key(place));
                 }
@@ -100,10 +112,14 @@ impl Node {
         }
     }
 
-    /// Leaves nothing of the value at a place, if one stands there.
-    fn blank(&mut self, place: Place) -> bool {
+    /// Leaves nothing of the value at a place, if one stands there. `blanked` takes its key.
+    fn blank(&mut self, place: Place, blanked: &mut HashSet<(Place, String)>) -> bool {
         let mut found = false;
         self.visit(&mut |node| {
+            if let Kind::Map(map) = &node.kind {
+                let keys = map.iter().filter(|(_, entry)| entry.node.place == place).map(|(key, _)| key.clone());
+                blanked.extend(keys.map(|key| (node.place, key)));
+            }
             if node.place == place {
                 node.kind = Kind::Null;
                 found = true;

@@ -7,15 +7,16 @@ use serde::{
     Deserializer,
     de::{
         self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, Unexpected, Visitor,
-        value::{StrDeserializer, U64Deserializer},
+        value::StrDeserializer,
     },
     forward_to_deserialize_any,
 };
 
 use super::{
     node::{Entry, Kind, Map, Node},
+    place::Place,
     problem::Problem,
-    wrappers::{LOCATED, ONE_OR_MANY, SHORT_OR_LONG, pack},
+    wrappers::SHORT_OR,
 };
 
 /// Makes a type of the file from a tree.
@@ -26,19 +27,22 @@ pub(super) fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T, Problem> 
 static NOTHING: LazyLock<Map> = LazyLock::new(Map::new);
 
 impl Node {
-    fn items(&self) -> Option<&[Self]> {
+    /// The items of a list. Every list may be written as its only item.
+    fn items(&self) -> &[Self] {
         match &self.kind {
-            Kind::Null => Some(&[]),
-            Kind::List(items) => Some(items),
-            _ => None,
+            Kind::Null => &[],
+            Kind::List(items) => items,
+            _ => slice::from_ref(self),
         }
     }
 
-    fn entries(&self) -> Option<&Map> {
+    /// The entries of a map. Of the fields of a struct those with nothing after their key are left out.
+    fn entries(&self, fields: &'static [&'static str]) -> Result<Entries<'_>, Problem> {
         match &self.kind {
-            Kind::Null => Some(&NOTHING),
-            Kind::Map(map) => Some(map),
-            _ => None,
+            Kind::Null => Ok(Entries { rest: NOTHING.iter(), fields, value: None }),
+            Kind::Map(map) => Ok(Entries { rest: map.iter(), fields, value: None }),
+            // A struct would take a list for its fields in order, which nobody means.
+            _ => Err(Problem::invalid_type(self.unexpected(), &"keys with values").at(self.place)),
         }
     }
 
@@ -47,7 +51,6 @@ impl Node {
             Kind::Null => Unexpected::Unit,
             Kind::Bool(value) => Unexpected::Bool(*value),
             Kind::Whole(value) => Unexpected::Signed(*value),
-            Kind::Huge(value) => Unexpected::Unsigned(*value),
             Kind::Float(value) => Unexpected::Float(*value),
             Kind::Text(text) => Unexpected::Str(text),
             Kind::List(_) => Unexpected::Seq,
@@ -66,11 +69,10 @@ impl<'de> Deserializer<'de> for &'de Node {
             Kind::Null => visitor.visit_unit(),
             Kind::Bool(value) => visitor.visit_bool(*value),
             Kind::Whole(value) => visitor.visit_i64(*value),
-            Kind::Huge(value) => visitor.visit_u64(*value),
             Kind::Float(value) => visitor.visit_f64(*value),
             Kind::Text(text) => visitor.visit_borrowed_str(text),
             Kind::List(items) => visitor.visit_seq(Items(items.iter())),
-            Kind::Map(map) => visitor.visit_map(Entries { rest: map.iter(), value: None }),
+            Kind::Map(_) => visitor.visit_map(self.entries(&[])?),
         };
         result.map_err(|problem| problem.at(self.place))
     }
@@ -83,52 +85,41 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.items() {
-            Some(items) => visitor.visit_seq(Items(items.iter())).map_err(|problem| problem.at(self.place)),
-            None => self.deserialize_any(visitor),
-        }
+        visitor.visit_seq(Items(self.items().iter())).map_err(|problem| problem.at(self.place))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.entries() {
-            Some(map) => {
-                visitor.visit_map(Entries { rest: map.iter(), value: None }).map_err(|problem| problem.at(self.place))
-            }
-            // A struct would take a list for its fields in order, which nobody means.
-            None => Err(Problem::invalid_type(self.unexpected(), &"keys with values").at(self.place)),
-        }
+        visitor.visit_map(self.entries(&[])?).map_err(|problem| problem.at(self.place))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        self.deserialize_map(visitor)
+        visitor.visit_map(self.entries(fields)?).map_err(|problem| problem.at(self.place))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Problem> {
-        let result = match name {
-            LOCATED => visitor.visit_seq(NumberThenValue::new(pack(self.place), self)),
-            ONE_OR_MANY => visitor.visit_seq(Items(self.items().unwrap_or(slice::from_ref(self)).iter())),
-            SHORT_OR_LONG => visitor.visit_seq(NumberThenValue::new(u64::from(self.entries().is_some()), self)),
-            _ => visitor.visit_newtype_struct(self),
-        };
-        result.map_err(|problem| problem.at(self.place))
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_newtype_struct(self).map_err(|problem| problem.at(self.place))
     }
 
     /// A word, or one key that says which with a value that says what.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
         let result = match &self.kind {
+            kind if name == SHORT_OR => {
+                let variant = if matches!(kind, Kind::Map(_) | Kind::Null) { "Long" } else { "Short" };
+                visitor.visit_enum(Variant { key: variant, place: self.place, value: self })
+            }
             Kind::Text(word) => visitor.visit_enum(Word(word)),
             Kind::Map(map) => match (map.first(), map.get_index(1)) {
-                (Some((key, entry)), None) => visitor.visit_enum(Variant { key, entry }),
+                (Some((key, entry)), None) => visitor.visit_enum(Variant { key, place: entry.key, value: &entry.node }),
                 (Some(first), Some(second)) => Err(two_at_once(first, second, variants)),
                 (None, _) => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
             },
@@ -188,6 +179,7 @@ impl<'de> de::SeqAccess<'de> for Items<'de> {
 
 struct Entries<'de> {
     rest: map::Iter<'de, String, Entry>,
+    fields: &'static [&'static str],
     value: Option<&'de Node>,
 }
 
@@ -195,7 +187,8 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
     type Error = Problem;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
-        let Some((key, entry)) = self.rest.next() else { return Ok(None) };
+        let is_absent = |key: &str, entry: &Entry| entry.node.kind == Kind::Null && self.fields.contains(&key);
+        let Some((key, entry)) = self.rest.find(|(key, entry)| !is_absent(key, entry)) else { return Ok(None) };
         self.value = Some(&entry.node);
         let key: StrDeserializer<'_, Problem> = key.as_str().into_deserializer();
         seed.deserialize(key).map(Some).map_err(|problem| problem.about_key().at(entry.key))
@@ -250,7 +243,8 @@ impl Word<'_> {
 /// A variant of an enumeration with its value.
 struct Variant<'de> {
     key: &'de str,
-    entry: &'de Entry,
+    place: Place,
+    value: &'de Node,
 }
 
 impl<'de> de::EnumAccess<'de> for Variant<'de> {
@@ -259,9 +253,8 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, &'de Node), Problem> {
         let key: StrDeserializer<'_, Problem> = self.key.into_deserializer();
-        let variant = seed.deserialize(key).map_err(|problem| problem.about_key().at(self.entry.key))?;
-
-        Ok((variant, &self.entry.node))
+        let variant = seed.deserialize(key).map_err(|problem| problem.about_key().at(self.place))?;
+        Ok((variant, self.value))
     }
 }
 
@@ -282,28 +275,5 @@ impl<'de> de::VariantAccess<'de> for &'de Node {
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Problem> {
         self.deserialize_map(visitor)
-    }
-}
-
-/// What the [`wrappers`](super::wrappers) are made from: a number about the node, then its value.
-struct NumberThenValue<'de> {
-    number: Option<u64>,
-    node: &'de Node,
-}
-
-impl<'de> NumberThenValue<'de> {
-    const fn new(number: u64, node: &'de Node) -> Self {
-        Self { number: Some(number), node }
-    }
-}
-
-impl<'de> de::SeqAccess<'de> for NumberThenValue<'de> {
-    type Error = Problem;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
-        match self.number.take() {
-            Some(number) => seed.deserialize(U64Deserializer::new(number)).map(Some),
-            None => seed.deserialize(self.node).map(Some),
-        }
     }
 }

@@ -61,7 +61,11 @@ fn alternatives(schema: &Value) -> Vec<&Value> {
     let referred = schema.get("$ref").and_then(Value::as_str).and_then(|path| SCHEMA.pointer(path.strip_prefix('#')?));
     found.extend(referred.into_iter().flat_map(alternatives));
     for keyword in ["anyOf", "allOf", "oneOf"] {
-        found.extend(schema.get(keyword).and_then(Value::as_array).into_iter().flatten().flat_map(alternatives));
+        let options = schema.get(keyword).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        // What stands in a list has no path.
+        if !options.iter().any(|option| option.get("type").is_some_and(|name| name == "array")) {
+            found.extend(options.iter().flat_map(alternatives));
+        }
     }
     found
 }

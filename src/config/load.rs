@@ -74,7 +74,7 @@ pub(super) fn load_on(
     let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
     let mut cx = Lowering::default();
     let mut policy =
-        file.lower(presence, KnownGates { presets: &presets.gates, configured: &configured_gates }, &mut cx);
+        file.lower(presence, KnownGates { presets: &presets.gates, configured: &configured_gates }, &tree, &mut cx);
     if !cx.problems.is_empty() {
         return Err(sources.errors(cx.problems, Some(&tree)));
     }

@@ -1,14 +1,11 @@
 //! What the sections share while they become a policy: the problems found so far, and matchers within limits.
 
 use super::{
+    node::Node,
     place::Place,
     problem::{Problem, shorten},
-    wrappers::Located,
 };
-use loopgate_core::{
-    PatternName,
-    policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch},
-};
+use loopgate_core::policy::{NameGlob, PathGlobs, Pattern};
 
 /// A regular expression may compile to 1 MiB; so many of them fit in a server that holds many configurations.
 const MAX_PATTERNS: usize = 128;
@@ -40,42 +37,40 @@ impl Lowering {
         place.is_none()
     }
 
-    /// Globs over paths, and those over paths that never match (written with a leading `!`). See [`NameGlob::path`] for
-    /// how they match.
-    pub fn paths(&mut self, written: &[Located<String>]) -> (PathGlobs, PathGlobs) {
+    /// Globs over paths, and those over paths that never match (written with a leading `!`). `node` is their list in the
+    /// tree. See [`NameGlob::path`] for how they match.
+    pub fn paths(&mut self, written: &[String], node: &Node) -> (PathGlobs, PathGlobs) {
         let (mut globs, mut except) = (Vec::new(), Vec::new());
-        for text in written {
-            match text.value.strip_prefix('!') {
-                Some(glob) => except.push((text.place, glob)),
-                None => globs.push((text.place, text.value.as_str())),
+        for (index, text) in written.iter().enumerate() {
+            let place = node.item(index).place;
+            match text.strip_prefix('!') {
+                Some(glob) => except.extend(self.path_glob(glob, place, NameGlob::excluded_path)),
+                None => globs.extend(self.path_glob(text, place, NameGlob::path)),
             }
         }
-        if let (true, Some((place, _))) = (globs.is_empty(), except.first()) {
-            let problem = Problem::wrong(*place, "only paths that never match are listed");
+        if written.iter().all(|text| text.starts_with('!')) {
+            let problem = Problem::wrong(node.item(0).place, "only paths that never match are listed");
             self.refuse(problem.hint("begin the list with what does match, for example `\"**\"`"));
         }
-        (self.globs_of(&globs, NameGlob::path), self.excluded(&except))
+        (PathGlobs::new(globs), PathGlobs::new(except))
     }
 
     /// Globs over paths that are left out, asked all at once. See [`NameGlob::excluded_path`] for how they match.
-    pub fn excluded_paths(&mut self, written: &[Located<String>]) -> PathGlobs {
-        self.excluded(&written.iter().map(|text| (text.place, text.value.as_str())).collect::<Vec<_>>())
-    }
-
-    fn excluded(&mut self, written: &[(Place, &str)]) -> PathGlobs {
-        self.globs_of(written, NameGlob::excluded_path)
-    }
-
-    fn globs_of(&mut self, written: &[(Place, &str)], parse: ParseGlob) -> PathGlobs {
-        PathGlobs::new(written.iter().filter_map(|&(place, glob)| self.path_glob(place, glob, parse)).collect())
+    pub fn excluded_paths(&mut self, written: &[String], node: &Node) -> PathGlobs {
+        PathGlobs::new(self.path_globs(written, node, NameGlob::excluded_path))
     }
 
     /// Globs over paths where nothing can be excluded.
-    pub fn plain_paths(&mut self, written: &[Located<String>]) -> Vec<NameGlob> {
-        written.iter().filter_map(|text| self.path_glob(text.place, &text.value, NameGlob::path)).collect()
+    pub fn plain_paths(&mut self, written: &[String], node: &Node) -> Vec<NameGlob> {
+        self.path_globs(written, node, NameGlob::path)
     }
 
-    fn path_glob(&mut self, place: Place, glob: &str, parse: ParseGlob) -> Option<NameGlob> {
+    fn path_globs(&mut self, written: &[String], node: &Node, parse: ParseGlob) -> Vec<NameGlob> {
+        let written = written.iter().enumerate();
+        written.filter_map(|(index, text)| self.path_glob(text, node.item(index).place, parse)).collect()
+    }
+
+    fn path_glob(&mut self, glob: &str, place: Place, parse: ParseGlob) -> Option<NameGlob> {
         if let Some(relative) = glob.strip_prefix('/') {
             let problem = Problem::wrong(place, "paths are relative to the root of the repository");
             self.refuse(problem.hint(format!("write `{}`", shorten(relative))));
@@ -86,15 +81,15 @@ impl Lowering {
             self.refuse(problem.hint(format!("write `{}**`", shorten(glob))));
             return None;
         }
-        self.glob(place, glob, parse)
+        self.glob(glob, place, parse)
     }
 
     /// A glob over names, in which `*` matches everything.
-    pub fn name_glob(&mut self, written: &Located<String>) -> Option<NameGlob> {
-        self.glob(written.place, &written.value, NameGlob::parse)
+    pub fn name_glob(&mut self, text: &str, node: &Node) -> Option<NameGlob> {
+        self.glob(text, node.place, NameGlob::parse)
     }
 
-    fn glob(&mut self, place: Place, text: &str, parse: ParseGlob) -> Option<NameGlob> {
+    fn glob(&mut self, text: &str, place: Place, parse: ParseGlob) -> Option<NameGlob> {
         self.globs += 1;
         if self.globs > MAX_GLOBS {
             if self.globs == MAX_GLOBS + 1 {
@@ -120,62 +115,55 @@ impl Lowering {
     }
 
     /// A regular expression.
-    pub fn pattern(&mut self, written: &Located<String>) -> Option<Pattern> {
+    pub fn pattern(&mut self, text: &str, node: &Node) -> Option<Pattern> {
+        let place = node.place;
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS {
             if self.patterns == MAX_PATTERNS + 1 {
-                let problem = Problem::wrong(written.place, format!("more than {MAX_PATTERNS} regular expressions"));
+                let problem = Problem::wrong(place, format!("more than {MAX_PATTERNS} regular expressions"));
                 self.refuse(problem.hint("join some of them with `|`"));
             }
             return None;
         }
-        if written.value.is_empty() {
-            self.refuse(Problem::wrong(written.place, "an empty pattern matches every line"));
+        if text.is_empty() {
+            self.refuse(Problem::wrong(place, "an empty pattern matches every line"));
             return None;
         }
-        match Pattern::parse(&written.value) {
+        match Pattern::parse(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
                 let reason = error.to_string();
                 // The library draws a picture of the expression; its last line says what is wrong.
                 let reason = reason.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
-                let message = format!("`{}` is not a regular expression: {reason}", shorten(&written.value));
-                self.refuse(Problem::wrong(written.place, message));
+                let message = format!("`{}` is not a regular expression: {reason}", shorten(text));
+                self.refuse(Problem::wrong(place, message));
                 None
             }
         }
     }
 
-    pub fn patterns(&mut self, written: &[Located<String>]) -> Vec<Pattern> {
-        written.iter().filter_map(|text| self.pattern(text)).collect()
-    }
-
-    /// Regular expressions over lines, each list under its name, asked all at once.
-    pub fn line_patterns<'w>(
-        &mut self,
-        written: impl IntoIterator<Item = (Option<&'w PatternName>, &'w Vec<Located<String>>)>,
-    ) -> LinePatterns {
-        let written = written.into_iter().flat_map(|(name, list)| list.iter().map(move |one| (name, one)));
-        LinePatterns::new(written.filter_map(|(name, text)| Some(self.pattern(text)?.named(name.cloned()))).collect())
+    pub fn patterns(&mut self, written: &[String], node: &Node) -> Vec<Pattern> {
+        let written = written.iter().enumerate();
+        written.filter_map(|(index, text)| self.pattern(text, node.item(index))).collect()
     }
 
     /// A path inside the repository.
-    pub fn inside_repository(&mut self, written: Located<String>) -> String {
-        let path = written.value.replace('\\', "/");
+    pub fn inside_repository(&mut self, written: String, node: &Node) -> String {
+        let path = written.replace('\\', "/");
         let leaves = path.starts_with('/') || path.contains(':') || path.split('/').any(|part| part == "..");
         if leaves || path.is_empty() || path.contains('\0') {
-            let message = format!("`{}` is not a path inside the repository", shorten(&written.value));
-            self.refuse(Problem::wrong(written.place, message));
+            let message = format!("`{}` is not a path inside the repository", shorten(&written));
+            self.refuse(Problem::wrong(node.place, message));
         }
-        written.value
+        written
     }
 
     /// Text that must say something.
-    pub fn some_text(&mut self, written: Located<String>, what: &str) -> String {
-        if written.value.trim().is_empty() {
-            self.refuse(Problem::wrong(written.place, format!("{what} is empty")));
+    pub fn some_text(&mut self, written: String, node: &Node, what: &str) -> String {
+        if written.trim().is_empty() {
+            self.refuse(Problem::wrong(node.place, format!("{what} is empty")));
         }
-        written.value
+        written
     }
 
     /// A label as the platform takes it: 1 to 50 characters.
@@ -192,21 +180,3 @@ impl Lowering {
 }
 
 type ParseGlob = fn(&str) -> Result<NameGlob, globset::Error>;
-
-/// `true` or `false` as the switch it is.
-pub(super) const fn switch(written: Option<bool>, default: Switch) -> Switch {
-    match written {
-        Some(true) => Switch::On,
-        Some(false) => Switch::Off,
-        None => default,
-    }
-}
-
-/// One of two meanings of a truth value, or the default.
-pub(super) fn meaning<T>(written: Option<bool>, yes: T, no: T, default: T) -> T {
-    match written {
-        Some(true) => yes,
-        Some(false) => no,
-        None => default,
-    }
-}

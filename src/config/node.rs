@@ -4,46 +4,31 @@
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::{place::Place, problem::shorten, scalar::Scalar};
+use super::{place::Place, problem::shorten};
 
 /// A value, and where it was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub place: Place,
     pub kind: Kind,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A key with nothing after it, or `null`: as if the key were not there.
     Null,
     Bool(bool),
     Whole(i64),
-    /// Too large for [`Kind::Whole`].
-    Huge(u64),
     Float(f64),
     Text(String),
     List(Vec<Node>),
     Map(Map),
 }
 
-impl From<Scalar> for Kind {
-    fn from(scalar: Scalar) -> Self {
-        match scalar {
-            Scalar::Null => Self::Null,
-            Scalar::Bool(value) => Self::Bool(value),
-            Scalar::Whole(value) => Self::Whole(value),
-            Scalar::Huge(value) => Self::Huge(value),
-            Scalar::Float(value) => Self::Float(value),
-            Scalar::Text(text) => Self::Text(text),
-        }
-    }
-}
-
 pub(super) type Map = IndexMap<String, Entry>;
 
 /// A key's value, and where the key was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub key: Place,
     pub node: Node,
@@ -74,7 +59,6 @@ impl Node {
             Kind::Null => Value::Null,
             Kind::Bool(value) => json!(value),
             Kind::Whole(value) => json!(value),
-            Kind::Huge(value) => json!(value),
             Kind::Float(value) => json!(value),
             Kind::Text(text) => json!(text),
             Kind::List(items) => items.iter().map(Self::to_json).collect(),
@@ -84,6 +68,34 @@ impl Node {
 
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.as_map()?.get(key)
+    }
+
+    /// The value of a key; this value where the key is not written.
+    pub fn at(&self, key: &str) -> &Self {
+        self.get(key).map_or(self, |entry| &entry.node)
+    }
+
+    /// Where the value of a key is written, if it has one.
+    pub fn written(&self, key: &str) -> Option<Place> {
+        self.get(key).filter(|entry| !matches!(entry.node.kind, Kind::Null)).map(|entry| entry.node.place)
+    }
+
+    /// An item of a list; this value where it is written as the only item.
+    pub fn item(&self, index: usize) -> &Self {
+        match &self.kind {
+            Kind::List(items) => items.get(index).unwrap_or(self),
+            _ => self,
+        }
+    }
+
+    /// The first place in it of a text that is wanted.
+    pub fn find_text(&self, is_wanted: &impl Fn(&str) -> bool) -> Option<Place> {
+        match &self.kind {
+            Kind::Text(text) => is_wanted(text).then_some(self.place),
+            Kind::List(items) => items.iter().find_map(|item| item.find_text(is_wanted)),
+            Kind::Map(map) => map.values().find_map(|entry| entry.node.find_text(is_wanted)),
+            _ => None,
+        }
     }
 
     /// Takes the entry at a dotted path out of the tree, or the word that stands where the path would go on: `off`

@@ -3,7 +3,7 @@
 use super::{
     layer::{self, Layered},
     load::Sources,
-    node::{Kind, Node},
+    node::Node,
     place::{Layer, Place},
     presets::Presets,
     problem::Problem,
@@ -40,7 +40,7 @@ impl<'a> Pointer<'a> {
         node.place.layer != Layer::Builtin
     }
 
-    /// A problem at the key a path leads to, or at a word below it. Of what nobody wrote, the innermost key around it
+    /// A problem at the key a path leads to, or at a word below it (`@` before it or not, whatever its case). Of what nobody wrote, the innermost key around it
     /// that somebody did; else where the repository's file begins.
     pub fn error(&self, path: &[&str], word: Option<&str>, message: String, hint: String) -> ConfigError {
         let problem = Problem::wrong(self.place(path, word), message).hint(hint);
@@ -60,20 +60,9 @@ impl<'a> Pointer<'a> {
             }
             node = &entry.node;
         }
-        let word = word.and_then(|word| find(node, word)).filter(|place| place.layer != Layer::Builtin);
+        let plain = |word: &str| word.trim_start_matches('@').to_ascii_lowercase();
+        let word = word.and_then(|word| node.find_text(&|text| plain(text) == plain(word)));
+        let word = word.filter(|place| place.layer != Layer::Builtin);
         word.unwrap_or(place)
-    }
-}
-
-/// Where a word is written in a value, `@` before it or not, whatever its case.
-fn find(node: &Node, word: &str) -> Option<Place> {
-    match &node.kind {
-        Kind::Text(text) => {
-            let same = text.trim_start_matches('@').eq_ignore_ascii_case(word.trim_start_matches('@'));
-            same.then_some(node.place)
-        }
-        Kind::List(items) => items.iter().find_map(|item| find(item, word)),
-        Kind::Map(map) => map.values().find_map(|entry| find(&entry.node, word)),
-        _ => None,
     }
 }

@@ -63,14 +63,10 @@ pub(super) struct PresetSection {
     role: Option<GateRole>,
     /// It is none of the gates that every repository starts with: a configuration names it.
     #[serde(default)]
-    only_where_written: bool,
+    pub only_where_written: bool,
 }
 
 impl PresetSection {
-    pub const fn only_where_written(&self) -> bool {
-        self.only_where_written
-    }
-
     pub fn lower(&self) -> GatePreset {
         GatePreset { template: self.template.clone(), boxes: self.boxes, hybrid: self.hybrid, role: self.role }
     }

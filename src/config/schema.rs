@@ -29,13 +29,20 @@ pub(super) fn value() -> Value {
     schema
 }
 
-/// Leaves out what Rust's types say and people need not read: that a key which may be left out may also be `null`.
+/// Leaves out what Rust's types say and people need not read: that a key which may be left out may also be `null`. Adds
+/// that a list may be written as its only item.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(tidy),
         Value::Object(map) => {
             map.values_mut().for_each(tidy);
+            map.remove("default");
             without_null(map);
+            if map.get("type").is_some_and(|name| name == "array") && map.contains_key("items") {
+                let list: Map<String, Value> =
+                    ["type", "items", "minItems"].into_iter().filter_map(|key| map.remove_entry(key)).collect();
+                map.insert("anyOf".to_owned(), json!([list["items"], list]));
+            }
             if let Some(Value::String(description)) = map.get_mut("description") {
                 *description = description.replace('\n', " ");
             }
@@ -106,9 +113,6 @@ fn references(schema: &Value, path: &str) -> usize {
 }
 
 fn without_null(map: &mut Map<String, Value>) {
-    if map.get("default").is_some_and(Value::is_null) {
-        map.remove("default");
-    }
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = types.as_slice() {

@@ -9,7 +9,6 @@ use chrono::SubsecRound as _;
 
 use super::{
     command::{Ending, Finished},
-    coverage_files,
     places::{self, Places},
     report_files,
 };
@@ -88,7 +87,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
     if finished.ending == Ending::Exited(0) || gathered.failures.is_empty() {
         gathered.failures.splice(0..0, std::mem::take(&mut gathered.problems));
     }
-    let places = Places::new(ran.directory, ran.root);
+    let places = Places::new(ran.root, ran.directory, ran.directory, &[]);
     for failure in &mut gathered.failures {
         failure.error_type = type_in(ran.kind, failure.error_type);
         places.settle(failure);
@@ -98,7 +97,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
         .findings
         .iter_mut()
         .filter_map(|finding| finding.location.as_mut())
-        .for_each(|at| places.file(&mut at.file));
+        .for_each(|at| at.file = places.resolve(&at.file));
     let coverage = gathered.coverage.take();
     if let (Some(results), Some(coverage)) = (&mut gathered.results, &coverage) {
         results.coverage_percent =
@@ -221,7 +220,7 @@ impl Gathered {
 
     fn add_coverage(&mut self, ran: &Ran<'_>, report: &Path, coverage: Option<Coverage>) {
         let Some(coverage) = coverage else { return };
-        let places = coverage_files::Places::new(ran.root, ran.directory, report, &coverage.sources);
+        let places = Places::new(ran.root, ran.directory, report, &coverage.sources);
         let files = coverage.files.into_iter().map(|file| FileCoverage { path: places.resolve(&file.path), ..file });
         self.coverage.get_or_insert_default().extend(files);
     }
@@ -299,7 +298,7 @@ fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
         return;
     }
     let options = ReadOptions { keep: 0, ..ReadOptions::default() };
-    for path in coverage_files::usual(ran.directory, |path| report_files::is_newer(path, ran.started)) {
+    for path in report_files::usual_coverage(ran.directory, |path| report_files::is_newer(path, ran.started)) {
         let mut report = loopgate_reports::read_file(&path, &options);
         if report.is_whole && report.coverage.is_some() {
             gathered.add_coverage(ran, &path, report.coverage.take());

@@ -113,7 +113,7 @@ pub async fn run<T: Send + 'static>(
     live: impl FnMut(&[u8]) + Send + 'static,
 ) -> Finished<T> {
     let started = Instant::now();
-    let (household, child, output) = match ProcessTree::begin(|mark| start(&line, mark)) {
+    let (tree, child, output) = match ProcessTree::begin(|mark| start(&line, mark)) {
         Ok(started) => started,
         Err(error) => {
             return Finished {
@@ -147,7 +147,7 @@ pub async fn run<T: Send + 'static>(
     };
     // The shell is gone; whatever it left in its group goes too.
     group.kill();
-    household.end();
+    tree.end();
     // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there
     // is.
     let mut before = None;

@@ -41,21 +41,7 @@ fn framework(plan: &Plan) -> Option<TestFramework> {
 }
 
 async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<String> {
-    let shell = match ecosystem {
-        Ecosystem::Rust => "rustc --version",
-        Ecosystem::Node => "node --version",
-        Ecosystem::Python if cfg!(windows) => "python --version",
-        Ecosystem::Python => {
-            "if [ -x .venv/bin/python ]; then .venv/bin/python --version; \
-             elif command -v python >/dev/null; then python --version; else python3 --version; fi"
-        }
-        Ecosystem::Go => "go version",
-        Ecosystem::Maven | Ecosystem::Gradle => "java -version",
-        Ecosystem::Ruby => "ruby --version",
-        Ecosystem::Php => "php --version",
-        Ecosystem::CMake | Ecosystem::Make => "cc -dumpfullversion",
-    };
-    let line = CommandLine::new(shell, directory.as_ref(), PATIENCE);
+    let line = CommandLine::new(ecosystem.row().version(), directory.as_ref(), PATIENCE);
     let (_nobody, interrupt) = Interrupter::new();
     let finished = command::run(line, interrupt, |_| (), |_| {}).await;
     (finished.ending == Ending::Exited(0)).then(|| said(ecosystem, &finished.output.head)).flatten()
@@ -69,17 +55,7 @@ fn said(ecosystem: Ecosystem, output: &str) -> Option<String> {
         let is_version = number.starts_with(|c: char| c.is_ascii_digit()) && number.chars().all(plain);
         (is_version && number.len() <= 40).then_some(number)
     })?;
-    let name = match ecosystem {
-        Ecosystem::Rust => "rustc",
-        Ecosystem::Node => "node",
-        Ecosystem::Python => "Python",
-        Ecosystem::Go => "go",
-        Ecosystem::Maven | Ecosystem::Gradle => "java",
-        Ecosystem::Ruby => "ruby",
-        Ecosystem::Php => "php",
-        Ecosystem::CMake | Ecosystem::Make => "cc",
-    };
-    Some(format!("{name} {number}"))
+    Some(format!("{} {number}", ecosystem.row().runtime))
 }
 
 #[cfg(test)]

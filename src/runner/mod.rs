@@ -14,7 +14,6 @@ mod changes;
 mod check;
 mod checkout;
 mod command;
-mod coverage_files;
 mod detect;
 mod environment;
 mod fixer;

@@ -1,28 +1,86 @@
-//! Paths in reports as paths of the repository: those of failures and findings, and those that their texts mention.
+//! Paths in reports as paths of the repository: those of failures, findings and coverage, and those that texts mention.
+//!
+//! Tools write paths as they see them: absolute on this machine, relative to where they ran, below a Go module's or a
+//! Java package's name, or as they were in a container. What exists here decides which file is meant, so that a report
+//! on `crates/b/src/lib.rs` is never taken for one on `src/lib.rs`.
 
-use std::path::Path;
+use std::{
+    cell::OnceCell,
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+};
 
-use super::coverage_files;
+use crate::git::{GitCommand, GitOutput};
 use loopgate_core::{evidence::Failure, source_files::is_test};
 
-/// Where a command ran, and what is there.
+/// Longest path of which suffixes are tried, in parts.
+const MOST_PARTS: usize = 40;
+
+/// What the paths of one report may be relative to.
 pub struct Places<'a> {
-    root: &'a Path,
+    /// The top of the repository as it was given, and where links lead.
+    top: &'a Path,
+    root: PathBuf,
     /// Where the command ran, from the top.
     directory: String,
-    files: coverage_files::Places<'a>,
+    /// Directories to look in, the likeliest first.
+    bases: Vec<PathBuf>,
+    report: &'a Path,
+    /// The name of the Go module around the directory, which Go writes for the module's own directory.
+    module: Option<(String, PathBuf)>,
+    /// Files of the repository by their last part; asked of git when nothing else helps.
+    tracked: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> Places<'a> {
-    /// For a command that ran in `directory`, in a repository whose top is `root`.
-    pub fn new(directory: &'a Path, root: &'a Path) -> Self {
-        let files = coverage_files::Places::new(root, directory, directory, &[]);
-        Self { root, directory: shown(directory.strip_prefix(root).unwrap_or(directory)), files }
+    /// For a command that ran in `directory`, in a repository whose top is `top`. `sources` are the directories that the
+    /// report itself names.
+    pub fn new(top: &'a Path, directory: &Path, report: &'a Path, sources: &[String]) -> Self {
+        let shown = shown(directory.strip_prefix(top).unwrap_or(directory));
+        let root = top.canonicalize().unwrap_or_else(|_| top.to_owned());
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let mut bases: Vec<PathBuf> = sources.iter().map(|source| directory.join(source)).collect();
+        let module = module(&directory, &root);
+        // A workspace's tools speak from its top, which may be any directory above.
+        bases.extend(directory.ancestors().take_while(|above| above.starts_with(&root)).map(Path::to_owned));
+        if !directory.starts_with(&root) {
+            bases.extend([directory, root.clone()]);
+        }
+        Self { top, root, directory: shown, bases, report, module, tracked: OnceCell::new() }
     }
 
+    /// The file's path in the repository; the path as it was written where it is none of its files.
+    pub fn resolve(&self, written: &str) -> String {
+        let written = written.strip_prefix("file://").unwrap_or(written);
+        let path = Path::new(written);
+        if path.is_absolute() {
+            if let Some(found) = self.inside(path) {
+                return found;
+            }
+        } else if let Some(found) = self.bases.iter().find_map(|base| self.inside(&base.join(path))) {
+            return found;
+        }
+        let in_module = self.module.as_ref().and_then(|(name, directory)| {
+            let inner = written.strip_prefix(name.as_str())?.strip_prefix('/')?;
+            self.inside(&directory.join(inner))
+        });
+        if let Some(found) = in_module {
+            return found;
+        }
+        // From another machine, or below the name of a module: the longest end of it that is there.
+        let parts: Vec<&str> = written.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+        let ends = (1..parts.len().min(MOST_PARTS)).map(|skipped| parts[skipped..].join("/"));
+        let below = |end: &String| self.bases.iter().find_map(|base| self.inside(&base.join(end)));
+        let mut ends = ends.filter(|end| end.contains('/') || parts.len() == 2);
+        ends.find_map(|end| below(&end))
+            .or_else(|| self.tracked_ending_in(&parts))
+            .unwrap_or_else(|| written.to_owned())
+    }
+
+    /// The path relative to the root of a file that exists below it.
     /// Makes the paths of a failure, and those its texts mention, paths of the repository.
     pub fn settle(&self, failure: &mut Failure) {
-        let root = format!("{}/", self.root.display());
+        let root = format!("{}/", self.top.display());
         for text in [Some(&mut failure.error_message), failure.stack_trace.as_mut()].into_iter().flatten() {
             if text.contains(&root) {
                 *text = text.replace(&root, "");
@@ -30,7 +88,7 @@ impl<'a> Places<'a> {
         }
         let written = test_file(failure).map(str::to_owned);
         let files = [failure.test_file.as_mut(), failure.source.as_mut().map(|source| &mut source.file)];
-        files.into_iter().flatten().for_each(|file| self.file(file));
+        files.into_iter().flatten().for_each(|file| *file = self.resolve(file));
         let package = written.zip(test_file(failure)).and_then(|(written, file)| self.package(&written, file));
         failure.directory = package;
     }
@@ -52,10 +110,69 @@ impl<'a> Places<'a> {
         (!package.is_empty() && package != self.directory).then_some(package)
     }
 
-    /// The same for one path. One that is not found here stays as it is.
-    pub fn file(&self, file: &mut String) {
-        *file = self.files.resolve(file.strip_prefix("file://").unwrap_or(file));
+    fn inside(&self, path: &Path) -> Option<String> {
+        let plain = normal(path);
+        let relative = plain.strip_prefix(&self.root).ok()?;
+        plain.is_file().then(|| shown(relative))
     }
+
+    /// Below a source root that the report does not know: `com/acme/Cart.java`. Of several such files the one nearest
+    /// to the report is meant.
+    fn tracked_ending_in(&self, parts: &[&str]) -> Option<String> {
+        let tracked = self.tracked.get_or_init(|| tracked(&self.root));
+        let end = format!("/{}", parts.join("/"));
+        let candidates = tracked.get(*parts.last()?)?.iter().filter(|file| format!("/{file}").ends_with(&end));
+        let report = normal(self.report);
+        let near = |file: &str| {
+            let file = self.root.join(file);
+            file.components().zip(report.components()).take_while(|(one, other)| one == other).count()
+        };
+        let mut nearest: Option<(usize, &String, bool)> = None;
+        for file in candidates {
+            let here = near(file);
+            nearest = match nearest {
+                Some((best, kept, _)) if best == here => Some((best, kept, false)),
+                Some(kept) if kept.0 > here => Some(kept),
+                _ => Some((here, file, true)),
+            };
+        }
+        nearest.filter(|(.., is_alone)| *is_alone).map(|(_, file, _)| file.clone())
+    }
+}
+
+/// Name and directory of the Go module a directory is in.
+fn module(directory: &Path, root: &Path) -> Option<(String, PathBuf)> {
+    let mut within = directory.ancestors().take_while(|above| above.starts_with(root));
+    let top = within.find(|above| above.join("go.mod").is_file())?;
+    let text = std::fs::read_to_string(top.join("go.mod")).ok()?;
+    let name = text.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    Some((name.trim().trim_matches('"').to_owned(), top.to_owned()))
+}
+
+/// The path without `.` and `..`, by its words alone.
+fn normal(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+fn tracked(root: &Path) -> HashMap<String, Vec<String>> {
+    let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let output = GitCommand::new(root, &listed).run().and_then(GitOutput::success).unwrap_or_default();
+    let mut files: HashMap<String, Vec<String>> = HashMap::new();
+    for file in String::from_utf8_lossy(&output).split('\0').filter(|file| !file.is_empty()) {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        files.entry(name.to_owned()).or_default().push(file.to_owned());
+    }
+    files
 }
 
 /// The file of the failing test, not that of code it calls.
@@ -71,6 +188,8 @@ pub fn shown(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -107,10 +226,8 @@ mod tests {
             ("web/a", "b/src/lib.rs", "web/b/src/lib.rs"),
         ] {
             let directory = root.join(directory);
-            let places = Places::new(&directory, &root);
-            let mut file = printed.to_owned();
-            places.file(&mut file);
-            assert_eq!(file, expected, "{printed} in {}", directory.display());
+            let places = Places::new(&root, &directory, &directory, &[]);
+            assert_eq!(places.resolve(printed), expected, "{printed} in {}", directory.display());
         }
     }
 
@@ -133,7 +250,7 @@ mod tests {
             ("", "gone.test.ts", "gone.test.ts", None),
         ] {
             let mut failure = Failure { test_file: Some(written.to_owned()), ..Failure::default() };
-            Places::new(&root.join(ran_in), &root).settle(&mut failure);
+            Places::new(&root, &root.join(ran_in), &root, &[]).settle(&mut failure);
             assert_eq!(
                 (failure.test_file.as_deref(), failure.directory.as_deref()),
                 (Some(file), directory),
@@ -141,9 +258,9 @@ mod tests {
             );
         }
         // Only its end was printed, from wherever the package is.
-        assert!(std::process::Command::new("git").args(["init", "-q"]).arg(&root).status().unwrap().success());
+        assert!(Command::new("git").args(["init", "-q"]).arg(&root).status().unwrap().success());
         let mut failure = Failure { test_file: Some("src/a.test.ts".to_owned()), ..Failure::default() };
-        Places::new(&root, &root).settle(&mut failure);
+        Places::new(&root, &root, &root, &[]).settle(&mut failure);
         assert_eq!(failure.directory.as_deref(), Some("web"));
     }
 
@@ -155,8 +272,52 @@ mod tests {
             stack_trace: Some("    at total (/srv/shop/src/cart.js:3:9)".into()),
             ..Failure::default()
         };
-        Places::new(root, root).settle(&mut failure);
+        Places::new(root, root, root, &[]).settle(&mut failure);
         assert_eq!(failure.error_message, "Cannot find module 'src/cart.js'");
         assert_eq!(failure.stack_trace.as_deref(), Some("    at total (src/cart.js:3:9)"));
+    }
+
+    #[test]
+    fn written_paths_find_their_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        assert!(Command::new("git").arg("init").arg("-q").arg(&root).status().unwrap().success());
+        for file in [
+            "src/lib.rs",
+            "crates/b/src/lib.rs",
+            "shop/cart.py",
+            "cart.py",
+            "api/total/total.go",
+            "one/src/main/java/com/acme/Cart.java",
+            "two/src/main/java/com/acme/Cart.java",
+            "two/src/main/java/com/acme/Only.java",
+        ] {
+            let path = root.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let absolute = |path: &str| root.join(path).display().to_string();
+        let report = root.join("two/target/site/jacoco/jacoco.xml");
+        let table: [(&str, &[String], &str, &str); 11] = [
+            ("", &[], "src/lib.rs", "src/lib.rs"),
+            ("", &[], "crates/b/src/lib.rs", "crates/b/src/lib.rs"),
+            ("crates/b", &[], "src/lib.rs", "crates/b/src/lib.rs"),
+            ("crates/b", &[], "../../src/lib.rs", "src/lib.rs"),
+            ("", &[], &absolute("crates/b/src/lib.rs"), "crates/b/src/lib.rs"),
+            ("", &[], "/app/crates/b/src/lib.rs", "crates/b/src/lib.rs"),
+            ("", &["shop".into()], "cart.py", "shop/cart.py"),
+            ("", &[absolute("shop")], "cart.py", "shop/cart.py"),
+            ("api", &[], "example.com/acme/api/total/total.go", "api/total/total.go"),
+            ("", &[], "com/acme/Cart.java", "two/src/main/java/com/acme/Cart.java"),
+            ("", &[], "/usr/lib/x.py", "/usr/lib/x.py"),
+        ];
+        for (directory, sources, written, expected) in table {
+            let places = Places::new(&root, &root.join(directory), &report, sources);
+            assert_eq!(places.resolve(written), expected, "{written} in {directory}");
+        }
+        let elsewhere = root.join("jacoco.xml");
+        let places = Places::new(&root, &root, &elsewhere, &[]);
+        assert_eq!(places.resolve("com/acme/Cart.java"), "com/acme/Cart.java", "either of two");
+        assert_eq!(places.resolve("com/acme/Only.java"), "two/src/main/java/com/acme/Only.java");
     }
 }

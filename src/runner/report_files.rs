@@ -1,4 +1,4 @@
-//! Finding the report files a check promised.
+//! Finding the report files of a check: those that it promised, and coverage reports where tools put them unasked.
 
 use std::{
     collections::BTreeSet,
@@ -82,6 +82,29 @@ fn is_inside(path: &Path, root: &Path) -> bool {
     }
 }
 
+/// The usual places of coverage reports, by what is written there. Of a folder's reports only the first counts: the others say the same again.
+const USUAL_COVERAGE: [&[&str]; 9] = [
+    // Jest, vitest, c8, nyc.
+    &["coverage/lcov.info", "coverage/cobertura-coverage.xml", "coverage/clover.xml"],
+    &["coverage.xml", "coverage.lcov", "lcov.info"],
+    &["cobertura.xml"],
+    &["target/llvm-cov/lcov.info", "target/llvm-cov/cobertura.xml", "target/llvm-cov/coverage.json"],
+    &["target/tarpaulin/lcov.info", "target/tarpaulin/cobertura.xml"],
+    &["target/site/jacoco/jacoco.xml"],
+    &["build/reports/jacoco/test/jacocoTestReport.xml"],
+    &["coverage.out", "cover.out", "coverage.txt"],
+    &["build/logs/clover.xml", "clover.xml"],
+];
+
+/// Coverage reports in the usual places below a directory that a predicate takes for fresh.
+pub fn usual_coverage(directory: &Path, is_fresh: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let places = USUAL_COVERAGE.iter().filter_map(|names| {
+        let there = names.iter().map(|name| directory.join(name));
+        there.into_iter().find(|path| path.is_file() && is_fresh(path))
+    });
+    places.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +127,18 @@ mod tests {
         assert_eq!(names("b/other.txt", "a"), ["b/other.txt"], "relative to the top where not in the directory");
         assert_eq!(names("../secret.xml", "."), Vec::<String>::new());
         assert_eq!(names("**/none.xml", "."), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_first_report_of_a_place_counts_if_it_is_fresh() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["coverage/clover.xml", "coverage/lcov.info", "coverage.xml"] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let found = usual_coverage(folder.path(), |path| !path.ends_with("coverage.xml"));
+        assert_eq!(found, [folder.path().join("coverage/lcov.info")]);
+        assert_eq!(usual_coverage(folder.path(), |_| true).len(), 2);
     }
 }

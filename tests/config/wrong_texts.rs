@@ -192,11 +192,11 @@ fn texts_that_want_to_hurt() {
         bomb.push_str(&format!("a{n}: &a{n} [{list}]\n"));
     }
     assert_snapshot!(told(&bomb), @r"
-    the aliases in here unfold to more than 4 MiB
-     --> .github/loopgate.yml:6:5
+    the aliases up to here unfold to more than 4 MiB
+     --> .github/loopgate.yml:6:10
       |
     6 | a5: &a5 [*a4, *a4, *a4, *a4, *a4, *a4, *a4, *a4, *a4, *a4]
-      |     ^^^
+      |          ^^^
       = write fewer aliases of aliases
     ");
     assert_snapshot!(told(&format!("# {}\n", "x".repeat(256 * 1024))), @r"

@@ -45,6 +45,26 @@ fn unknown_keys_are_told_with_the_nearest_right_one() {
       = known here: `when`, `rules`, `blocks`, `approvers`, `approve_by`, `invalidate_on_push`, `allow_author`, `allow_contributors`, `allow_coauthors`, `allow_pusher`, `allow_requester`, `ignore_update_merges`, `allow_bots`, `checklist`, `request`, `label`, `remind_after`, `escalate_after`
     ");
     assert_snapshot!(told("
+        labls:
+        loop:
+          max_attempts:
+          sameerror:
+    "), @r"
+    unknown key `labls`
+     --> .github/loopgate.yml:1:1
+      |
+    1 | labls:
+      | ^^^^^
+      = did you mean `labels`?
+
+    unknown key `sameerror` in `loop`
+     --> .github/loopgate.yml:4:3
+      |
+    4 |   sameerror:
+      |   ^^^^^^^^^
+      = did you mean `same_error`?
+    ");
+    assert_snapshot!(told("
         loops:
           max_attempts: 2
         max_attempts: 3

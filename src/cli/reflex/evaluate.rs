@@ -126,7 +126,7 @@ impl Session<'_> {
         let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let root = self.workspace.root().to_owned();
         let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
-        let plan = plan.repeating(policy.retry.external_retry.commands);
+        let plan = plan.repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
             tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));

@@ -132,7 +132,7 @@ impl Session<'_> {
                 return self.save(turn, None).await;
             }
         };
-        let wait = std_duration(backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands));
+        let wait = std_duration(backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands()));
         if !wait.is_zero() && !self.rest(wait).await {
             return Ok(Progress::Interrupted);
         }

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{
-    leaf::Target,
-    lower::{Lowering, meaning},
-    wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
+    lower::Lowering,
+    node::Node,
+    wrappers::{NonEmpty, ShortOr},
 };
 use loopgate_core::{
     observed::CodeType,
@@ -19,52 +19,52 @@ use loopgate_core::{
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct CoverageSection {
     /// New code. Default: 80.
-    new_function: Option<Written>,
+    new_function: Option<TargetOrEntry>,
     /// A fix. Default: 100.
-    bug_fix: Option<Written>,
+    bug_fix: Option<TargetOrEntry>,
     /// The same behaviour in other words. Default: match, no loss against the base.
-    refactor: Option<Written>,
+    refactor: Option<TargetOrEntry>,
     /// A new or changed endpoint. Default: 90.
-    api_endpoint: Option<Written>,
+    api_endpoint: Option<TargetOrEntry>,
     /// Work with another system. Default: as new_function.
-    integration: Option<Written>,
+    integration: Option<TargetOrEntry>,
     /// Touching one of these files makes a change an api_endpoint.
-    api_paths: Option<OneOrMany<Located<String>>>,
+    api_paths: Vec<String>,
     /// Regular expressions over test names that tell a required sort of test. A sort without any is not judged.
-    test_names: IndexMap<RequiredTest, NonEmpty<Located<String>>>,
+    test_names: IndexMap<RequiredTest, NonEmpty<String>>,
     /// Run the tests of a bug fix on the base too, where they must fail.
-    prove_regression: Option<bool>,
+    prove_regression: RegressionProof,
     /// What it is to stay below a minimum: fail stops a change that does. Default: warn.
     below_minimum: Option<Severity>,
 }
 
 /// A percentage, `match`, or both settings in full.
-type Written = ShortOr<Target, CoverageEntry>;
+type TargetOrEntry = ShortOr<CoverageTarget, CoverageEntry>;
 
 /// What one type of change must reach.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct CoverageEntry {
     /// In percent of the changed lines, or `match`: no loss against the base.
-    minimum_coverage: Option<Target>,
+    minimum_coverage: Option<CoverageTarget>,
     /// Sorts of tests it must come with.
     required_tests: Option<Vec<RequiredTest>>,
 }
 
 impl CoverageSection {
-    pub fn lower(self, cx: &mut Lowering) -> CoveragePolicy {
+    pub fn lower(self, node: &Node, cx: &mut Lowering) -> CoveragePolicy {
         let mut policy = CoveragePolicy::default();
         let mut required = std::mem::take(&mut policy.required_tests);
-        let mut target = |code_type: CodeType, written: Option<Written>, default: CoverageTarget| {
+        let mut target = |code_type: CodeType, written: Option<TargetOrEntry>, default: CoverageTarget| {
             let entry = match written {
                 None => return default,
-                Some(ShortOr::Short(target)) => return target.0,
+                Some(ShortOr::Short(target)) => return target,
                 Some(ShortOr::Long(entry)) => entry,
             };
             if let Some(tests) = entry.required_tests {
                 required.insert(code_type, tests);
             }
-            entry.minimum_coverage.map_or(default, |target| target.0)
+            entry.minimum_coverage.unwrap_or(default)
         };
         policy.new_function = target(CodeType::NewFunction, self.new_function, policy.new_function);
         policy.bug_fix = target(CodeType::BugFix, self.bug_fix, policy.bug_fix);
@@ -73,16 +73,13 @@ impl CoverageSection {
         // Integration uses the minimum of new_function where it has none of its own.
         policy.integration = target(CodeType::Integration, self.integration, policy.new_function);
         policy.required_tests = required;
-        policy.api_paths = self.api_paths.map_or_else(Vec::new, |paths| cx.plain_paths(&paths.0));
-        policy.test_names =
-            self.test_names.into_iter().map(|(sort, patterns)| (sort, cx.patterns(&patterns.0))).collect();
+        policy.api_paths = cx.plain_paths(&self.api_paths, node.at("api_paths"));
+        let patterns = |(sort, patterns): (RequiredTest, NonEmpty<String>)| {
+            (sort, cx.patterns(&patterns.0, node.at("test_names").at(sort.as_str())))
+        };
+        policy.test_names = self.test_names.into_iter().map(patterns).collect();
         policy.below_minimum = self.below_minimum.unwrap_or(policy.below_minimum);
-        policy.regression_proof = meaning(
-            self.prove_regression,
-            RegressionProof::RunOnBoth,
-            RegressionProof::NotAsked,
-            policy.regression_proof,
-        );
+        policy.regression_proof = self.prove_regression;
         policy
     }
 }

@@ -5,18 +5,13 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{
-    leaf::{UpTo, Whole, Yes},
-    lower::Lowering,
-    place::Place,
-    problem::Problem,
-    suggest,
-    wrappers::{Located, NonEmpty, OneOrMany},
-};
+use crate::config::{leaf::Yes, lower::Lowering, node::Node, problem::Problem, suggest, wrappers::NonEmpty};
 use loopgate_core::{
     CheckName, RuleId, Score,
     evidence::FindingSeverity,
-    policy::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity, VerifyPolicy},
+    policy::{
+        EvaluatePolicy, NameGlob, Pattern, Phase, PhaseThresholds, Rule, RuleCheck, Severity, UpTo, VerifyPolicy, Whole,
+    },
 };
 
 /// Rules, weights and thresholds.
@@ -24,23 +19,11 @@ use loopgate_core::{
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct EvaluateSection {
     /// The score each phase must reach, from 0 to 1.
-    phases: PhasesSection,
+    phases: PhaseThresholds,
     /// Phases in which it is enough that no rule of severity fail failed.
     no_major_issues: Option<Vec<Phase>>,
     /// Rules beside those that each check brings.
-    rules: Option<Vec<RuleSection>>,
-}
-
-/// The score each phase must reach.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-struct PhasesSection {
-    /// Default: 0.8.
-    #[serde(rename = "A")]
-    a: Option<UpTo<1>>,
-    /// Default: 0.9.
-    #[serde(rename = "B")]
-    b: Option<UpTo<1>>,
+    rules: Vec<RuleSection>,
 }
 
 /// A rule of the evaluation.
@@ -48,7 +31,7 @@ struct PhasesSection {
 #[serde(deny_unknown_fields)]
 struct RuleSection {
     /// A short name, used once.
-    id: Located<RuleId>,
+    id: RuleId,
     /// What it asks for, in a sentence. Default: its id.
     description: Option<String>,
     /// fail stops the pull request, warn costs score, info is shown.
@@ -66,7 +49,7 @@ struct RuleSection {
 #[serde(rename_all = "snake_case")]
 enum WrittenCheck {
     /// This check passed.
-    Passed(Located<CheckName>),
+    Passed(CheckName),
     /// At least this share of all tests passed, from 0 to 1.
     PassedRatio(UpTo<1>),
     /// At least this percentage of the changed lines is covered.
@@ -100,9 +83,9 @@ struct FindingsSection {
 #[serde(deny_unknown_fields)]
 struct ChangeTogetherSection {
     /// When one of these is touched …
-    changed: NonEmpty<Located<String>>,
+    changed: NonEmpty<String>,
     /// … one of these is touched too.
-    also: NonEmpty<Located<String>>,
+    also: NonEmpty<String>,
 }
 
 /// A pattern over added lines.
@@ -110,9 +93,10 @@ struct ChangeTogetherSection {
 #[serde(deny_unknown_fields)]
 struct AddedPattern {
     /// A regular expression.
-    pattern: Located<String>,
+    pattern: String,
     /// Only in files that match. Default: all.
-    paths: Option<OneOrMany<Located<String>>>,
+    #[serde(default)]
+    paths: Vec<String>,
 }
 
 /// The size of the change.
@@ -128,56 +112,49 @@ struct SizeSection {
 const MOST_RULES: usize = 200;
 
 impl EvaluateSection {
-    pub fn lower(self, verify: &VerifyPolicy, cx: &mut Lowering) -> EvaluatePolicy {
+    pub fn lower(self, verify: &VerifyPolicy, node: &Node, cx: &mut Lowering) -> EvaluatePolicy {
         let default = EvaluatePolicy::default();
-        let rules = self.rules.unwrap_or_default();
-        if !cx.at_most(MOST_RULES, rules.get(MOST_RULES).map(|rule| rule.id.place), "rules") {
+        let node = node.at("rules");
+        let beyond = self.rules.get(MOST_RULES).map(|_| node.item(MOST_RULES).at("id").place);
+        if !cx.at_most(MOST_RULES, beyond, "rules") {
             return default;
         }
-        let threshold =
-            |written: Option<UpTo<1>>, default| written.map_or(default, |share| Score::from_ratio(share.0, 1.0));
-        let mut ids = HashMap::new();
+        let mut lines = HashMap::new();
+        let rules = self.rules.into_iter().enumerate().filter_map(|(index, rule)| {
+            let node = node.item(index);
+            let place = node.at("id").place;
+            if let Some(first) = lines.insert(rule.id.clone(), place.line) {
+                let problem = Problem::wrong(place, format!("two rules are called `{}`", rule.id));
+                cx.refuse(problem.hint(format!("the first is on line {first}")));
+            }
+            rule.lower(verify, node, cx)
+        });
         EvaluatePolicy {
-            thresholds: PhaseThresholds {
-                a: threshold(self.phases.a, default.thresholds.a),
-                b: threshold(self.phases.b, default.thresholds.b),
-            },
+            rules: rules.collect(),
+            thresholds: self.phases,
             no_major_issues: self.no_major_issues.unwrap_or(default.no_major_issues),
-            rules: rules
-                .into_iter()
-                .filter_map(|rule| {
-                    refuse_repeated_id(&rule.id, &mut ids, cx);
-                    rule.lower(verify, cx)
-                })
-                .collect(),
         }
-    }
-}
-
-fn refuse_repeated_id(id: &Located<RuleId>, seen: &mut HashMap<RuleId, Place>, cx: &mut Lowering) {
-    if let Some(first) = seen.insert(id.value.clone(), id.place) {
-        let problem = Problem::wrong(id.place, format!("two rules are called `{}`", id.value));
-        cx.refuse(problem.hint(format!("the first is on line {}", first.line)));
     }
 }
 
 impl RuleSection {
-    fn lower(self, verify: &VerifyPolicy, cx: &mut Lowering) -> Option<Rule> {
+    fn lower(self, verify: &VerifyPolicy, node: &Node, cx: &mut Lowering) -> Option<Rule> {
         Some(Rule {
-            description: self.description.unwrap_or_else(|| self.id.value.to_string()),
+            description: self.description.unwrap_or_else(|| self.id.to_string()),
             severity: self.severity,
             weight: self.weight.map_or(self.severity.default_weight(), |weight| weight.0),
             phase: self.phase.unwrap_or_default(),
-            check: self.check.lower(self.id.place, verify, cx)?,
-            id: self.id.value,
+            check: self.check.lower(verify, node, cx)?,
+            id: self.id,
         })
     }
 }
 
 impl WrittenCheck {
-    fn lower(self, rule: Place, verify: &VerifyPolicy, cx: &mut Lowering) -> Option<RuleCheck> {
+    fn lower(self, verify: &VerifyPolicy, rule: &Node, cx: &mut Lowering) -> Option<RuleCheck> {
+        let node = rule.at("check");
         Some(match self {
-            Self::Passed(check) => RuleCheck::Check(known_check(check, verify, cx)?),
+            Self::Passed(check) => RuleCheck::Check(known_check(check, verify, node.at("passed"), cx)?),
             Self::PassedRatio(share) => RuleCheck::PassedRatio(Score::from_ratio(share.0, 1.0)),
             Self::ChangedCoverage(percent) => RuleCheck::ChangedCoverage(percent.0),
             Self::Findings(FindingsSection { severity, most }) => {
@@ -185,16 +162,22 @@ impl WrittenCheck {
             }
             Self::TestsAdded(Yes) => RuleCheck::TestsAdded,
             Self::ChangeTogether(ChangeTogetherSection { changed, also }) => {
-                RuleCheck::ChangeTogether { changed: cx.plain_paths(&changed.0), also: cx.plain_paths(&also.0) }
+                let node = node.at("change_together");
+                RuleCheck::ChangeTogether {
+                    changed: cx.plain_paths(&changed.0, node.at("changed")),
+                    also: cx.plain_paths(&also.0, node.at("also")),
+                }
             }
             Self::MustAppear(added) => {
-                RuleCheck::MustAppear { pattern: cx.pattern(&added.pattern)?, paths: added.paths(cx) }
+                let (pattern, paths) = added.lower(node.at("must_appear"), cx)?;
+                RuleCheck::MustAppear { pattern, paths }
             }
             Self::MustNotAppear(added) => {
-                RuleCheck::MustNotAppear { pattern: cx.pattern(&added.pattern)?, paths: added.paths(cx) }
+                let (pattern, paths) = added.lower(node.at("must_not_appear"), cx)?;
+                RuleCheck::MustNotAppear { pattern, paths }
             }
             Self::Size(SizeSection { max_lines: None, max_files: None }) => {
-                let problem = Problem::wrong(rule, "the rule's `size` names no limit");
+                let problem = Problem::wrong(rule.at("id").place, "the rule's `size` names no limit");
                 cx.refuse(problem.hint("add `max_lines` or `max_files`"));
                 return None;
             }
@@ -207,17 +190,18 @@ impl WrittenCheck {
 }
 
 impl AddedPattern {
-    fn paths(self, cx: &mut Lowering) -> Vec<loopgate_core::policy::NameGlob> {
-        self.paths.map_or_else(Vec::new, |paths| cx.plain_paths(&paths.0))
+    fn lower(self, node: &Node, cx: &mut Lowering) -> Option<(Pattern, Vec<NameGlob>)> {
+        let pattern = cx.pattern(&self.pattern, node.at("pattern"))?;
+        Some((pattern, cx.plain_paths(&self.paths, node.at("paths"))))
     }
 }
 
-fn known_check(check: Located<CheckName>, verify: &VerifyPolicy, cx: &mut Lowering) -> Option<CheckName> {
-    if verify.checks.contains_key(&check.value) {
-        return Some(check.value);
+fn known_check(check: CheckName, verify: &VerifyPolicy, node: &Node, cx: &mut Lowering) -> Option<CheckName> {
+    if verify.checks.contains_key(&check) {
+        return Some(check);
     }
     let names: Vec<&str> = verify.checks.keys().map(CheckName::as_str).collect();
-    let problem = Problem::wrong(check.place, format!("there is no check `{}`", check.value));
-    cx.refuse(problem.hint(suggest::among(check.value.as_str(), &names)));
+    let problem = Problem::wrong(node.place, format!("there is no check `{check}`"));
+    cx.refuse(problem.hint(suggest::among(check.as_str(), &names)));
     None
 }

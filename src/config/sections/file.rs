@@ -13,23 +13,21 @@ use super::{
     fixer::FixerSection,
     gates::{self, GateSection, KnownGates},
     labels::LabelsSection,
-    memory::MemorySection,
-    retry::LoopSection,
     verify::VerifySection,
 };
 use crate::config::{
-    leaf::Handle,
-    leaf::Version,
-    lower::{Lowering, meaning},
+    leaf::{Handle, Version},
+    lower::Lowering,
+    node::Node,
     place::Layer,
     problem::Problem,
-    wrappers::{Located, OffOr, ShortOr},
+    wrappers::{OffOr, ShortOr},
 };
 use loopgate_core::{
     GateName, Login,
     policy::{
-        Activation, ApproveRuns, GatePolicy, GateRole, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin,
-        StateBackend, known_coding_agents,
+        Activation, ApproveRuns, ExternalRetry, GateRole, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, OnComplete,
+        Policy, PolicyOrigin, StateBackend, Waits, known_coding_agents,
     },
 };
 
@@ -44,21 +42,21 @@ pub(in crate::config) struct File {
     /// organisation's file says true.
     pub enabled: Option<bool>,
     /// Only in an organisation's file: what its repositories cannot change.
-    pub policy: Option<Located<PolicySection>>,
+    pub policy: PolicySection,
     /// Which gates hold.
-    pub mode: Option<Mode>,
+    pub mode: Mode,
     /// The checks, and whose evidence counts.
     pub verify: VerifySection,
     /// When to try again, and when to call a person.
     #[serde(rename = "loop")]
-    pub retry: LoopSection,
+    pub retry: LoopPolicy,
     /// Rules, weights and thresholds.
     pub evaluate: EvaluateSection,
     /// What each type of change must reach.
     pub coverage: CoverageSection,
     /// Gates by name. `architecture`, `security`, `database`, `external` and `deploy` are there already: what is
     /// written is put on top of them, and `off` removes one. Any other name is a gate of your own.
-    pub gates: IndexMap<GateName, OffOr<Located<GateSection>>>,
+    pub gates: IndexMap<GateName, OffOr<GateSection>>,
     /// Who is called, where, and with what.
     pub escalation: EscalationSection,
     /// The labels of the loop's state, or `off`.
@@ -66,17 +64,17 @@ pub(in crate::config) struct File {
     /// Who tries to repair between attempts.
     pub fixer: FixerSection,
     /// What is remembered of failures.
-    pub memory: MemorySection,
+    pub memory: MemoryPolicy,
     /// Where the state of a loop is kept.
     pub state: StateSection,
     /// What happens once a pull request is merged.
     pub on_complete: OnCompleteSection,
     /// Whether an approval of the security gate also lets the workflows run that GitHub holds back on a pull request from
     /// a fork, on the approved commit. Needs actions: write. Default: false.
-    pub approve_runs: Option<Located<bool>>,
+    pub approve_runs: ApproveRuns,
     /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
     /// organisation's file; a branch that people can make or push to keeps its own name.
-    pub branches: Vec<Located<String>>,
+    pub branches: Vec<String>,
     /// Logins under which coding agents open pull requests, beside those that Loopgate knows. Whoever asked for one does
     /// not approve it.
     pub coding_agents: Vec<Handle>,
@@ -95,7 +93,7 @@ pub(in crate::config) struct PolicySection {
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct StateSection {
     /// Default: ref.
-    backend: Option<StateBackend>,
+    backend: StateBackend,
 }
 
 /// What happens once a pull request is merged.
@@ -103,7 +101,7 @@ pub(in crate::config) struct StateSection {
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct OnCompleteSection {
     /// Delete the head branch.
-    delete_branch: Option<bool>,
+    delete_branch: OnComplete,
 }
 
 /// Which of the layers there are beside the presets.
@@ -114,26 +112,26 @@ pub(in crate::config) enum Presence {
 }
 
 impl File {
-    /// The policy this file means.
-    pub fn lower(self, repository: Presence, known: KnownGates<'_>, cx: &mut Lowering) -> Policy {
-        if let Some(policy) = &self.policy
-            && policy.place.layer == Layer::Repository
-        {
-            let problem = Problem::wrong(policy.place, "only an organisation's file can lock settings");
+    /// The policy this file means; `tree` is what it was made from.
+    pub fn lower(self, repository: Presence, known: KnownGates<'_>, tree: &Node, cx: &mut Lowering) -> Policy {
+        if let Some(place) = tree.written("policy").filter(|place| place.layer == Layer::Repository) {
+            let problem = Problem::wrong(place, "only an organisation's file can lock settings");
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
         }
-        let verify = self.verify.lower(cx);
-        let mut gates = gates::lower(self.gates, known, cx);
+        let verify = self.verify.lower(tree.at("verify"), cx);
+        let mut gates = gates::lower(self.gates, known, tree.at("gates"), cx);
         let coding_agents: BTreeSet<Login> =
             known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();
         gates.values_mut().for_each(|gate| gate.trigger.name_agents(&coding_agents));
-        let releases = |gate: &GatePolicy| gate.has_role(GateRole::Security);
-        if let Some(place) = self.approve_runs.as_ref().filter(|written| written.value).map(|written| written.place)
-            && !gates.values().any(releases)
+        if self.approve_runs == ApproveRuns::WithSecurityGate
+            && !gates.values().any(|gate| gate.has_role(GateRole::Security))
         {
+            let place = tree.at("approve_runs").place;
             let problem = Problem::wrong(place, "the security gate is off, so nothing lets runs go");
             cx.warnings.push(problem.hint("take this key away, or the `off` of the gate"));
         }
+        check_waits(&self.retry.external_retry, tree.at("loop").at("external_retry"), cx);
+        let branches = self.branches.iter().enumerate();
         Policy {
             origin: match repository {
                 Presence::Present => PolicyOrigin::WorkingTree,
@@ -144,34 +142,36 @@ impl File {
                 (Some(true), _) | (None, Presence::Present) => Activation::Active,
                 (Some(false), _) | (None, Presence::Absent) => Activation::Off,
             },
-            mode: self.mode.unwrap_or_default(),
-            retry: self.retry.lower(cx),
-            evaluate: self.evaluate.lower(&verify, cx),
-            coverage: self.coverage.lower(cx),
+            mode: self.mode,
+            retry: self.retry,
+            evaluate: self.evaluate.lower(&verify, tree.at("evaluate"), cx),
+            coverage: self.coverage.lower(tree.at("coverage"), cx),
             gates,
-            escalation: self.escalation.lower(cx),
+            escalation: self.escalation.lower(tree.at("escalation"), cx),
             labels: match self.labels {
                 None | Some(ShortOr::Short(_)) => LabelPolicy::default(),
-                Some(ShortOr::Long(labels)) => labels.lower(cx),
+                Some(ShortOr::Long(labels)) => labels.lower(tree.at("labels"), cx),
             },
-            fixer: self.fixer.lower(cx),
-            memory: self.memory.lower(),
-            state: self.state.backend.unwrap_or_default(),
-            on_complete: meaning(
-                self.on_complete.delete_branch,
-                OnComplete::DeleteBranch,
-                OnComplete::KeepBranch,
-                OnComplete::default(),
-            ),
-            approve_runs: meaning(
-                self.approve_runs.map(|written| written.value),
-                ApproveRuns::WithSecurityGate,
-                ApproveRuns::ByHand,
-                ApproveRuns::default(),
-            ),
-            branches: self.branches.iter().filter_map(|glob| cx.name_glob(glob)).collect(),
+            fixer: self.fixer.lower(tree.at("fixer"), cx),
+            memory: self.memory,
+            state: self.state.backend,
+            on_complete: self.on_complete.delete_branch,
+            approve_runs: self.approve_runs,
+            branches: branches
+                .filter_map(|(index, glob)| cx.name_glob(glob, tree.at("branches").item(index)))
+                .collect(),
             coding_agents,
             verify,
+        }
+    }
+}
+
+fn check_waits(retry: &ExternalRetry, node: &Node, cx: &mut Lowering) {
+    for (waits, node) in [(retry.commands(), node), (retry.workflows, node.at("workflows"))] {
+        let Waits { first_wait, longest_wait, .. } = waits;
+        let written = node.written("longest_wait").or_else(|| node.written("first_wait"));
+        if let (true, Some(place)) = (longest_wait < first_wait, written) {
+            cx.refuse(Problem::wrong(place, "the longest wait is shorter than the first"));
         }
     }
 }

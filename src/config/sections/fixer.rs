@@ -1,7 +1,5 @@
 //! `fixer:`, who tries to repair between attempts.
 
-use std::collections::BTreeMap;
-
 use chrono::TimeDelta;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -9,43 +7,45 @@ use serde::Deserialize;
 
 use super::verify::environment;
 use crate::config::{
-    leaf::{EnvName, EnvValue, Handle, Period, Timeout, UpTo, Whole},
+    leaf::{EnvName, EnvValue, Handle},
     lower::Lowering,
-    place::Place,
+    node::Node,
     problem::Problem,
-    wrappers::Located,
 };
-use loopgate_core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy};
+use loopgate_core::policy::{
+    CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, Period, Timeout, UpTo, Whole,
+};
 
 /// Who tries to repair between attempts, and what it may spend.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct FixerSection {
     /// Who repairs. Default: none, the author does.
-    kind: Option<Located<FixerKind>>,
+    kind: FixerKind,
     /// Of kind command: the program, one shell line. It gets the feedback as JSON on its standard input.
-    command: Option<Located<String>>,
+    command: Option<String>,
     /// Of kind command: environment variables of the program.
-    env: Option<Located<IndexMap<EnvName, EnvValue>>>,
+    env: IndexMap<EnvName, EnvValue>,
     /// Of kind command: how long one call may take, seconds or a period. Default: 30m.
-    timeout: Option<Located<Timeout>>,
+    timeout: Option<Timeout>,
     /// Of kind command: whom its commits are by. Default: Loopgate.
-    author: Option<Located<AuthorSection>>,
+    author: Option<AuthorSection>,
     /// Of kind mention: the account that is asked in a comment, for example copilot.
-    mention: Option<Located<Handle>>,
+    mention: Option<Handle>,
     /// Of kind dispatch: the type of a repository_dispatch event.
-    event: Option<Located<String>>,
+    event: Option<String>,
     /// Of kind dispatch: the file of a workflow that takes workflow_dispatch.
-    workflow: Option<Located<String>>,
+    workflow: Option<String>,
     /// What it may spend on one pull request. Default: no limit beyond the loop's.
-    budget: Option<Located<BudgetSection>>,
+    budget: BudgetSection,
 }
 
 loopgate_core::words! {
     /// Who repairs.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
     enum FixerKind {
         /// The author.
+        #[default]
         None = "none",
         /// A program.
         Command = "command",
@@ -60,8 +60,8 @@ loopgate_core::words! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AuthorSection {
-    name: Located<String>,
-    email: Located<String>,
+    name: String,
+    email: String,
 }
 
 /// What automatic fixing may cost for one pull request.
@@ -80,107 +80,88 @@ struct BudgetSection {
 const DEFAULT_TIMEOUT: TimeDelta = TimeDelta::minutes(30);
 const LONGEST_TIMEOUT: TimeDelta = TimeDelta::hours(6);
 
+/// The keys that only one kind of fixer reads.
+const KEYS: [(&str, FixerKind); 7] = [
+    ("command", FixerKind::Command),
+    ("env", FixerKind::Command),
+    ("timeout", FixerKind::Command),
+    ("author", FixerKind::Command),
+    ("mention", FixerKind::Mention),
+    ("event", FixerKind::Dispatch),
+    ("workflow", FixerKind::Dispatch),
+];
+
 impl FixerSection {
-    pub fn lower(mut self, cx: &mut Lowering) -> FixerPolicy {
-        let budget = self.budget.take().map_or_else(FixerBudget::default, |budget| budget.value.lower());
-        FixerPolicy { fixer: self.lower_fixer(cx), budget }
+    pub fn lower(self, node: &Node, cx: &mut Lowering) -> FixerPolicy {
+        let budget = FixerBudget {
+            attempts: self.budget.attempts.map(|n| n.0),
+            wall_time: self.budget.wall_time.map(|period| period.0),
+            cost_usd: self.budget.cost_usd.map(|dollars| dollars.0),
+        };
+        FixerPolicy { fixer: self.lower_fixer(node, cx), budget }
     }
 
     /// `escalation.senior`: it works on the first fixer's budget.
-    pub fn lower_senior(mut self, cx: &mut Lowering) -> Fixer {
-        if let Some(budget) = self.budget.take() {
-            let problem = Problem::wrong(budget.place, "the senior fixer has no budget of its own");
+    pub fn lower_senior(self, node: &Node, cx: &mut Lowering) -> Fixer {
+        if let Some(place) = node.written("budget") {
+            let problem = Problem::wrong(place, "the senior fixer has no budget of its own");
             cx.refuse(problem.hint("set `fixer.budget`, which holds for both"));
         }
-        self.lower_fixer(cx)
+        self.lower_fixer(node, cx)
     }
 
-    fn lower_fixer(self, cx: &mut Lowering) -> Fixer {
-        let Some(kind) = self.kind.clone() else {
-            self.refuse_keys_of_other_kinds(FixerKind::None, cx);
-            return Fixer::Author;
-        };
-        self.refuse_keys_of_other_kinds(kind.value, cx);
-        let (fixer, needed) = match kind.value {
-            FixerKind::None => (Some(Fixer::Author), "nothing"),
-            FixerKind::Command => (self.command(cx).map(Fixer::Command), "`command:` with the program to call"),
-            FixerKind::Mention => {
-                (self.mention.map(|handle| Fixer::Mention(handle.value.0)), "`mention:` with the account to ask")
+    fn lower_fixer(self, node: &Node, cx: &mut Lowering) -> Fixer {
+        let kind = self.kind;
+        // A key that this kind does not read would be a setting without effect.
+        for (key, belongs_to) in KEYS.into_iter().filter(|(_, belongs_to)| *belongs_to != kind) {
+            if let Some(place) = node.written(key) {
+                let problem = Problem::wrong(place, format!("`{key}` has no effect with `kind: {}`", kind.as_str()));
+                cx.refuse(problem.hint(format!("it belongs to `kind: {}`", belongs_to.as_str())));
             }
-            FixerKind::Dispatch => (self.dispatch(cx).map(Fixer::Dispatch), "either `event:` or `workflow:`"),
+        }
+        let (fixer, needed) = match kind {
+            FixerKind::None => return Fixer::Author,
+            FixerKind::Command => (self.command(node, cx).map(Fixer::Command), "`command:` with the program to call"),
+            FixerKind::Mention => {
+                (self.mention.map(|handle| Fixer::Mention(handle.0)), "`mention:` with the account to ask")
+            }
+            FixerKind::Dispatch => (self.dispatch(node, cx).map(Fixer::Dispatch), "either `event:` or `workflow:`"),
         };
         if fixer.is_none() {
-            cx.refuse(Problem::wrong(kind.place, format!("a fixer of this kind needs {needed}")));
+            let place = node.at("kind").place;
+            cx.refuse(Problem::wrong(place, format!("a fixer of this kind needs {needed}")));
         }
         fixer.unwrap_or_default()
     }
 
-    fn command(self, cx: &mut Lowering) -> Option<CommandFixer> {
-        Some(CommandFixer {
-            run: cx.some_text(self.command?, "the command"),
-            environment: self.env.map_or_else(BTreeMap::new, |env| environment(env.value)),
-            timeout: self.timeout.map_or(DEFAULT_TIMEOUT, |timeout| {
-                if timeout.value.0 > LONGEST_TIMEOUT {
-                    cx.refuse(Problem::wrong(timeout.place, "a fixer may take at most 6h"));
-                }
-                timeout.value.0
-            }),
-            author: self.author.map_or_else(CommitAuthor::default, |author| author.value.lower(cx)),
-        })
+    fn command(self, node: &Node, cx: &mut Lowering) -> Option<CommandFixer> {
+        let run = cx.some_text(self.command?, node.at("command"), "the command");
+        let timeout = self.timeout.map_or(DEFAULT_TIMEOUT, |timeout| timeout.0);
+        if timeout > LONGEST_TIMEOUT {
+            cx.refuse(Problem::wrong(node.at("timeout").place, "a fixer may take at most 6h"));
+        }
+        let author = self.author.map(|AuthorSection { name, email }| CommitAuthor { name, email });
+        for (key, part) in author.iter().flat_map(|author| [("name", &author.name), ("email", &author.email)]) {
+            if part.contains(['<', '>', '\n', '\0']) || part.trim().is_empty() {
+                let place = node.at("author").at(key).place;
+                cx.refuse(Problem::wrong(place, "git takes no such name or address for an author"));
+            }
+        }
+        let author = author.unwrap_or_default();
+        Some(CommandFixer { run, environment: environment(self.env), timeout, author })
     }
 
-    fn dispatch(self, cx: &mut Lowering) -> Option<DispatchFixer> {
+    fn dispatch(self, node: &Node, cx: &mut Lowering) -> Option<DispatchFixer> {
         match (self.event, self.workflow) {
             (Some(event), None) => {
-                Some(DispatchFixer::Repository { event_type: cx.some_text(event, "the event's type") })
+                let event_type = cx.some_text(event, node.at("event"), "the event's type");
+                Some(DispatchFixer::Repository { event_type })
             }
-            (None, Some(file)) => Some(DispatchFixer::Workflow { file: cx.some_text(file, "the workflow's file") }),
+            (None, Some(file)) => {
+                let file = cx.some_text(file, node.at("workflow"), "the workflow's file");
+                Some(DispatchFixer::Workflow { file })
+            }
             (None, None) | (Some(_), Some(_)) => None,
         }
-    }
-
-    /// A key that this kind does not read would be a setting without effect.
-    fn refuse_keys_of_other_kinds(&self, kind: FixerKind, cx: &mut Lowering) {
-        let keys = [
-            ("command", FixerKind::Command, place_of(self.command.as_ref())),
-            ("env", FixerKind::Command, place_of(self.env.as_ref())),
-            ("timeout", FixerKind::Command, place_of(self.timeout.as_ref())),
-            ("author", FixerKind::Command, place_of(self.author.as_ref())),
-            ("mention", FixerKind::Mention, place_of(self.mention.as_ref())),
-            ("event", FixerKind::Dispatch, place_of(self.event.as_ref())),
-            ("workflow", FixerKind::Dispatch, place_of(self.workflow.as_ref())),
-        ];
-        for (key, belongs_to, place) in keys {
-            if let (Some(place), true) = (place, belongs_to != kind) {
-                let message = format!("`{key}` has no effect with `kind: {}`", kind.as_str());
-                let problem = Problem::wrong(place, message);
-                cx.refuse(problem.hint(format!("it belongs to `kind: {}`", belongs_to.as_str())));
-            }
-        }
-    }
-}
-
-fn place_of<T>(written: Option<&Located<T>>) -> Option<Place> {
-    written.map(|written| written.place)
-}
-
-impl BudgetSection {
-    fn lower(self) -> FixerBudget {
-        FixerBudget {
-            attempts: self.attempts.map(|n| n.0),
-            wall_time: self.wall_time.map(|period| period.0),
-            cost_usd: self.cost_usd.map(|dollars| dollars.0),
-        }
-    }
-}
-
-impl AuthorSection {
-    fn lower(self, cx: &mut Lowering) -> CommitAuthor {
-        for part in [&self.name, &self.email] {
-            if part.value.contains(['<', '>', '\n', '\0']) || part.value.trim().is_empty() {
-                cx.refuse(Problem::wrong(part.place, "git takes no such name or address for an author"));
-            }
-        }
-        CommitAuthor { name: self.name.value, email: self.email.value }
     }
 }

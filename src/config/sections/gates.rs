@@ -9,20 +9,20 @@ use serde::Deserialize;
 
 use super::trigger::When;
 use crate::config::{
-    leaf::{Handle, Period, Transition, Whole},
+    leaf::{Handle, Transition},
     lower::Lowering,
-    place::Place,
+    node::Node,
     presets::PresetSection,
     problem::Problem,
     suggest,
-    wrappers::{Located, OffOr, OneOrMany, ShortOr},
+    wrappers::{OffOr, ShortOr},
 };
 use loopgate_core::{
     GateName, Login, PatternName, TeamSlug,
     observed::Permission,
     policy::{
         ApproveBy, Approvers, ChecklistMode, ChosenRules, Codeowners, Exclusion, Exclusions, GateDefinition,
-        GatePolicy, GateTrigger, InvalidateOnPush, RequestTime, RuleTier,
+        GatePolicy, GateTrigger, InvalidateOnPush, Period, RequestTime, RuleTier, Whole,
     },
     stage::Stage,
 };
@@ -32,41 +32,41 @@ use loopgate_core::{
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct GateSection {
     /// What opens it. Required for a gate of your own; replaces a preset's condition as a whole.
-    when: Option<Located<When>>,
+    when: Option<When>,
     /// Rules of its preset that are off here, or have another tier. docs/rules.md names them all.
-    rules: Option<IndexMap<PatternName, Located<RuleChoice>>>,
+    rules: IndexMap<PatternName, RuleChoice>,
     /// The transition it holds. Default: VALIDATE -> DOCUMENT.
     blocks: Option<Transition>,
     /// Who may approve. Default: a preset's team if it exists, else people who may maintain the repository.
-    approvers: Option<Located<ApproversSection>>,
+    approvers: ApproversSection,
     /// What counts as an approval. Default: `[comment]`; `[review]` for deploy.
-    approve_by: Option<Located<OneOrMany<ApprovalWay>>>,
+    approve_by: Option<Vec<ApprovalWay>>,
     /// When a push makes an approval stale. Default: matching, when the gate's own part of the diff changes.
-    invalidate_on_push: Option<InvalidateOnPush>,
+    invalidate_on_push: InvalidateOnPush,
     /// Whether the author may approve. Default: false.
-    allow_author: Option<bool>,
+    allow_author: Option<Exclusion>,
     /// Whether people who authored or committed a commit may approve. Default: false.
-    allow_contributors: Option<bool>,
+    allow_contributors: Option<Exclusion>,
     /// Whether co-authors of a commit may approve. Default: as `allow_contributors`.
-    allow_coauthors: Option<bool>,
+    allow_coauthors: Option<Exclusion>,
     /// Whether people who pushed to the branch may approve. Default: as `allow_contributors`.
-    allow_pusher: Option<bool>,
+    allow_pusher: Option<Exclusion>,
     /// Whether whoever asked a coding agent for the pull request may approve. Default: false.
-    allow_requester: Option<bool>,
+    allow_requester: Option<Exclusion>,
     /// Whether merging the base into the head makes nobody a contributor. Default: true.
-    ignore_update_merges: Option<bool>,
+    ignore_update_merges: Option<Exclusion>,
     /// Whether bots may approve. Default: false.
-    allow_bots: Option<bool>,
+    allow_bots: Option<Exclusion>,
     /// Whether every box of the gate's checklist must be ticked. Default: optional.
-    checklist: Option<ChecklistMode>,
+    checklist: ChecklistMode,
     /// When people are asked. Default: immediately.
-    request: Option<RequestTime>,
+    request: RequestTime,
     /// The label while it is pending, at most 50 characters. Default: "needs:<name>-review".
-    label: Option<Located<String>>,
+    label: Option<String>,
     /// How long until the approvers are reminded. Default: 24h.
-    remind_after: Option<Located<Period>>,
+    remind_after: Option<Period>,
     /// How long until a person is called. Default: 72h.
-    escalate_after: Option<Located<Period>>,
+    escalate_after: Option<Period>,
 }
 
 /// Who may approve: whoever matches one of these.
@@ -74,15 +74,15 @@ pub(in crate::config) struct GateSection {
 #[serde(deny_unknown_fields, default)]
 struct ApproversSection {
     /// Logins.
-    users: Option<OneOrMany<Handle>>,
+    users: Vec<Handle>,
     /// Teams as org/slug; members of their child teams count.
-    teams: Option<OneOrMany<TeamSlug>>,
+    teams: Vec<TeamSlug>,
     /// Everybody with at least this permission on the repository.
     permission: Option<ApproverPermission>,
     /// The code owners of the files that opened the gate. Default: false.
-    codeowners: Option<bool>,
+    codeowners: Codeowners,
     /// How many different people are needed. Default: 1.
-    count: Option<Located<Whole<1, 20>>>,
+    count: Option<Whole<1, 20>>,
 }
 
 /// Permissions that can make an approver.
@@ -128,92 +128,95 @@ pub(in crate::config) struct KnownGates<'a> {
 
 /// Makes the gates' policies; those that are `off` are gone.
 pub(in crate::config) fn lower(
-    written: IndexMap<GateName, OffOr<Located<GateSection>>>,
+    written: IndexMap<GateName, OffOr<GateSection>>,
     known: KnownGates<'_>,
+    node: &Node,
     cx: &mut Lowering,
 ) -> BTreeMap<GateName, GatePolicy> {
     let mut gates = BTreeMap::new();
-    let beyond = written.values().filter_map(ShortOr::long).nth(MOST_GATES);
-    if !cx.at_most(MOST_GATES, beyond.map(|gate| gate.place), "gates") {
+    let written = written.into_iter().filter_map(|(name, gate)| match gate {
+        ShortOr::Short(_) => None,
+        ShortOr::Long(gate) => Some((name, gate)),
+    });
+    let written: Vec<(GateName, GateSection)> = written.collect();
+    let beyond = written.get(MOST_GATES).map(|(name, _)| node.at(name.as_str()).place);
+    if !cx.at_most(MOST_GATES, beyond, "gates") {
         return gates;
     }
-    let mut labels = HashMap::new();
+    let mut labels: HashMap<String, GateName> = HashMap::new();
     for (name, gate) in written {
-        let ShortOr::Long(gate) = gate else { continue };
-        let preset = known.presets.get(&name);
-        if preset.is_some_and(PresetSection::only_where_written) && !known.configured.contains(&name) {
+        let (node, preset) = (node.at(name.as_str()), known.presets.get(&name));
+        if preset.is_some_and(|preset| preset.only_where_written) && !known.configured.contains(&name) {
             continue;
         }
-        let label_place = gate.value.label.as_ref().map(|label| label.place);
-        let Some(gate) = gate.lower(&name, known, cx) else { continue };
-        refuse_shared_label(&name, &gate.label, label_place, &mut labels, cx);
+        let Some(gate) = gate.lower(&name, known, node, cx) else { continue };
+        // Taking one gate's label away must not hide that another is pending.
+        let other = labels.insert(gate.label.to_lowercase(), name.clone());
+        if let (Some(other), Some(place)) = (other, node.written("label")) {
+            cx.refuse(Problem::wrong(place, format!("the gate `{other}` has this label too")));
+        }
         gates.insert(name, gate);
     }
     gates
 }
 
-/// Taking one gate's label away must not hide that another is pending.
-fn refuse_shared_label(
-    name: &GateName,
-    label: &str,
-    place: Option<Place>,
-    labels: &mut HashMap<String, GateName>,
-    cx: &mut Lowering,
-) {
-    let other = labels.insert(label.to_lowercase(), name.clone());
-    if let (Some(other), Some(place)) = (other, place) {
-        cx.refuse(Problem::wrong(place, format!("the gate `{other}` has this label too")));
-    }
-}
-
-impl Located<GateSection> {
-    fn lower(self, name: &GateName, known: KnownGates<'_>, cx: &mut Lowering) -> Option<GatePolicy> {
-        let Self { value: gate, place } = self;
-        let Some(when) = gate.when else {
-            let usual = known.presets.iter().filter(|(_, preset)| !preset.only_where_written());
+impl GateSection {
+    fn lower(self, name: &GateName, known: KnownGates<'_>, node: &Node, cx: &mut Lowering) -> Option<GatePolicy> {
+        let Some(when) = self.when else {
+            let usual = known.presets.iter().filter(|(_, preset)| !preset.only_where_written);
             let hint = match suggest::nearest(name.as_str(), usual.map(|(name, _)| name.as_str())).first() {
                 Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
                 None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
             };
-            cx.refuse(Problem::missing(place, "when").hint(hint));
+            cx.refuse(Problem::missing(node.place, "when").hint(hint));
             return None;
         };
         let preset = known.presets.get(name);
-        let mut trigger = when.value.lower(cx);
-        for (rule, choice) in gate.rules.iter().flatten() {
-            choose(&mut trigger, rule, choice, cx);
+        let mut trigger = when.lower(node.at("when"), cx);
+        for (rule, choice) in &self.rules {
+            choose(&mut trigger, rule, *choice, node.at("rules").at(rule.as_str()), cx);
         }
-        Some(GatePolicy {
+        let label = self.label.unwrap_or_else(|| format!("needs:{name}-review"));
+        let label_place = node.written("label").unwrap_or(node.at("when").place);
+        let excluded = |allowed: Option<Exclusion>| allowed.unwrap_or(Exclusion::Excluded);
+        let period = |written: Option<Period>, hours| written.map_or(TimeDelta::hours(hours), |period| period.0);
+        let gate = GatePolicy {
             definition: match known.configured.contains(name) {
                 true => GateDefinition::Configured,
                 false => GateDefinition::Preset,
             },
             preset: preset.map(PresetSection::lower),
             trigger,
-            holds: gate.blocks.map_or(Stage::Validate, |transition| transition.from),
-            approvers: approvers(gate.approvers, preset, cx),
-            approve_by: gate.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, cx)),
-            invalidate_on_push: gate.invalidate_on_push.unwrap_or_default(),
+            holds: self.blocks.map_or(Stage::Validate, |transition| transition.from),
+            approvers: self.approvers.lower(preset, node.at("approvers"), cx),
+            approve_by: self.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, node.at("approve_by"), cx)),
+            invalidate_on_push: self.invalidate_on_push,
             exclusions: Exclusions {
-                author: exclusion(gate.allow_author),
-                contributors: exclusion(gate.allow_contributors),
-                coauthors: exclusion(gate.allow_coauthors.or(gate.allow_contributors)),
-                pushers: exclusion(gate.allow_pusher.or(gate.allow_contributors)),
-                requester: exclusion(gate.allow_requester),
-                update_merges: exclusion(Some(gate.ignore_update_merges.unwrap_or(true))),
-                bots: exclusion(gate.allow_bots),
+                author: excluded(self.allow_author),
+                contributors: excluded(self.allow_contributors),
+                coauthors: excluded(self.allow_coauthors.or(self.allow_contributors)),
+                pushers: excluded(self.allow_pusher.or(self.allow_contributors)),
+                requester: excluded(self.allow_requester),
+                update_merges: self.ignore_update_merges.unwrap_or(Exclusion::Allowed),
+                bots: excluded(self.allow_bots),
             },
-            checklist: gate.checklist.unwrap_or_default(),
-            request: gate.request.unwrap_or_default(),
-            label: label(gate.label, name, when.place, cx),
-            remind_after: gate.remind_after.as_ref().map_or(TimeDelta::hours(24), |period| period.value.0),
-            escalate_after: escalate_after(gate.remind_after.as_ref(), gate.escalate_after.as_ref(), cx),
-        })
+            checklist: self.checklist,
+            request: self.request,
+            label: cx.label(label_place, label),
+            remind_after: period(self.remind_after, 24),
+            escalate_after: period(self.escalate_after, 72),
+        };
+        let written = node.written("escalate_after").or_else(|| node.written("remind_after"));
+        if let (true, Some(place)) = (gate.escalate_after < gate.remind_after, written) {
+            let problem = Problem::wrong(place, "a person would be called before the approvers are reminded");
+            cx.refuse(problem.hint("`remind_after` (24h unless set) comes before `escalate_after` (72h unless set)"));
+        }
+        Some(gate)
     }
 }
 
 /// Gives a rule its tier in the rules that a trigger goes by.
-fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: &Located<RuleChoice>, cx: &mut Lowering) {
+fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, node: &Node, cx: &mut Lowering) {
     let mut chosen = Vec::new();
     rules_in(trigger, &mut chosen);
     let known: Vec<String> =
@@ -224,14 +227,14 @@ fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: &Located<RuleCh
             continue;
         };
         is_known = true;
-        match choice.value {
+        match choice {
             RuleChoice::Off => drop(rules.tiers.remove(&index)),
             RuleChoice::Opens => drop(rules.tiers.insert(index, RuleTier::Opens)),
             RuleChoice::Suspects => drop(rules.tiers.insert(index, RuleTier::Suspects)),
         }
     }
     if !is_known {
-        let problem = Problem::wrong(choice.place, format!("this gate has no rule `{rule}`"));
+        let problem = Problem::wrong(node.place, format!("this gate has no rule `{rule}`"));
         let nearest = suggest::nearest(rule.as_str(), known.iter().map(String::as_str));
         cx.refuse(problem.hint(match (nearest.first(), known.is_empty()) {
             (_, true) => "its `when` names no rules: write `rules: security` there, or leave this out".to_owned(),
@@ -250,85 +253,37 @@ fn rules_in<'t>(trigger: &'t mut GateTrigger, found: &mut Vec<&'t mut ChosenRule
     }
 }
 
-fn approvers(
-    written: Option<Located<ApproversSection>>,
-    preset: Option<&PresetSection>,
-    cx: &mut Lowering,
-) -> Approvers {
-    let preset_team = preset.map(|preset| preset.team.clone());
-    let Some(Located { value: written, place }) = written else {
-        return Approvers { preset_team, ..Approvers::default() };
-    };
-    let users: BTreeSet<Login> =
-        written.users.map_or_else(BTreeSet::new, |users| users.0.into_iter().map(|user| user.0).collect());
-    let teams: BTreeSet<TeamSlug> = written.teams.map_or_else(BTreeSet::new, |teams| teams.0.into_iter().collect());
-    let permission = written.permission.map(ApproverPermission::lower);
-    let codeowners = match written.codeowners {
-        Some(true) => Codeowners::MayApprove,
-        Some(false) | None => Codeowners::Ignored,
-    };
-    let only_users = teams.is_empty() && permission.is_none() && codeowners == Codeowners::Ignored;
-    let names_nobody = users.is_empty() && only_users;
-    let count = written.count.as_ref().map_or(1, |count| count.value.0);
-    if only_users && !users.is_empty() && users.len() < count as usize {
-        let place = written.count.map_or(place, |count| count.place);
-        let problem = Problem::wrong(place, format!("{count} people are needed and {} may approve", users.len()));
-        cx.refuse(problem.hint("nobody could ever open this gate: name more people, or a team"));
-    }
-    // A preset's team is a default: it goes when somebody is named.
-    let preset_team = preset_team.filter(|_| names_nobody);
-    Approvers { users, teams, permission, codeowners, count, preset_team }
-}
-
-impl ApproverPermission {
-    const fn lower(self) -> Permission {
-        match self {
-            Self::Write => Permission::Write,
-            Self::Maintain => Permission::Maintain,
-            Self::Admin => Permission::Admin,
+impl ApproversSection {
+    fn lower(self, preset: Option<&PresetSection>, node: &Node, cx: &mut Lowering) -> Approvers {
+        let users: BTreeSet<Login> = self.users.into_iter().map(|user| user.0).collect();
+        let permission = self.permission.map(|permission| match permission {
+            ApproverPermission::Write => Permission::Write,
+            ApproverPermission::Maintain => Permission::Maintain,
+            ApproverPermission::Admin => Permission::Admin,
+        });
+        let (teams, codeowners): (BTreeSet<TeamSlug>, _) = (self.teams.into_iter().collect(), self.codeowners);
+        let only_users = teams.is_empty() && permission.is_none() && codeowners == Codeowners::Ignored;
+        let count = self.count.map_or(1, |count| count.0);
+        if only_users && !users.is_empty() && users.len() < count as usize {
+            let place = node.at("count").place;
+            let problem = Problem::wrong(place, format!("{count} people are needed and {} may approve", users.len()));
+            cx.refuse(problem.hint("nobody could ever open this gate: name more people, or a team"));
         }
+        // A preset's team is a default: it goes when somebody is named.
+        let preset_team = preset.filter(|_| users.is_empty() && only_users).map(|preset| preset.team.clone());
+        Approvers { users, teams, permission, codeowners, count, preset_team }
     }
 }
 
-fn approve_by(ways: &Located<OneOrMany<ApprovalWay>>, cx: &mut Lowering) -> ApproveBy {
-    let has = |way| ways.value.0.contains(&way);
-    match (has(ApprovalWay::Comment), has(ApprovalWay::Review)) {
+fn approve_by(ways: &[ApprovalWay], node: &Node, cx: &mut Lowering) -> ApproveBy {
+    match (ways.contains(&ApprovalWay::Comment), ways.contains(&ApprovalWay::Review)) {
         (true, true) => ApproveBy::CommentOrReview,
         (true, false) => ApproveBy::Comment,
         (false, true) => ApproveBy::Review,
         (false, false) => {
-            let problem = Problem::wrong(ways.place, "nothing would count as an approval");
+            let problem = Problem::wrong(node.place, "nothing would count as an approval");
             cx.refuse(problem.hint("write `[comment]`, `[review]` or both"));
             ApproveBy::Comment
         }
     }
-}
-
-const fn exclusion(allowed: Option<bool>) -> Exclusion {
-    match allowed {
-        Some(true) => Exclusion::Allowed,
-        Some(false) | None => Exclusion::Excluded,
-    }
-}
-
-/// A gate's own label, or one made of its name; `place` is where to complain when that is too long.
-fn label(written: Option<Located<String>>, name: &GateName, place: Place, cx: &mut Lowering) -> String {
-    match written {
-        Some(label) => cx.label(label.place, label.value),
-        None => cx.label(place, format!("needs:{name}-review")),
-    }
-}
-
-fn escalate_after(
-    remind: Option<&Located<Period>>,
-    escalate: Option<&Located<Period>>,
-    cx: &mut Lowering,
-) -> TimeDelta {
-    let reminded = remind.map_or(TimeDelta::hours(24), |period| period.value.0);
-    let escalated = escalate.map_or(TimeDelta::hours(72), |period| period.value.0);
-    if let (true, Some(written)) = (escalated < reminded, escalate.or(remind)) {
-        let problem = Problem::wrong(written.place, "a person would be called before the approvers are reminded");
-        cx.refuse(problem.hint("`remind_after` (24h unless set) comes before `escalate_after` (72h unless set)"));
-    }
-    escalated
 }

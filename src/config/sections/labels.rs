@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{leaf::WrittenColour, lower::Lowering, place::Place, wrappers::Located};
-use loopgate_core::policy::{LabelPolicy, LoopLabel, LoopLabels};
+use crate::config::{lower::Lowering, node::Node};
+use loopgate_core::policy::{Colour, LabelPolicy, LoopLabel, LoopLabels};
 
 /// The labels of the loop's state. Labels of gates belong to their gates.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ pub(in crate::config) struct LabelsSection {
     /// Whether a pull request carries exactly one of them.
     state: bool,
     /// What each name begins with.
-    prefix: Option<Located<String>>,
+    prefix: Option<String>,
     /// Checks are running.
     verifying: LabelSection,
     /// A check failed; another attempt is expected.
@@ -31,40 +31,31 @@ pub(in crate::config) struct LabelsSection {
 #[serde(deny_unknown_fields, default)]
 struct LabelSection {
     /// What follows the prefix. Default: the key's own name.
-    name: Option<Located<String>>,
+    name: Option<String>,
     /// Six hexadecimal digits, in quotes.
-    color: Option<WrittenColour>,
+    color: Option<Colour>,
 }
 
 impl LabelsSection {
-    pub fn lower(self, cx: &mut Lowering) -> LabelPolicy {
-        let (prefix, prefix_place) = match &self.prefix {
-            Some(prefix) => (prefix.value.as_str(), Some(prefix.place)),
-            None => (LabelPolicy::DEFAULT_PREFIX, None),
-        };
+    pub fn lower(self, node: &Node, cx: &mut Lowering) -> LabelPolicy {
+        let prefix = self.prefix.as_deref().unwrap_or(LabelPolicy::DEFAULT_PREFIX);
         let default = LoopLabels::with_prefix(prefix);
-        let mut label = |written: LabelSection, default| written.lower(prefix, prefix_place, default, cx);
+        let mut label = |key: &str, written: LabelSection, default: LoopLabel| {
+            let own = node.at(key).at("name");
+            let name = written.name.as_ref().map(|name| format!("{prefix}{name}"));
+            let place = if name.is_some() { own.place } else { node.at("prefix").place };
+            LoopLabel {
+                name: cx.label(place, name.unwrap_or(default.name)),
+                colour: written.color.unwrap_or(default.colour),
+            }
+        };
         let labels = LoopLabels {
-            verifying: label(self.verifying, default.verifying),
-            retry: label(self.retry, default.retry),
-            blocked: label(self.blocked, default.blocked),
-            passed: label(self.passed, default.passed),
-            waiting: label(self.waiting, default.waiting),
+            verifying: label("verifying", self.verifying, default.verifying),
+            retry: label("retry", self.retry, default.retry),
+            blocked: label("blocked", self.blocked, default.blocked),
+            passed: label("passed", self.passed, default.passed),
+            waiting: label("waiting", self.waiting, default.waiting),
         };
         LabelPolicy { state: self.state, labels }
-    }
-}
-
-impl LabelSection {
-    fn lower(self, prefix: &str, prefix_place: Option<Place>, default: LoopLabel, cx: &mut Lowering) -> LoopLabel {
-        let colour = self.color.map_or(default.colour, |colour| colour.0);
-        let place = self.name.as_ref().map(|name| name.place).or(prefix_place);
-        let name = self.name.map_or(default.name, |name| format!("{prefix}{}", name.value));
-        // Without a place both halves are defaults, which fit.
-        let name = match place {
-            Some(place) => cx.label(place, name),
-            None => name,
-        };
-        LoopLabel { name, colour }
     }
 }

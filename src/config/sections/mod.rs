@@ -8,7 +8,5 @@ pub(super) mod file;
 pub(super) mod fixer;
 pub(super) mod gates;
 pub(super) mod labels;
-pub(super) mod memory;
-pub(super) mod retry;
 pub(super) mod trigger;
 pub(super) mod verify;

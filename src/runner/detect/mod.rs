@@ -4,17 +4,11 @@
 //! the directory `api`. Commands are those the project's own people would type, with options for reports that can be
 //! read test by test. Nothing is executed to find out.
 
-mod go;
-mod java;
-mod manifest;
-mod native;
 mod node;
-mod php;
 mod projects;
 mod python;
-mod ruby;
-mod rust;
-mod usual;
+mod site;
+mod table;
 mod workflows;
 
 use std::{collections::BTreeSet, path::Path};
@@ -30,11 +24,12 @@ use loopgate_core::{
     evidence::CheckKind,
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };
-use usual::{Site, Usual};
+use site::Site;
+use table::{EcosystemRow, TABLE, Usual};
 
 loopgate_core::words! {
     /// What a project is made with.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
     pub enum Ecosystem {
         Rust = "rust",
         Node = "node",
@@ -74,35 +69,12 @@ const TIMEOUT: TimeDelta = TimeDelta::seconds(600);
 
 impl Ecosystem {
     /// The name people know it by.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Rust => "Rust",
-            Self::Node => "Node",
-            Self::Python => "Python",
-            Self::Go => "Go",
-            Self::Maven => "Maven",
-            Self::Gradle => "Gradle",
-            Self::Ruby => "Ruby",
-            Self::Php => "PHP",
-            Self::CMake => "CMake",
-            Self::Make => "Make",
-        }
+    pub fn title(self) -> &'static str {
+        &self.row().title
     }
 
-    /// Files, any of which makes a directory a project.
-    const fn signs(self) -> &'static [&'static str] {
-        match self {
-            Self::Rust => &["Cargo.toml"],
-            Self::Node => &["package.json"],
-            Self::Python => &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "manage.py"],
-            Self::Go => &["go.mod"],
-            Self::Maven => &["pom.xml"],
-            Self::Gradle => &["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
-            Self::Ruby => &["Gemfile", "Rakefile"],
-            Self::Php => &["composer.json"],
-            Self::CMake => &["CMakeLists.txt"],
-            Self::Make => &["GNUmakefile", "makefile", "Makefile"],
-        }
+    pub(super) fn row(self) -> &'static EcosystemRow {
+        TABLE.ecosystem(self)
     }
 }
 
@@ -115,7 +87,11 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
         let directory = root.join(&project.directory);
         let site = Site { directory: &directory, root, purpose };
         let alone = detected.projects.iter().filter(|other| other.directory == project.directory).count() == 1;
-        let found = usual(project.ecosystem, &site);
+        let found = match project.ecosystem {
+            Ecosystem::Node => node::checks(&site),
+            Ecosystem::Python => python::checks(&site),
+            ecosystem => TABLE.checks(ecosystem, &site),
+        };
         if found.is_empty() {
             idle.push(project.clone());
         }
@@ -130,7 +106,7 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
             let mut command = CommandCheck::new(check.run.clone());
             command.timeout = TIMEOUT;
             command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
-            command.reports = check.reports.iter().map(|&report| report.to_owned()).collect();
+            command.reports = check.reports.to_vec();
             detected.measures_coverage |= measures_coverage(check, &site);
             command.report_pattern = check.pattern.and_then(|pattern| Pattern::parse(pattern).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
@@ -171,21 +147,6 @@ fn measures_coverage(check: &Usual, site: &Site<'_>) -> bool {
     check.kind == CheckKind::Test
         && (check.run.contains("pytest") && says(&pytest, "--cov-report=xml")
             || check.run.contains("jest") && says(&["package.json"], "collectCoverage\": true"))
-}
-
-fn usual(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {
-    match ecosystem {
-        Ecosystem::Rust => rust::checks(site),
-        Ecosystem::Node => node::checks(site),
-        Ecosystem::Python => python::checks(site),
-        Ecosystem::Go => go::checks(site),
-        Ecosystem::Maven => java::maven(site),
-        Ecosystem::Gradle => java::gradle(site),
-        Ecosystem::Ruby => ruby::checks(site),
-        Ecosystem::Php => php::checks(site),
-        Ecosystem::CMake => native::cmake(site),
-        Ecosystem::Make => native::make(site),
-    }
 }
 
 /// `test` at the top, `api/test` below, with the ecosystem in front where one directory has several.

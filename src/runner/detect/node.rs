@@ -4,13 +4,10 @@
 //! one: by options behind the script's own.
 
 use super::{
-    manifest::Manifest,
-    usual::{Site, Usual},
+    site::{Manifest, Site},
+    table::Usual,
 };
 use loopgate_core::evidence::CheckKind as K;
-
-/// `src/cart.ts(11,5): error TS2339: Property 'prize' does not exist on type 'Line'.`
-const TSC: &str = r"^(?P<file>[^()\s][^()]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.+)$";
 
 /// Names under which packages keep the script that checks types.
 const TYPES: [&str; 7] = ["typecheck", "type-check", "types", "check-types", "check:types", "check:type", "tsc"];
@@ -42,7 +39,7 @@ impl Manager {
             if let Some((_, manager)) = LOCKS.into_iter().find(|(lock, _)| above.join(lock).is_file()) {
                 return manager;
             }
-            let manifest = Manifest::json(&above.join("package.json"));
+            let manifest = Manifest::read(&above.join("package.json"));
             let named = manifest.text(&["packageManager"]).and_then(|named| named.split('@').next());
             if let Some(manager) = named.and_then(Self::of_word) {
                 return manager;
@@ -64,24 +61,26 @@ impl Manager {
 }
 
 pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
-    let manifest = Manifest::json(&site.directory.join("package.json"));
+    let manifest = site.manifest("package.json");
     let manager = Manager::of(site);
     let script =
         |name: &str| manifest.text(&["scripts", name]).filter(|script| !is_placeholder(script) && !hands_over(script));
     let mut checks = Vec::new();
     if script("build").is_some() {
-        checks.push(Usual::new("build", K::Build, manager.run("build", "")).reading(TSC));
+        checks.push(Usual::new("build", K::Build, manager.run("build", ""), Some("tsc")));
     }
     if let Some(text) = script("test") {
-        let options = test_options(text, site);
-        checks.push(Usual::new("test", K::Test, manager.run("test", &options)).needing(&["build"]));
+        checks.push(Usual::new("test", K::Test, manager.run("test", &test_options(text, site)), None));
     }
     if let Some((name, text)) = LINT.into_iter().find_map(|name| Some((name, script(name)?))) {
-        let options = lint_options(text, site);
-        checks.push(Usual::new("lint", K::Lint, manager.run(name, &options)));
+        let options = match last_command(text).first() {
+            Some(&"eslint") => format!("--format=json --output-file={}", site.report("eslint.json")),
+            _ => String::new(),
+        };
+        checks.push(Usual::new("lint", K::Lint, manager.run(name, &options), None));
     }
     if let Some(name) = TYPES.into_iter().find(|name| script(name).is_some()) {
-        checks.push(Usual::new("types", K::Types, manager.run(name, "")).reading(TSC));
+        checks.push(Usual::new("types", K::Types, manager.run(name, ""), Some("tsc")));
     }
     checks
 }
@@ -116,13 +115,6 @@ fn test_options(script: &str, site: &Site<'_>) -> String {
             "--test-reporter=tap".to_owned()
         }
         ["ava", ..] => "--tap".to_owned(),
-        _ => String::new(),
-    }
-}
-
-fn lint_options(script: &str, site: &Site<'_>) -> String {
-    match last_command(script).as_slice() {
-        ["eslint", ..] => format!("--format=json --output-file={}", site.report("eslint.json")),
         _ => String::new(),
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{Ecosystem, manifest::Manifest, node};
+use super::{Ecosystem, node, site::Manifest};
 
 /// How deep below the top projects are looked for: `packages/web/app`.
 const DEPTH: usize = 3;
@@ -64,7 +64,8 @@ pub fn projects(root: &Path) -> Vec<Project> {
     let mut found: Vec<Project> = Vec::new();
     for directory in directories(root) {
         for ecosystem in Ecosystem::ALL {
-            if !ecosystem.signs().iter().any(|sign| root.join(&directory).join(sign).is_file()) {
+            let signs = &ecosystem.row().signs;
+            if !signs.iter().any(|sign| root.join(&directory).join(sign).is_file()) {
                 continue;
             }
             // Beside other tools a Makefile only calls them.
@@ -97,11 +98,11 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
     let relative = directory.strip_prefix(&owner.directory).unwrap_or(directory).trim_start_matches('/');
     match owner.ecosystem {
         Ecosystem::Rust => {
-            let workspace = Manifest::toml(&top.join("Cargo.toml"));
+            let workspace = Manifest::read(&top.join("Cargo.toml"));
             // Cargo refuses a package below a workspace that is neither member nor excluded, so any other is one.
             workspace.has(&["workspace"])
                 && !globs(&workspace.texts(&["workspace", "exclude"])).is_match(relative)
-                && !Manifest::toml(&inner.join("Cargo.toml")).has(&["workspace"])
+                && !Manifest::read(&inner.join("Cargo.toml")).has(&["workspace"])
         }
         // Its tests are collected from the top down.
         Ecosystem::Python => true,
@@ -112,7 +113,7 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
         Ecosystem::Node => {
             // A package is told by its own scripts, unless those of the workspace take it in.
             let members = node_members(&top);
-            let top = Manifest::json(&top.join("package.json"));
+            let top = Manifest::read(&top.join("package.json"));
             let speaks_for_them = top.text(&["scripts", "test"]).is_some_and(|script| !node::hands_over(script));
             globs(&members).is_match(relative) && speaks_for_them
         }
@@ -129,10 +130,10 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
 
 /// The globs by which a package.json or pnpm-workspace.yaml names the packages of its workspace.
 fn node_members(directory: &Path) -> Vec<String> {
-    let manifest = Manifest::json(&directory.join("package.json"));
+    let manifest = Manifest::read(&directory.join("package.json"));
     let mut members = manifest.texts(&["workspaces"]);
     members.extend(manifest.texts(&["workspaces", "packages"]));
-    members.extend(Manifest::yaml(&directory.join("pnpm-workspace.yaml")).texts(&["packages"]));
+    members.extend(Manifest::read(&directory.join("pnpm-workspace.yaml")).texts(&["packages"]));
     members
 }
 

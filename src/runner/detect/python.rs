@@ -4,16 +4,10 @@ use std::path::Path;
 
 use super::{
     Purpose,
-    manifest::Manifest,
-    usual::{Site, Usual, entries, is_installed},
+    site::{Site, entries, is_installed, text},
+    table::Usual,
 };
 use loopgate_core::evidence::CheckKind as K;
-
-/// `shop/cart.py:3:1: F401 'os' imported but unused`, as ruff and flake8 write it.
-const LINT: &str =
-    r"^(?P<file>[^:\s][^:]*\.pyi?):(?P<line>\d+):(?P<column>\d+): (?P<rule>[A-Z]+\d+)(?: \[\*\])? (?P<message>.+)$";
-/// `shop/cart.py:4: error: Incompatible return value type  [return-value]`
-const MYPY: &str = r"^(?P<file>[^:\s][^:]*\.pyi?):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>error|warning|note): (?P<message>.+?)(?:\s+\[(?P<rule>[\w-]+)\])?$";
 
 pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     let described = Described::of(site);
@@ -21,9 +15,9 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     let mut checks = Vec::new();
     let is_django = site.has("manage.py");
     if is_django {
-        checks.push(Usual::new("build", K::Build, format!("{python} manage.py check")));
+        checks.push(Usual::new("build", K::Build, format!("{python} manage.py check"), None));
     } else if let Some(code) = own_code(site.directory) {
-        checks.push(Usual::new("build", K::Build, format!("{python} -m compileall -q{code}")));
+        checks.push(Usual::new("build", K::Build, format!("{python} -m compileall -q{code}"), None));
     }
     let by_tox = (site.purpose == Purpose::WriteDown).then(|| tox(site)).flatten();
     let test = if by_tox.is_some() {
@@ -37,17 +31,17 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     } else {
         Some(format!("{python} -m unittest discover -v"))
     };
-    checks.extend(test.map(|run| Usual::new("test", K::Test, run).needing(&["build"])));
+    checks.extend(test.map(|run| Usual::new("test", K::Test, run, None)));
     if described.names("ruff") || site.has("ruff.toml") || site.has(".ruff.toml") {
         let run = format!("{python} -m ruff check --output-format=concise{}", own_paths(site, "ruff check "));
-        checks.push(Usual::new("lint", K::Lint, run).reading(LINT));
+        checks.push(Usual::new("lint", K::Lint, run, Some("python_lint")));
     } else if described.names("flake8") || site.has(".flake8") {
         let run = format!("{python} -m flake8{}", own_paths(site, "flake8 "));
-        checks.push(Usual::new("lint", K::Lint, run).reading(LINT));
+        checks.push(Usual::new("lint", K::Lint, run, Some("python_lint")));
     }
     if let Some(files) = mypy(site, &described) {
         let run = format!("{python} -m mypy{files}");
-        checks.push(Usual::new("types", K::Types, run).reading(MYPY));
+        checks.push(Usual::new("types", K::Types, run, Some("mypy")));
     }
     checks
 }
@@ -55,7 +49,7 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
 /// The project's tests as tox runs them, with what they need and on the Python that is there. Its environments for other
 /// versions are left to whoever has them.
 fn tox(site: &Site<'_>) -> Option<String> {
-    let pyproject = Manifest::toml(&site.directory.join("pyproject.toml"));
+    let pyproject = site.manifest("pyproject.toml");
     let ini = pyproject.text(&["tool", "tox", "legacy_tox_ini"]).map_or_else(|| site.text("tox.ini"), str::to_owned);
     let section = ini.split_once("[testenv]").map(|(_, rest)| rest.split("\n[").next().unwrap_or(rest));
     let own = section.and_then(|section| Some(section.split_once("\ncommands")?.1.to_owned()));
@@ -96,8 +90,8 @@ fn mypy(site: &Site<'_>, described: &Described) -> Option<&'static str> {
     let files =
         [("pyproject.toml", "[tool.mypy]"), ("setup.cfg", "[mypy]"), ("mypy.ini", "[mypy]"), (".mypy.ini", "[mypy]")];
     let (file, section) = files.into_iter().find(|(file, section)| site.text(file).contains(section))?;
-    let text = if file == "pyproject.toml" { described.project.clone() } else { site.text(file) };
-    let section = text.split(section).nth(1)?;
+    let described = if file == "pyproject.toml" { described.project.clone() } else { site.text(file) };
+    let section = described.split(section).nth(1)?;
     let section = section.split("\n[").next().unwrap_or(section);
     let says_files =
         section.lines().any(|line| ["files", "packages", "modules"].iter().any(|key| line.starts_with(key)));
@@ -124,7 +118,7 @@ impl Described {
             all.push_str(&site.text(file));
         }
         for file in requirements(site.directory) {
-            all.push_str(&super::manifest::text(&file));
+            all.push_str(&text(&file));
         }
         // The file's name is the word.
         for file in ["pytest.ini", "conftest.py", "tests/conftest.py"] {
@@ -133,7 +127,7 @@ impl Described {
             }
         }
         let tests = test_files(site.directory);
-        let imports = |word: &str| tests.iter().any(|file| super::manifest::text(file).contains(word));
+        let imports = |word: &str| tests.iter().any(|file| text(file).contains(word));
         let has_unittests = imports("import unittest") && !imports("import pytest");
         Self { project, all, has_tests: !tests.is_empty(), has_unittests }
     }

@@ -4,15 +4,19 @@
 //! job's name after a slash
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::{manifest::Manifest, usual::entries};
-use loopgate_core::evidence::CheckKind::{
-    self, Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types,
+use super::{
+    site::{Manifest, entries, text},
+    table::TABLE,
 };
+use loopgate_core::evidence::CheckKind::{self, Build, Custom, Lint, Test};
 
 const FOLDER: &str = ".github/workflows";
 /// More workflows than this are read by nobody.
@@ -36,37 +40,10 @@ pub struct CiJob {
     pub tests: Vec<String>,
 }
 
-/// What a word in a job's name says that it is evidence of; the first row that has one of its words.
-const WORDS: [(CheckKind, &str); 9] = [
-    (Security, "audit security codeql scan sast zizmor gitleaks trivy snyk brakeman"),
-    (Integration, "integration e2e playwright cypress acceptance"),
-    (Test, "test tests unit spec specs pytest jest vitest"),
-    (
-        Lint,
-        "lint lints linter linting linters format formatting fmt rustfmt clippy style prettier eslint jshint ruff black isort rubocop phpcs phpstan psalm ktlint detekt golangci phplint",
-    ),
-    (Types, "type types typecheck typing mypy pyright tsc"),
-    (Coverage, "coverage codecov"),
-    (Docs, "docs doc documentation rustdoc"),
-    (Performance, "bench benchmark benchmarks performance"),
-    (Build, "build compile msrv"),
-];
-
-/// The same of what a job runs.
-const COMMANDS: [(CheckKind, &str); 4] = [
-    (Security, r"\b(codeql-action|dependency-review-action|trivy-action)\b"),
-    (
-        Test,
-        r"\b(cargo (nextest|test)|pytest|tox|nox|go test|(npm|yarn|pnpm|bun)( run)? test|vitest|jest|mocha|(mvn|mvnw|gradle|gradlew)\b.*\b(test|verify|check)|make (\S*[-_])?(test|check)|ctest|rspec|rake|phpunit|composer( run)? tests?|dotnet test|unittest)\b",
-    ),
-    (Lint, r"\b(cargo (clippy|fmt)|eslint|ruff|flake8|golangci-lint|prettier|pre-commit)\b"),
-    (Build, r"\b(build|compile|cargo check)\b"),
-];
-
 /// The jobs of all workflows, by file and place in it.
 pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
     let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let jobs = |file: &PathBuf| jobs_of(&format!("{FOLDER}/{}", name(file)), &Manifest::yaml(file));
+    let jobs = |file: &PathBuf| jobs_of(&format!("{FOLDER}/{}", name(file)), &Manifest::read(file));
     files(root).iter().flat_map(jobs).collect()
 }
 
@@ -149,7 +126,7 @@ fn plain(name: &str) -> String {
 
 /// What the workflow files say.
 pub fn texts(root: &Path) -> impl Iterator<Item = String> {
-    files(root).into_iter().map(|file| super::manifest::text(&file))
+    files(root).into_iter().map(|file| text(&file))
 }
 
 /// How a checkout brings the repository's submodules: as in the workflows that are there. Where there are none, without
@@ -172,24 +149,23 @@ fn tests(job: &Value) -> Vec<String> {
     let commands =
         steps.filter(|step| step.get("working-directory").is_none()).filter_map(|step| step.get("run")?.as_str());
     let lines = commands.map(str::trim).filter(|command| !command.contains(['\n', '\\']) && !command.contains("${{"));
-    let (_, pattern) = COMMANDS[1];
-    let is_test = Regex::new(pattern).expect("a constant");
-    lines.filter(|line| is_test.is_match(line) && !line.contains("install")).map(str::to_owned).collect()
+    let is_test = |line: &str| kind_of_commands(line, |kind| kind == Test).is_some();
+    lines.filter(|line| is_test(line) && !line.contains("install")).map(str::to_owned).collect()
 }
 
 fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
     let named = |name: &str| {
         let name = name.to_lowercase();
         let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-        WORDS.iter().find(|(_, list)| list.split(' ').any(|word| words.contains(&word))).map(|(kind, _)| *kind)
+        let mut rows = TABLE.job_words.iter();
+        rows.find(|(_, list)| list.split(' ').any(|word| words.contains(&word))).map(|(kind, _)| *kind)
     };
     // The name that people read comes before the id that they do not.
     let by_name = [job.get("name").and_then(Value::as_str), Some(id)].into_iter().flatten().find_map(named);
     let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
     let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
     let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
-    let runs = |(_, pattern): &&(CheckKind, &str)| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&commands));
-    let by_command = COMMANDS.iter().find(runs).map(|(kind, _)| *kind);
+    let by_command = kind_of_commands(&commands, |_| true);
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,
@@ -197,6 +173,16 @@ fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
         Some(Build) | None if matches!(by_command, Some(Build) | None) && named(title) == Some(Test) => Test,
         by_name => by_name.or(by_command).unwrap_or(Custom),
     }
+}
+
+/// What commands are evidence of, among the kinds that are wanted.
+fn kind_of_commands(commands: &str, is_wanted: impl Fn(CheckKind) -> bool) -> Option<CheckKind> {
+    static EXPRESSIONS: LazyLock<Vec<(CheckKind, Regex)>> = LazyLock::new(|| {
+        let rows = TABLE.job_commands.iter();
+        rows.filter_map(|(kind, expression)| Some((*kind, Regex::new(expression).ok()?))).collect()
+    });
+    let mut rows = EXPRESSIONS.iter().filter(|(kind, _)| is_wanted(*kind));
+    rows.find(|(_, expression)| expression.is_match(commands)).map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]

@@ -422,7 +422,7 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
-    if is_execution && run.inputs.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
+    if is_execution && run.inputs.policy.retry.execution_gate.allow_skip != ExecutionSkips::AnyCheck {
         return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {

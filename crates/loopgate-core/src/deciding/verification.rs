@@ -47,7 +47,7 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
     };
     let skipped = let_go(Acceptable::Skipped);
     let mut evidence = gather::gather(inputs.snapshot, inputs.policy, &next.skips, &skipped, since, inputs.now);
-    if inputs.policy.retry.passing_tests == PassingTests::Shown {
+    if inputs.policy.retry.execution_gate.require_passing_tests == PassingTests::Shown {
         evidence.excuse(&evidence.failing_tests());
     }
     let (base, accepted) = (inputs.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));

@@ -1,12 +1,13 @@
 //! The `coverage:` section: what each type of change must reach.
 
 use crate::observed::CodeType;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, Serialize, de::Unexpected};
 
-use super::{NameGlob, Pattern, Severity};
+use super::{ConfigValue, NameGlob, Pattern, Severity, UpTo, truth_values};
+use crate::config_value;
 
 /// The `coverage:` section: what each type of change must reach.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,13 +28,15 @@ pub struct CoveragePolicy {
     pub below_minimum: Severity,
 }
 
-/// `coverage.prove_regression`: whether a bug fix must show a test that fails on the base and passes on the head.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RegressionProof {
-    #[default]
-    NotAsked,
-    /// The tests the pull request adds or changes are run on both.
-    RunOnBoth,
+truth_values! {
+    /// `coverage.prove_regression`: whether a bug fix must show a test that fails on the base and passes on the head.
+    #[derive(Default)]
+    RegressionProof {
+        /// The tests the pull request adds or changes are run on both.
+        RunOnBoth = true,
+        #[default]
+        NotAsked = false,
+    }
 }
 
 impl Default for CoveragePolicy {
@@ -92,6 +95,25 @@ pub enum CoverageTarget {
     Percent(f64),
     /// No loss of more than 0.1 point against the base.
     MatchBase,
+}
+
+config_value!([] CoverageTarget);
+
+impl ConfigValue for CoverageTarget {
+    fn expected() -> Cow<'static, str> {
+        "a percentage from 0 to 100, or `match`".into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        match found {
+            Unexpected::Str("match") | Unexpected::Signed(-1) => Some(Self::MatchBase),
+            found => UpTo::<100>::read(found).map(|percent| Self::Percent(percent.0)),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 100 }, { "enum": ["match", -1] }] })
+    }
 }
 
 words! {

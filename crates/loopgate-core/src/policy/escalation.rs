@@ -1,12 +1,15 @@
 //! The `escalation:` section: who is called, where, and with what.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, Serialize, de::Unexpected};
 
-use super::Fixer;
-use crate::ids::{GateName, Login, TeamSlug};
+use super::{ConfigValue, Fixer};
+use crate::{
+    config_value,
+    ids::{GateName, Login, TeamSlug},
+};
 
 /// The `escalation:` section.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +65,32 @@ pub enum Recipient {
     User(Login),
     Team(TeamSlug),
     GateApprovers(GateName),
+}
+
+config_value!([] Recipient);
+
+impl ConfigValue for Recipient {
+    fn expected() -> Cow<'static, str> {
+        "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)".into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
+        let name = text.strip_prefix('@').unwrap_or(text);
+        match text.split_once(':') {
+            Some(("gate", gate)) => Some(Self::GateApprovers(gate.trim().parse().ok()?)),
+            Some(_) => None,
+            None if name.contains('/') => Some(Self::Team(name.parse().ok()?)),
+            None => Some(Self::User(name.parse().ok()?)),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^(gate: ?[a-z0-9][a-z0-9_-]*|@?[A-Za-z0-9_-]+(\\[bot\\])?|@?[A-Za-z0-9_-]+/[A-Za-z0-9._-]+)$"
+        })
+    }
 }
 
 words! {
@@ -139,4 +168,24 @@ pub enum EscalationAction {
     AbortWithReport,
     /// Said in the status comment; the loop goes on.
     FlagAndContinue,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recipients_are_people_teams_and_gates() {
+        for (text, recipient) in [
+            ("alice", Recipient::User("alice".parse().unwrap())),
+            ("@dependabot[bot]", Recipient::User("dependabot[bot]".parse().unwrap())),
+            ("@acme/ops", Recipient::Team("acme/ops".parse().unwrap())),
+            ("gate: security", Recipient::GateApprovers("security".parse().unwrap())),
+        ] {
+            assert_eq!(Recipient::read(Unexpected::Str(text)), Some(recipient));
+        }
+        for bad in ["", "@", "al ice", "a/b/c", "team:x", "gate:", "gate:Security", "alice,bob"] {
+            assert_eq!(Recipient::read(Unexpected::Str(bad)), None, "{bad}");
+        }
+    }
 }

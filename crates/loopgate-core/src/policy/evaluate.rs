@@ -1,9 +1,9 @@
 //! The `evaluate:` section: rules, weights, phases.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{NameGlob, Pattern, RequiredTest};
+use super::{NameGlob, Pattern, RequiredTest, UpTo};
 use crate::{
     evidence::FindingSeverity,
     ids::{CheckName, RuleId, Score},
@@ -27,10 +27,21 @@ impl Default for EvaluatePolicy {
 }
 
 /// The score each phase must reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct PhaseThresholds {
+    /// Default: 0.8.
+    #[serde(rename = "A", deserialize_with = "threshold")]
+    #[schemars(with = "UpTo<1>")]
     pub a: Score,
+    /// Default: 0.9.
+    #[serde(rename = "B", deserialize_with = "threshold")]
+    #[schemars(with = "UpTo<1>")]
     pub b: Score,
+}
+
+fn threshold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Score, D::Error> {
+    UpTo::<1>::value(deserializer).map(|share| Score::from_ratio(share, 1.0))
 }
 
 impl Default for PhaseThresholds {

@@ -10,7 +10,7 @@ use crate::{
     evidence::FindingSeverity,
     ids::{Login, PatternName, RepoName, TeamSlug, TemplateName},
     observed::Permission,
-    policy::{ChosenRules, LinePatterns, NameGlob, PathGlobs},
+    policy::{ChosenRules, LinePatterns, NameGlob, PathGlobs, truth_values},
     stage::Stage,
 };
 
@@ -160,12 +160,17 @@ impl Default for Approvers {
     }
 }
 
-/// Whether the code owners of the triggering files may approve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Codeowners {
-    #[default]
-    Ignored,
-    MayApprove,
+truth_values! {
+    /// Whether the code owners of the triggering files may approve.
+    #[derive(Default)]
+    Codeowners {
+        MayApprove = true,
+        #[default]
+        Ignored = false,
+    }
+
+    /// `allow_…`: whether somebody of a sort may approve.
+    Exclusion { Allowed = true, Excluded = false }
 }
 
 /// What counts as an approval.
@@ -227,12 +232,6 @@ impl Default for Exclusions {
             bots: Exclusion::Excluded,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exclusion {
-    Excluded,
-    Allowed,
 }
 
 /// Whether the boxes of the gate's checklist must be ticked.

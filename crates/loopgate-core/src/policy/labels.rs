@@ -1,6 +1,12 @@
 //! The `labels:` section: the `loop:…` labels. Gate labels belong to their gates.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use schemars::{Schema, json_schema};
+use serde::de::Unexpected;
+
+use super::ConfigValue;
+use crate::config_value;
 
 /// The labels of the loop's state.
 ///
@@ -64,6 +70,23 @@ pub struct LoopLabel {
 /// A colour as red, green and blue, written as 6 hex digits without `#`, as GitHub takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour([u8; 3]);
+
+config_value!([] Colour);
+
+impl ConfigValue for Colour {
+    fn expected() -> Cow<'static, str> {
+        "a colour as six hexadecimal digits in quotes, such as \"1d76db\"".into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
+        text.strip_prefix('#').unwrap_or(text).parse().ok()
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" })
+    }
+}
 
 impl FromStr for Colour {
     type Err = hex::FromHexError;

@@ -3,23 +3,29 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Switch;
+use super::{Switch, Whole};
 
 /// What is remembered of failures, and what is made of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct MemoryPolicy {
     /// Days an ordinary failure is remembered.
+    #[serde(deserialize_with = "Whole::<1, 3650>::value")]
+    #[schemars(with = "Whole<1, 3650>")]
     pub retention_days: u32,
     /// How many earlier runs are looked at.
+    #[serde(deserialize_with = "Whole::<0, 1000>::value")]
+    #[schemars(with = "Whole<0, 1000>")]
     pub lookback: u32,
     /// Look up known failures before and after an attempt.
     pub check_history: Switch,
     /// Offer fixes that have worked before.
     pub apply_learnings: Switch,
-    /// Save after each iteration of a local loop, not only at its end.
+    /// Save after each iteration of a local loop.
     pub persist_per_iteration: Switch,
     /// What one iteration found out is known to the next.
     pub cross_iteration_learning: Switch,
+    /// Where earlier failures are looked for. Default: all.
     pub patterns_to_check: Vec<PatternSource>,
 }
 

@@ -3,6 +3,7 @@
 //! `config` makes it from `.github/loopgate.yml`. Nothing in it can be out of range, and every default stands here, in
 //! a `Default` impl. Each file of this folder is one section of the configuration.
 
+mod config_value;
 mod coverage;
 mod error;
 mod escalation;
@@ -21,7 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::config_value::truth_values;
 pub use self::{
+    config_value::{ConfigValue, ConfigValueVisitor, Period, Timeout, UpTo, Whole},
     coverage::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
     error::ConfigError,
     escalation::{Channel, EscalationAction, EscalationPolicy, Recipient, ReportSection, Trigger, TriggerPolicy},
@@ -35,8 +38,8 @@ pub use self::{
     matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
     memory::{MemoryPolicy, PatternSource},
     retry::{
-        AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
-        OnRegression, PassingTests, ReviewRequirement, Waits, backoff,
+        AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionGate, ExecutionSkips, ExternalRetry,
+        LoopPolicy, OnMax, OnRegression, PassingTests, Progress, ReviewRequirement, Waits, backoff,
     },
     rules::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier},
     verify::{
@@ -101,11 +104,27 @@ pub enum Activation {
     Off,
 }
 
-/// A setting that people write as `true` or `false`, and whose name says what it switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    On,
-    Off,
+truth_values! {
+    /// A setting whose name says what it switches.
+    Switch { On = true, Off = false }
+
+    /// `approve_runs`: who lets the workflows run that GitHub holds back on a fork's pull request.
+    #[derive(Default)]
+    ApproveRuns {
+        /// An approval of the security gate of the very commit, too.
+        WithSecurityGate = true,
+        /// Somebody with write, on GitHub's page.
+        #[default]
+        ByHand = false,
+    }
+
+    /// `on_complete.delete_branch`.
+    #[derive(Default)]
+    OnComplete {
+        DeleteBranch = true,
+        #[default]
+        KeepBranch = false,
+    }
 }
 
 impl Switch {
@@ -196,22 +215,4 @@ impl StateBackend {
             Self::Comment => 500,
         }
     }
-}
-
-/// `approve_runs`: who lets the workflows run that GitHub holds back on a fork's pull request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ApproveRuns {
-    /// Somebody with write, on GitHub's page.
-    #[default]
-    ByHand,
-    /// An approval of the security gate of the very commit, too.
-    WithSecurityGate,
-}
-
-/// `on_complete`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnComplete {
-    #[default]
-    KeepBranch,
-    DeleteBranch,
 }

@@ -2,37 +2,67 @@
 
 use chrono::TimeDelta;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-/// The `loop:` section.
-#[derive(Clone, Debug, PartialEq)]
+use super::{Period, UpTo, Whole, truth_values};
+
+/// When to try again, and when to call a person.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct LoopPolicy {
-    /// Failing attempts of one streak before a person is called, 1–10.
+    /// Failing attempts in a row before a person is called.
+    #[serde(deserialize_with = "Whole::<1, 10>::value")]
+    #[schemars(with = "Whole<1, 10>")]
     pub max_attempts: u32,
-    /// How often the same fingerprint may repeat: one present in the (n+1)th consecutive attempt escalates.
+    /// How often the same error may repeat; once more calls a person.
+    #[serde(deserialize_with = "Whole::<1, 10>::value")]
+    #[schemars(with = "Whole<1, 10>")]
     pub same_error: u32,
-    /// Failures in a run that force BLOCKED whatever else happens.
+    /// Failures in one run that block it whatever else happens.
+    #[serde(deserialize_with = "Whole::<1, 100>::value")]
+    #[schemars(with = "Whole<1, 100>")]
     pub total_failures: u32,
-    /// Iterations of a local reflex loop.
+    /// Iterations of a local loop.
+    #[serde(deserialize_with = "Whole::<1, 10>::value")]
+    #[schemars(with = "Whole<1, 10>")]
     pub max_iterations: u32,
+    /// Waiting between automatic fix attempts.
     pub backoff: Backoff,
+    /// Call a person at the limit; false ends the run as failed.
+    #[serde(rename = "escalation_on_max")]
     pub on_max: OnMax,
+    /// Call a person when a test that passed fails.
+    #[serde(rename = "abort_on_regression")]
     pub regression: OnRegression,
+    /// Retry failing tests; false calls a person at once.
+    #[serde(rename = "auto_retry_on_test_fail")]
     pub test_fail: AutoRetry,
+    /// Retry after a rejected review; false calls a person at once.
+    #[serde(rename = "auto_retry_on_review_reject")]
     pub review_reject: AutoRetry,
+    /// Show the diff in an escalation.
+    #[serde(rename = "escalation_includes_diff")]
     pub escalation_diff: EscalationDiff,
     /// Characters of one text of feedback, and of the summary of all.
+    #[serde(deserialize_with = "length")]
+    #[schemars(with = "Whole<80, 10000>")]
     pub feedback_max_length: usize,
-    /// How long a missing check is waited for before it counts as failed (class `external`).
+    /// How long a missing check is waited for.
+    #[serde(deserialize_with = "Period::value")]
+    #[schemars(with = "Period")]
     pub evidence_timeout: TimeDelta,
+    /// Whether a review is needed.
     pub review: ReviewRequirement,
+    /// Which failures count.
     pub baseline: Baseline,
+    /// What unticked capabilities of the description do.
     pub capabilities: CapabilityMode,
-    pub skipping: ExecutionSkips,
-    pub passing_tests: PassingTests,
+    /// What may be skipped.
+    pub execution_gate: ExecutionGate,
+    /// How progress is counted.
+    pub progress: Progress,
+    /// How what failed for outside reasons is run again.
     pub external_retry: ExternalRetry,
-    /// Share of the test pass rate in the progress shown, 0–1; the rest is the score's.
-    pub progress_weight: f64,
 }
 
 impl Default for LoopPolicy {
@@ -53,12 +83,15 @@ impl Default for LoopPolicy {
             review: ReviewRequirement::Auto,
             baseline: Baseline::All,
             capabilities: CapabilityMode::Hold,
-            skipping: ExecutionSkips::NeverBuildOrTest,
-            passing_tests: PassingTests::Required,
+            execution_gate: ExecutionGate::default(),
+            progress: Progress::default(),
             external_retry: ExternalRetry::default(),
-            progress_weight: 0.3,
         }
     }
+}
+
+fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    Whole::<80, 10000>::value(deserializer).map(|length| length as usize)
 }
 
 /// Waiting between automatic fix attempts.
@@ -71,33 +104,33 @@ pub enum Backoff {
     Exponential,
 }
 
-/// `escalation_on_max`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnMax {
-    Escalate,
-    /// The run is `failed`, said in the status comment; nobody is called.
-    Fail,
-}
+truth_values! {
+    /// `escalation_on_max`.
+    OnMax {
+        Escalate = true,
+        /// The run is `failed`, which the status comment shows; nobody is called.
+        Fail = false,
+    }
 
-/// `abort_on_regression`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnRegression {
-    Escalate,
-    Ignore,
-}
+    /// `abort_on_regression`.
+    OnRegression { Escalate = true, Ignore = false }
 
-/// `auto_retry_on_…`: whether such a failure is retried, or escalates at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AutoRetry {
-    Retry,
-    Escalate,
-}
+    /// `auto_retry_on_…`: whether such a failure is retried, or escalates at once.
+    AutoRetry { Retry = true, Escalate = false }
 
-/// `escalation_includes_diff`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EscalationDiff {
-    Include,
-    Omit,
+    /// `escalation_includes_diff`.
+    EscalationDiff { Include = true, Omit = false }
+
+    /// `loop.execution_gate.allow_skip`.
+    ExecutionSkips { AnyCheck = true, NeverBuildOrTest = false }
+
+    /// `loop.execution_gate.require_passing_tests`.
+    PassingTests {
+        /// A failing test holds the loop.
+        Required = true,
+        /// Tests must have been executed; their failures are shown and hold nothing.
+        Shown = false,
+    }
 }
 
 /// `loop.review`.
@@ -134,46 +167,93 @@ pub enum CapabilityMode {
     Hold,
 }
 
-/// `loop.execution_gate.allow_skip`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExecutionSkips {
-    NeverBuildOrTest,
-    AnyCheck,
+/// What may be skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExecutionGate {
+    /// Whether a failing test holds the loop.
+    pub require_passing_tests: PassingTests,
+    /// Whether build and test checks may be skipped with a reason, as others may.
+    pub allow_skip: ExecutionSkips,
 }
 
-/// `loop.execution_gate.require_passing_tests`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassingTests {
-    /// A failing test holds the loop.
-    Required,
-    /// Tests must have been executed; their failures are shown and hold nothing.
-    Shown,
+impl Default for ExecutionGate {
+    fn default() -> Self {
+        Self { require_passing_tests: PassingTests::Required, allow_skip: ExecutionSkips::NeverBuildOrTest }
+    }
 }
 
-/// How a check is run again that failed for outside reasons (class `external`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How progress is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Progress {
+    /// Share of the tests' pass rate; the rest is the score's.
+    #[serde(deserialize_with = "UpTo::<1>::value")]
+    #[schemars(with = "UpTo<1>")]
+    pub weight: f64,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { weight: 0.3 }
+    }
+}
+
+/// How a command is run again that failed for outside reasons (a service, the network). The waits double.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ExternalRetry {
-    /// Of a command that `verify` runs itself.
-    pub commands: Waits,
-    /// Of workflow runs and of other Apps' checks, which GitHub is asked to repeat.
+    /// Before the first repetition.
+    #[serde(deserialize_with = "Period::value")]
+    #[schemars(with = "Period")]
+    pub first_wait: TimeDelta,
+    /// No wait is longer.
+    #[serde(deserialize_with = "Period::value")]
+    #[schemars(with = "Period")]
+    pub longest_wait: TimeDelta,
+    /// Repetitions.
+    #[serde(deserialize_with = "Whole::<0, 20>::value")]
+    #[schemars(with = "Whole<0, 20>")]
+    pub times: u32,
+    /// The same for workflow runs and other Apps' checks, which GitHub is asked to repeat.
     pub workflows: Waits,
 }
 
-/// How often, and how far apart, something is repeated. The waits double from the first to the longest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How GitHub is asked to repeat what failed for outside reasons. The waits double.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Waits {
+    /// Before the first repetition.
+    #[serde(deserialize_with = "Period::value")]
+    #[schemars(with = "Period")]
     pub first_wait: TimeDelta,
+    /// No wait is longer.
+    #[serde(deserialize_with = "Period::value")]
+    #[schemars(with = "Period")]
     pub longest_wait: TimeDelta,
+    /// Repetitions.
+    #[serde(deserialize_with = "Whole::<0, 20>::value")]
+    #[schemars(with = "Whole<0, 20>")]
     pub times: u32,
 }
 
 impl Default for ExternalRetry {
     fn default() -> Self {
-        let waits = |first_wait, longest_wait| Waits { first_wait, longest_wait, times: 5 };
-        Self {
-            commands: waits(TimeDelta::seconds(1), TimeDelta::seconds(30)),
-            workflows: waits(TimeDelta::minutes(1), TimeDelta::minutes(15)),
-        }
+        let (first_wait, longest_wait) = (TimeDelta::seconds(1), TimeDelta::seconds(30));
+        Self { first_wait, longest_wait, times: 5, workflows: Waits::default() }
+    }
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self { first_wait: TimeDelta::minutes(1), longest_wait: TimeDelta::minutes(15), times: 5 }
+    }
+}
+
+impl ExternalRetry {
+    /// Of a command that `verify` runs itself.
+    pub const fn commands(&self) -> Waits {
+        Waits { first_wait: self.first_wait, longest_wait: self.longest_wait, times: self.times }
     }
 }
 
@@ -202,15 +282,15 @@ mod tests {
 
     #[test]
     fn waits_double_from_the_first_to_the_longest() {
-        let ExternalRetry { commands, workflows } = ExternalRetry::default();
+        let retry = ExternalRetry::default();
         let all = |waits: &Waits| [0, 1, 2, 3, 4, 5, 40].map(|tries| waits.after(tries).num_seconds());
-        assert_eq!(all(&commands), [1, 2, 4, 8, 16, 30, 30]);
-        assert_eq!(all(&workflows), [60, 120, 240, 480, 900, 900, 900]);
+        assert_eq!(all(&retry.commands()), [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(all(&retry.workflows), [60, 120, 240, 480, 900, 900, 900]);
     }
 
     #[test]
     fn waits_grow_as_configured_and_never_beyond_the_longest() {
-        let waits = ExternalRetry::default().commands;
+        let waits = ExternalRetry::default().commands();
         let seconds = |kind: Backoff| [0, 1, 2, 3, 40].map(|calls| backoff(kind, calls, &waits).num_seconds());
         assert_eq!(seconds(Backoff::None), [0, 0, 0, 0, 0]);
         assert_eq!(seconds(Backoff::Linear), [0, 1, 2, 3, 30]);

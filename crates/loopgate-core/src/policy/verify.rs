@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NameGlob, Pattern};
+use super::{NameGlob, Pattern, truth_values};
 use crate::{evidence::CheckKind, ids::CheckName};
 
 /// The `verify:` section: which checks there are and whose evidence counts.
@@ -99,28 +99,31 @@ impl CommandCheck {
     }
 }
 
-/// How much of a command's output is shown while it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verbosity {
-    #[default]
-    Verbose,
-    /// Only the outcome.
-    Quiet,
-}
+truth_values! {
+    /// `verbose`: how much of a command's output is shown while it runs.
+    #[derive(Default)]
+    Verbosity {
+        #[default]
+        Verbose = true,
+        /// Only the outcome.
+        Quiet = false,
+    }
 
-/// What a test check without a single test means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EmptyTests {
-    #[default]
-    Fail,
-    Allow,
-}
+    /// `allow_empty`: what a test check without a single test means.
+    #[derive(Default)]
+    EmptyTests {
+        Allow = true,
+        #[default]
+        Fail = false,
+    }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FailFast {
-    #[default]
-    Off,
-    On,
+    /// `fail_fast`.
+    #[derive(Default)]
+    FailFast {
+        On = true,
+        #[default]
+        Off = false,
+    }
 }
 
 /// An existing check run or commit status that feeds the loop.

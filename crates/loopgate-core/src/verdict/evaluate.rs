@@ -269,7 +269,7 @@ pub fn evaluate_phase(
         () if policy.evaluate.no_major_issues.contains(&phase) => EvaluationVerdict::Passed(StopReason::NoMajorIssues),
         () => EvaluationVerdict::Failed,
     };
-    let weight = policy.retry.progress_weight;
+    let weight = policy.retry.progress.weight;
     let progress = weight * pass_rate(&results(evidence)) + (1.0 - weight) * score.as_f64();
     Evaluation { phase, score, threshold, verdict, rules: views, progress: Score::from_ratio(progress, 1.0) }
 }

@@ -1,76 +1,90 @@
-//! Values that are written as text of a certain form.
+//! Single values as they are written in the file alone, each checked on its own.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use schemars::{Schema, json_schema};
-use serde::de::Unexpected;
-
-use super::{Written, written};
-use loopgate_core::{
-    GateName, Login, TeamSlug,
-    policy::{Colour, Recipient},
-    stage::Stage,
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, Unexpected, Visitor},
 };
 
-written!(WrittenColour, WrittenRecipient, Transition, Handle, EnvName);
+use loopgate_core::{Login, config_value, policy::ConfigValue, schema_of, stage::Stage};
 
-/// A label's colour.
+config_value!([] Transition, [] Handle, [] EnvName);
+
+/// `true`, for conditions that are only ever written to be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) struct WrittenColour(pub Colour);
+pub(super) struct Yes;
 
-impl Written for WrittenColour {
-    fn expected() -> Cow<'static, str> {
-        "a colour as six hexadecimal digits in quotes, such as \"1d76db\"".into()
-    }
-
-    fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
-        text.strip_prefix('#').unwrap_or(text).parse().ok().map(Self)
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" })
+impl<'de> Deserialize<'de> for Yes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if bool::deserialize(deserializer)? {
+            Ok(Self)
+        } else {
+            Err(de::Error::custom("`false` is not a condition\nwrite `not: { … : true }`, or leave it out"))
+        }
     }
 }
 
-/// Somebody to call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::config) struct WrittenRecipient(pub Recipient);
+schema_of!([] Yes, json_schema!({ "const": true }));
 
-impl Written for WrittenRecipient {
-    fn expected() -> Cow<'static, str> {
-        "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)".into()
+/// The version of the file's format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version;
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match i64::deserialize(deserializer)? {
+            1 => Ok(Self),
+            other => {
+                Err(de::Error::custom(format!("version {other} is not known to this Loopgate\nwrite `version: 1`")))
+            }
+        }
     }
+}
 
-    fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
-        let recipient = match text.split_once(':') {
-            Some(("gate", gate)) => Recipient::GateApprovers(gate.trim().parse::<GateName>().ok()?),
-            Some(_) => return None,
-            None => {
-                let name = text.strip_prefix('@').unwrap_or(text);
-                match name.contains('/') {
-                    true => Recipient::Team(name.parse::<TeamSlug>().ok()?),
-                    false => Recipient::User(name.parse::<Login>().ok()?),
+schema_of!([] Version, json_schema!({ "const": 1 }));
+
+/// The value of an environment variable: text, or what YAML takes for a number or a truth value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct EnvValue(pub String);
+
+impl<'de> Deserialize<'de> for EnvValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Scalar;
+        impl Visitor<'_> for Scalar {
+            type Value = String;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
+                match text.contains('\0') {
+                    true => Err(E::custom("an environment variable cannot hold a NUL character")),
+                    false => Ok(text.to_owned()),
                 }
             }
-        };
-        Some(Self(recipient))
-    }
 
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": "^(gate: ?[a-z0-9][a-z0-9_-]*|@?[A-Za-z0-9_-]+(\\[bot\\])?|@?[A-Za-z0-9_-]+/[A-Za-z0-9._-]+)$"
-        })
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<String, E> {
+                Ok(value.to_string())
+            }
+
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<String, E> {
+                Ok(value.to_string())
+            }
+        }
+        deserializer.deserialize_any(Scalar).map(Self)
     }
 }
+
+schema_of!([] EnvValue, json_schema!({ "type": ["string", "integer", "boolean"] }));
 
 /// An account that is mentioned, with or without its `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::config) struct Handle(pub Login);
+pub(super) struct Handle(pub Login);
 
-impl Written for Handle {
+impl ConfigValue for Handle {
     fn expected() -> Cow<'static, str> {
         "a login, such as `copilot`".into()
     }
@@ -87,14 +101,14 @@ impl Written for Handle {
 
 /// A transition a gate blocks, named by the stage it leaves. One word is the stage that is not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) struct Transition {
+pub(super) struct Transition {
     pub from: Stage,
 }
 
 /// A gate blocks the way to REVIEW and SHIP and all before; merging is the platform's.
 const BLOCKABLE: std::ops::RangeInclusive<Stage> = Stage::Init..=Stage::Review;
 
-impl Written for Transition {
+impl ConfigValue for Transition {
     fn expected() -> Cow<'static, str> {
         "a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`".into()
     }
@@ -122,9 +136,9 @@ impl Written for Transition {
 
 /// The name of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::config) struct EnvName(pub String);
+pub(super) struct EnvName(pub String);
 
-impl Written for EnvName {
+impl ConfigValue for EnvName {
     fn expected() -> Cow<'static, str> {
         "the name of an environment variable (letters, digits and _)".into()
     }
@@ -144,18 +158,6 @@ impl Written for EnvName {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn recipients_are_people_teams_and_gates() {
-        let recipient = |text| Recipient::clone(&WrittenRecipient::read(Unexpected::Str(text)).unwrap().0);
-        assert_eq!(recipient("alice"), Recipient::User("alice".parse().unwrap()));
-        assert_eq!(recipient("@dependabot[bot]"), Recipient::User("dependabot[bot]".parse().unwrap()));
-        assert_eq!(recipient("@acme/ops"), Recipient::Team("acme/ops".parse().unwrap()));
-        assert_eq!(recipient("gate: security"), Recipient::GateApprovers("security".parse().unwrap()));
-        for bad in ["", "@", "al ice", "a/b/c", "team:x", "gate:", "gate:Security", "alice,bob"] {
-            assert!(WrittenRecipient::read(Unexpected::Str(bad)).is_none(), "{bad}");
-        }
-    }
 
     #[test]
     fn transitions_are_named_by_both_ends_or_by_where_they_lead() {

@@ -1,51 +1,11 @@
-//! A check that a project usually has, before it has its full name.
+//! A project's directory, and the files in which the project describes itself.
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::Purpose;
-use loopgate_core::{evidence::CheckKind, policy::REPORTS_VARIABLE};
-
-/// A check by its short name: `test`, `lint`.
-#[derive(Clone, Debug)]
-pub(super) struct Usual {
-    pub name: &'static str,
-    pub kind: CheckKind,
-    pub run: String,
-    /// By short names; those that are not there are left out.
-    pub needs: &'static [&'static str],
-    /// Report files that its tool writes by itself.
-    pub reports: &'static [&'static str],
-    /// Finds failures in output that is in no format of its own.
-    pub pattern: Option<&'static str>,
-    /// Without this program the check cannot run, and is no loss: it is left out where the program is missing.
-    pub program: Option<&'static str>,
-}
-
-impl Usual {
-    pub fn new(name: &'static str, kind: CheckKind, run: impl Into<String>) -> Self {
-        Self { name, kind, run: run.into(), needs: &[], reports: &[], pattern: None, program: None }
-    }
-
-    pub fn needing(mut self, needs: &'static [&'static str]) -> Self {
-        self.needs = needs;
-        self
-    }
-
-    pub fn reporting(mut self, reports: &'static [&'static str]) -> Self {
-        self.reports = reports;
-        self
-    }
-
-    pub fn reading(mut self, pattern: &'static str) -> Self {
-        self.pattern = Some(pattern);
-        self
-    }
-
-    pub fn by(mut self, program: &'static str) -> Self {
-        self.program = Some(program);
-        self
-    }
-}
+use loopgate_core::policy::REPORTS_VARIABLE;
 
 /// What the commands are for, and where.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +23,11 @@ impl Site<'_> {
     }
 
     pub fn text(&self, file: &str) -> String {
-        super::manifest::text(&self.directory.join(file))
+        text(&self.directory.join(file))
+    }
+
+    pub fn manifest(&self, file: &str) -> Manifest {
+        Manifest::read(&self.directory.join(file))
     }
 
     /// Where the project's own people say what is run: files of the directory, then the workflows.
@@ -106,4 +70,50 @@ pub(super) fn is_installed(program: &str) -> bool {
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
     std::env::split_paths(&path)
         .any(|folder| endings.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file()))
+}
+
+/// Largest manifest read, in bytes.
+const LIMIT: u64 = 4 * 1024 * 1024;
+
+/// A manifest as plain values, whatever it was written in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Manifest(Value);
+
+impl Manifest {
+    /// Reads a file by the ending of its name: TOML, YAML, else JSON. Leniently: what cannot be read says nothing.
+    pub fn read(path: &Path) -> Self {
+        let text = text(path);
+        let value = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("toml") => toml::from_str(&text).ok(),
+            Some("yml" | "yaml") => serde_yaml::from_str(&text).ok(),
+            _ => serde_json::from_str(&text).ok(),
+        };
+        Self(value.unwrap_or_default())
+    }
+
+    pub fn at(&self, keys: &[&str]) -> Option<&Value> {
+        keys.iter().try_fold(&self.0, |value, key| value.get(key))
+    }
+
+    pub fn has(&self, keys: &[&str]) -> bool {
+        self.at(keys).is_some()
+    }
+
+    pub fn text(&self, keys: &[&str]) -> Option<&str> {
+        self.at(keys)?.as_str()
+    }
+
+    /// The texts of a list.
+    pub fn texts(&self, keys: &[&str]) -> Vec<String> {
+        let list = self.at(keys).and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+}
+
+/// A file's text; empty where it is not there, is no text, or is larger than anybody writes.
+pub(super) fn text(path: &Path) -> String {
+    match path.metadata() {
+        Ok(file) if file.is_file() && file.len() <= LIMIT => std::fs::read_to_string(path).unwrap_or_default(),
+        _ => String::new(),
+    }
 }

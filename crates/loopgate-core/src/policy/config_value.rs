@@ -1,0 +1,258 @@
+//! How values are written in a configuration: what they are called in messages, how they look in the schema, how they
+//! are read.
+
+use std::{borrow::Cow, fmt, marker::PhantomData};
+
+use chrono::TimeDelta;
+use schemars::{Schema, json_schema};
+use serde::de::{self, Unexpected, Visitor};
+
+/// A type that is written as one word or number.
+pub trait ConfigValue: Sized {
+    /// "a period such as `30s`, `60m`, `24h` or `3d`"
+    fn expected() -> Cow<'static, str>;
+
+    /// The value, if what stands there is one.
+    fn read(found: Unexpected<'_>) -> Option<Self>;
+
+    /// Its JSON Schema.
+    fn schema() -> Schema;
+}
+
+/// Hands what it finds to [`ConfigValue::read`].
+#[derive(Debug)]
+pub struct ConfigValueVisitor<T>(pub PhantomData<T>);
+
+impl<T: ConfigValue> ConfigValueVisitor<T> {
+    fn read<E: de::Error>(&self, found: Unexpected<'_>) -> Result<T, E> {
+        T::read(found).ok_or_else(|| E::invalid_value(found, self))
+    }
+}
+
+impl<T: ConfigValue> Visitor<'_> for ConfigValueVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&T::expected())
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+        self.read(Unexpected::Signed(value))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+        self.read(Unexpected::Float(value))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        self.read(Unexpected::Str(text))
+    }
+}
+
+/// Implements serde's `Deserialize` and schemars' `JsonSchema` for types that are [`ConfigValue`]. A type with `= inner` gets a
+/// function `value` too: it reads the inner value, for fields that hold it as `deserialize_with`.
+#[macro_export]
+macro_rules! config_value {
+    ($([$($bound:tt)*] $name:ty = $inner:ty),+ $(,)?) => {$(
+        $crate::config_value!([$($bound)*] $name);
+
+        impl<$($bound)*> $name {
+            /// Reads the value alone.
+            ///
+            /// # Errors
+            /// When what stands there is none.
+            pub fn value<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$inner, D::Error> {
+                <Self as serde::Deserialize>::deserialize(deserializer).map(|written| written.0)
+            }
+        }
+    )+};
+    ($([$($bound:tt)*] $name:ty),+ $(,)?) => {$(
+        impl<'de, $($bound)*> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($crate::policy::ConfigValueVisitor(std::marker::PhantomData))
+            }
+        }
+
+        $crate::schema_of!([$($bound)*] $name, <Self as $crate::policy::ConfigValue>::schema());
+    )+};
+}
+
+/// Implements schemars' trait for a value that is described where it stands.
+#[macro_export]
+macro_rules! schema_of {
+    ([$($bound:tt)*] $name:ty, $schema:expr) => {
+        impl<$($bound)*> schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $schema
+            }
+        }
+    };
+}
+
+/// An enumeration that a configuration writes as `true` or `false`.
+macro_rules! truth_values {
+    ($($(#[$about:meta])* $name:ident {
+        $(#[$about_true:meta])* $yes:ident = true, $(#[$about_false:meta])* $no:ident = false $(,)?
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(from = "bool")]
+        #[schemars(with = "bool", inline)]
+        pub enum $name {
+            $(#[$about_true])*
+            $yes,
+            $(#[$about_false])*
+            $no,
+        }
+
+        impl From<bool> for $name {
+            fn from(value: bool) -> Self {
+                if value { Self::$yes } else { Self::$no }
+            }
+        }
+    )*};
+}
+
+pub(super) use truth_values;
+
+config_value!(
+    [const MIN: u32, const MAX: u32] Whole<MIN, MAX> = u32,
+    [const MAX: u32] UpTo<MAX> = f64,
+    [] Period = TimeDelta,
+    [] Timeout = TimeDelta,
+);
+
+/// A whole number within bounds, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole<const MIN: u32, const MAX: u32>(pub u32);
+
+impl<const MIN: u32, const MAX: u32> ConfigValue for Whole<MIN, MAX> {
+    fn expected() -> Cow<'static, str> {
+        format!("a whole number from {MIN} to {MAX}").into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Signed(value) = found else { return None };
+        u32::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value)).map(Self)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
+/// A number from 0 to `MAX`, decimals allowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpTo<const MAX: u32>(pub f64);
+
+impl<const MAX: u32> ConfigValue for UpTo<MAX> {
+    fn expected() -> Cow<'static, str> {
+        format!("a number from 0 to {MAX}").into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let number = match found {
+            // A whole number beyond 32 bits is beyond every bound too.
+            Unexpected::Signed(value) => i32::try_from(value).ok().map(f64::from)?,
+            Unexpected::Float(value) => value,
+            _ => return None,
+        };
+        (0.0..=f64::from(MAX)).contains(&number).then_some(Self(number))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": MAX })
+    }
+}
+
+/// A period of time with its unit. At least a second, at most a year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period(pub TimeDelta);
+
+/// A year: longer is surely a slip.
+const LONGEST_SECONDS: i64 = 366 * 86_400;
+
+impl ConfigValue for Period {
+    fn expected() -> Cow<'static, str> {
+        "a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)".into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        let Unexpected::Str(text) = found else { return None };
+        let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+        let seconds_each = match unit.trim_start() {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 86_400,
+            _ => return None,
+        };
+        let seconds = digits.parse::<i64>().ok()?.checked_mul(seconds_each)?;
+        (1..=LONGEST_SECONDS).contains(&seconds).then(|| Self(TimeDelta::seconds(seconds)))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+ ?[smhd]$", "examples": ["30s", "60m", "24h", "3d"] })
+    }
+}
+
+/// A timeout: a [`Period`], or a plain number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout(pub TimeDelta);
+
+impl ConfigValue for Timeout {
+    fn expected() -> Cow<'static, str> {
+        "a number of seconds, or a period such as `90s` or `5m`".into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        match found {
+            Unexpected::Signed(seconds) if (1..=LONGEST_SECONDS).contains(&seconds) => {
+                Some(Self(TimeDelta::seconds(seconds)))
+            }
+            found => Period::read(found).map(|period| Self(period.0)),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::schema()] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_have_one_number_and_one_unit() {
+        for (text, seconds) in [
+            ("30s", Some(30)),
+            ("60m", Some(3_600)),
+            ("24h", Some(86_400)),
+            ("3d", Some(259_200)),
+            ("3 d", Some(259_200)),
+            ("366d", Some(LONGEST_SECONDS)),
+            ("367d", None),
+            ("0s", None),
+            ("60", None),
+            ("m", None),
+            ("", None),
+            ("1h30m", None),
+            ("-1h", None),
+            ("1.5h", None),
+            ("1w", None),
+            ("99999999999999999999d", None),
+            ("9223372036854775807d", None),
+        ] {
+            assert_eq!(Period::read(Unexpected::Str(text)).map(|period| period.0.num_seconds()), seconds, "{text}");
+        }
+    }
+}
