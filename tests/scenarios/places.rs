@@ -54,7 +54,7 @@ pub async fn words_count_where_they_are_plain_and_own(world: World) {
 
 pub async fn sentences_about_approving_approve_nothing(world: World) {
     let said = [
-        ("security approved once CI is green", "it names a condition"),
+        ("security approved once CI is green", "only these words count, alone on a line: `security approved`"),
         ("security is not approved", "only these words count, alone on a line: `security rejected`"),
         ("security approved?", "only these words count, alone on a line: `security approved`"),
         ("security will be approved", "only these words count, alone on a line: `security approved`"),
