@@ -123,7 +123,7 @@ mod played {
     on_both_worlds! {
         job_logs:
         the_lines_of_a_followed_job_are_on_the_page,
-        a_log_that_comes_late_is_read_and_one_that_is_gone_is_not_waited_for,
+        a_log_that_is_gone_is_not_waited_for,
     }
     on_both_worlds! {
         memory:
