@@ -93,14 +93,14 @@ impl Observer for Bars {
     }
 
     fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-        // Nobody to tell if the terminal is gone.
+        // Without a terminal there is no reader.
         let _ = self.all.println(repeating(check, nth, wait));
     }
 
     fn ended(&self, evidence: &CheckEvidence) {
         let bar = self.bars.lock().unwrap_or_else(PoisonError::into_inner).remove(&evidence.name);
         bar.iter().for_each(ProgressBar::finish_and_clear);
-        // Nobody to tell if the terminal is gone.
+        // Without a terminal there is no reader.
         let _ = self.all.println(ended(evidence));
     }
 }

@@ -33,7 +33,7 @@ pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
 fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
     let uncovered = coverage.uncovered.iter().map(|range| Value::from(range_link(range, links)));
     let beside = context! {
-        // Rounded down: 100 % is said of nothing less.
+        // Rounded down: 100 % means all of it.
         percent => coverage.changed_percent().map(|percent| format!("{:.0}", percent.floor())),
         covered => coverage.changed_covered,
         total => coverage.changed_total,

@@ -22,7 +22,7 @@ use loopgate_core::gate::{Considered, GateReport, GateStanding, Holding, WordOut
 /// `schema` of the document.
 const SCHEMA: &str = "loopgate.explain/v1";
 
-/// The text of `loopgate / gates`; `None` if no gate applies and nobody spoke of one.
+/// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     let gates = explained(subject, &Links::of(subject.snapshot));
     let mut model = GateList { verdict: "", gates, unmatched: Shown::default(), quiet: Markdown::default() };

@@ -174,7 +174,7 @@ impl Client {
         }
     }
 
-    /// What [`remember`](Self::remember) was told of a path, or an earlier read found there.
+    /// What [`remember`](Self::remember) keeps for a path, or an earlier read found there.
     pub(crate) fn recall(&self, path: &str, accept: Accept) -> Option<Bytes> {
         match self.shared.hub.cache.get(&self.key(path, accept).ok()?).as_deref() {
             Some(CachedAnswer::Immutable(body)) => Some(body.clone()),

@@ -33,7 +33,7 @@ pub(crate) enum PostId {
     CheckRun(CheckRunId),
 }
 
-/// How GitHub said that a post is gone.
+/// How GitHub shows that a post is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GoneBy {
     /// It is certain.
@@ -48,7 +48,7 @@ pub(super) struct Gone {
     is_sure: bool,
 }
 
-/// GitHub gave no token for the installation, or said that it is suspended.
+/// GitHub gave no token for the installation, or its answer names a suspension.
 #[derive(Debug)]
 pub(super) struct Silence {
     message: String,

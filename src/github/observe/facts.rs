@@ -143,7 +143,7 @@ struct BaseSide {
     not_followed: Option<ObservationProblem>,
 }
 
-/// What the head commit determines, and what is said about it.
+/// What the head commit determines, and its checks.
 struct HeadSide {
     changes: Changes,
     checks: Checks,

@@ -223,11 +223,11 @@ impl Reconcile {
                     }
                     continue;
                 }
-                // What would be shown without it would tell of a record that is gone.
+                // Without it the posts would describe a record that is gone.
                 Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
                     return Err(Failed { reason, retry: Retry::WhenAnswered });
                 }
-                // Without a saved state attempts are not counted, but people must be told why: so this goes on.
+                // Without a saved state attempts are not counted, but the comment must say why: so this goes on.
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
@@ -336,11 +336,11 @@ fn summary(
     }
 }
 
-/// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
+/// The decision, and the state it was made on. A recovery is a problem of the observation, which the comment shows.
 pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
-        // A run whose record is gone left traces: the loss is said, and the numbers go on.
+        // A run whose record is gone left traces: the comment shows the loss, and the numbers go on.
         match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
             Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
             None => LoopState::begin(snapshot, policy, now),

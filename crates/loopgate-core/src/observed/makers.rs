@@ -46,7 +46,7 @@ impl Makers {
     }
 }
 
-/// Whoever is assigned so soon after the opening was assigned by it.
+/// An assignment so soon after the opening comes from the opening.
 const OPENING: TimeDelta = TimeDelta::minutes(1);
 
 /// The assignments of a pull request that a coding agent opened. Taking one back changes nothing of who asked.
@@ -80,7 +80,7 @@ impl Assignments {
     /// Whether somebody asked for the pull request, which was opened then.
     ///
     /// # Errors
-    /// Why that cannot be told.
+    /// Why that is not known.
     pub fn asked(&self, person: UserId, opened: Timestamp) -> Result<bool, &str> {
         let counts = |one: &Assignment| one.by != Assigner::Other || one.at <= opened + OPENING;
         match self {

@@ -28,7 +28,7 @@ pub(super) struct Form {
     pub pattern: String,
     /// The class, where the pattern captures none.
     pub class: Option<String>,
-    /// `None`: told by class and message.
+    /// `None`: the class and the message decide.
     #[serde(rename = "type")]
     pub error_type: Option<ErrorType>,
 }
