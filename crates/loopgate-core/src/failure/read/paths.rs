@@ -70,20 +70,12 @@ fn without_scheme(path: &str) -> &str {
                 None => rest,
             }
         }
-        // What a public server sent is no file of the repository, whatever its path.
-        "https" if is_public(rest) => path,
         "http" | "https" | "app" | "ng" => {
             let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
             rest.strip_prefix("@fs").unwrap_or(rest)
         }
         _ => path,
     }
-}
-
-/// Whether an address without its scheme names a public host. A development server has a port, or a name without a dot.
-fn is_public(address: &str) -> bool {
-    let host = address.split('/').next().unwrap_or_default();
-    host.contains('.') && !host.contains(':') && host.parse::<std::net::Ipv4Addr>().is_err()
 }
 
 /// Whether the path lies in a dependency or in the language itself.
@@ -212,15 +204,6 @@ mod tests {
             ("src/internal/a.go", None),
             ("src/vendors/a.ts", None),
         ];
-        let addresses = [
-            ("https://jsr.io/@std/assert/1.0.0/equals.ts", Some(Dependency)),
-            ("https://localhost/src/App.tsx", None),
-            ("https://127.0.0.1/src/App.tsx", None),
-            ("https://shop.dev:5173/src/App.tsx", None),
-        ];
-        for (address, kind) in addresses {
-            assert_eq!(foreign(&tidy(address)), kind, "{address}");
-        }
         for (path, kind) in cases {
             assert_eq!(foreign(path), kind, "{path}");
         }
