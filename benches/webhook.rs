@@ -20,10 +20,8 @@ use std::{
 use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http::StatusCode, routing::post};
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
-    github::{Failed, Secret, webhook::OwnApp},
-    server::{
-        Job, LookOutcome, PullRequest, Reconciler, Requeue, Server, ServerConfig, Signatures, Unresolved, stop_signal,
-    },
+    github::{Failed, ReconcileRequest, Secret, webhook::OwnApp},
+    server::{LookOutcome, PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
 };
 use loopgate_core::AppId;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -372,14 +370,14 @@ impl Reconciler for Idle {
         Ok(Vec::new())
     }
 
-    async fn reconcile(&self, _: Job) -> Result<LookOutcome, Failed> {
+    async fn reconcile(&self, _: ReconcileRequest) -> Result<LookOutcome, Failed> {
         if !self.instant {
             std::future::pending::<()>().await;
         }
-        Ok(Requeue::OnEvent.into())
+        Ok(LookOutcome::default())
     }
 
-    async fn tell_given_up(&self, _: Job, _: u32) -> Result<(), Failed> {
+    async fn tell_given_up(&self, _: ReconcileRequest, _: u32) -> Result<(), Failed> {
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 
-use loopgate_core::{InstallationId, Timestamp};
+use loopgate_core::InstallationId;
 
 /// One answer is kept per installation (another one may see other things), address and media type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,8 +28,6 @@ pub enum CachedAnswer {
     Tagged { etag: String, link: Option<String>, body: Bytes },
     /// Named by content: true for ever.
     Immutable(Bytes),
-    /// Named by content, and not there when it was asked for: believed until then.
-    Absent { since: Timestamp, until: Timestamp },
 }
 
 impl CachedAnswer {
@@ -37,7 +35,6 @@ impl CachedAnswer {
         match self {
             Self::Tagged { etag, link, body } => etag.len() + link.as_ref().map_or(0, String::len) + body.len(),
             Self::Immutable(body) => body.len(),
-            Self::Absent { .. } => 0,
         }
     }
 }

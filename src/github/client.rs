@@ -17,7 +17,7 @@ mod stale;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicU64},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use bytes::Bytes;
@@ -31,12 +31,9 @@ use tokio::sync::Semaphore;
 pub(super) use self::{
     cached::blob_id,
     job_log::LONGEST_LOG,
-    stale::{GoneBy, LOOK_AGAIN_AFTER, PostId, REFUSAL_IS_CONFIRMED_AFTER},
+    stale::{GoneBy, LOOK_AGAIN_AFTER, PostId, next_look},
 };
-use self::{
-    limits::Limit,
-    stale::{Created, Gone, Silence},
-};
+use self::{limits::Limit, stale::StaleReads};
 use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, SystemClock, Usage,
     auth::TokenSlot,
@@ -202,15 +199,7 @@ struct Shared {
     /// Points that this process has taken of those that all share, and until when it may use them.
     points: tokio::sync::Mutex<(u32, Timestamp)>,
     limit: Mutex<Limit>,
-    /// Reliances on refusals and absences that were not confirmed.
-    doubtful: AtomicU64,
-    /// What was refused when it was last asked for, and since when.
-    refused: Mutex<HashMap<String, Timestamp>>,
-    created: Mutex<Vec<Created>>,
-    /// Why GitHub takes no more requests for this installation: it was suspended, or the App was uninstalled.
-    silenced: Mutex<Option<Silence>>,
-    /// Posts of which GitHub said that they are gone: they win over lists, and over what we created.
-    gone: Mutex<HashMap<PostId, Gone>>,
+    stale: Mutex<StaleReads>,
 }
 
 impl Client {
@@ -225,11 +214,7 @@ impl Client {
                 points: tokio::sync::Mutex::new((0, Timestamp::UNIX_EPOCH)),
                 hub,
                 limit: Mutex::default(),
-                doubtful: AtomicU64::default(),
-                refused: Mutex::default(),
-                created: Mutex::default(),
-                silenced: Mutex::default(),
-                gone: Mutex::default(),
+                stale: Mutex::default(),
             }),
         }
     }

@@ -10,7 +10,7 @@ pub enum Error {
     #[error("GitHub shows no {path} to Loopgate (404)")]
     NotFound { path: String },
     /// 403 that is no rate limit: a permission is missing. `needs` is GitHub's own list, such as `checks=write`.
-    #[error("not permitted: {path} ({}){}", message, needed(needs.as_deref()))]
+    #[error("not permitted: {path} ({}){}", message, needs.as_ref().map(|needs| format!(" — it needs {needs}")).unwrap_or_default())]
     Forbidden { path: String, needs: Option<String>, message: String },
     /// Any other 4xx: the request was understood and refused.
     #[error("GitHub refused {path} ({status}: {message})")]
@@ -43,10 +43,6 @@ pub enum Error {
     /// The client could not be set up: a key or an address that is none.
     #[error("{0}")]
     Setup(String),
-}
-
-fn needed(needs: Option<&str>) -> String {
-    needs.map(|needs| format!(" — it needs {needs}")).unwrap_or_default()
 }
 
 /// The kinds of error, by what to do about them.
@@ -113,6 +109,10 @@ pub(crate) trait OrAbsent<T> {
     /// # Errors
     /// Every error but [`Error::NotFound`].
     fn or_absent(self) -> Result<Option<T>, Error>;
+
+    /// # Errors
+    /// Every error that is no refusal: what is refused is as good as absent.
+    fn or_refused(self) -> Result<Option<T>, Error>;
 }
 
 impl<T> OrAbsent<T> for Result<T, Error> {
@@ -121,6 +121,13 @@ impl<T> OrAbsent<T> for Result<T, Error> {
             Ok(value) => Ok(Some(value)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    fn or_refused(self) -> Result<Option<T>, Error> {
+        match self {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => error.refusal().map(|_| None),
         }
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub use self::wait::{Pacing, Waited};
 use super::{
     Client, Clock, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path,
-    retry::Repeat,
+    retry::Repeat, wire::ObjectRef,
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
@@ -51,12 +51,7 @@ struct Pull {
     state: String,
     #[serde(default)]
     merged: bool,
-    head: Head,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    sha: Sha,
+    head: ObjectRef,
 }
 
 #[derive(Deserialize)]
@@ -137,7 +132,7 @@ impl FeedbackReader {
             FeedbackSeen { head, ended, feedback: document, from }
         };
         let runs = format!("{repo}/commits/{head}/check-runs");
-        let runs = permitted(self.client.list::<Runs>(&runs, MOST_PAGES).await.map(|runs| runs.items))?;
+        let runs = self.client.list::<Runs>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
         let ours = |run: &Run| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
         let runs: Option<Vec<Run>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
         let speakers: Vec<String> = runs.iter().flatten().filter_map(Run::bot).collect();
@@ -145,7 +140,8 @@ impl FeedbackReader {
             return Ok(seen((ReadFrom::CheckRun, document)));
         }
         let comments = format!("{repo}/issues/{}/comments", self.number);
-        let comments = permitted(self.client.list::<Vec<Comment>>(&comments, MOST_PAGES).await.map(|list| list.items))?;
+        let comments =
+            self.client.list::<Vec<Comment>>(&comments, MOST_PAGES).await.or_refused()?.map(|list| list.items);
         if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
             return Ok(seen((ReadFrom::StatusComment, document)));
         }
@@ -263,13 +259,5 @@ impl FeedbackReader {
             return Ok(Some(Feedback::of_state(state, attempt.as_ref())));
         }
         Ok(None)
-    }
-}
-
-/// What may be read; none where GitHub says no.
-fn permitted<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
-    match answer.or_absent() {
-        Ok(found) => Ok(found),
-        Err(error) => error.refusal().map(|_| None),
     }
 }

@@ -4,8 +4,11 @@
 use serde::Deserialize;
 
 use super::{
-    Error, Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path,
-    plan, resolve::Tip, wire::InStack,
+    Error, Failed, ObservedSurface, Reconcile, ReconcileRequest,
+    error::OrAbsent as _,
+    observe::CONFIGURATION,
+    path, plan,
+    wire::{InStack, ObjectRef, Repository},
 };
 use crate::render::{self, Rendered};
 use loopgate_core::{
@@ -17,7 +20,7 @@ use loopgate_core::{
 #[derive(Deserialize)]
 struct Pull {
     state: String,
-    head: Tip,
+    head: ObjectRef,
     base: BaseTip,
     stack: Option<InStack>,
 }
@@ -27,12 +30,7 @@ struct BaseTip {
     #[serde(rename = "ref")]
     branch: String,
     sha: Sha,
-    repo: BaseRepository,
-}
-
-#[derive(Deserialize)]
-struct BaseRepository {
-    default_branch: String,
+    repo: Repository,
 }
 
 impl Reconcile {

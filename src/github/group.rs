@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{
     Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, paging::wrapped_pages, path, plan,
-    webhook::Target,
+    webhook::Target, wire::ObjectRef,
 };
 use crate::render::{self, GroupMember, Rendered, VerifiedBy};
 use loopgate_core::{
@@ -88,7 +88,11 @@ impl Reconcile {
         let unknown: Vec<Sha> = entries
             .unnamed
             .iter()
-            .filter(|commit| !looks.iter().any(|look: &Snapshot| has(look, commit)))
+            .filter(|commit| {
+                // The message is what a rebase keeps.
+                let mut known = looks.iter().flat_map(|look: &Snapshot| &look.commits.items);
+                !known.any(|known| known.message.trim() == commit.commit.message.trim())
+            })
             .map(|c| c.sha)
             .collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
@@ -156,17 +160,12 @@ struct GroupCommit {
     sha: Sha,
     commit: Message,
     #[serde(default)]
-    parents: Vec<Parent>,
+    parents: Vec<ObjectRef>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct Message {
     message: String,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Parent {
-    sha: Sha,
 }
 
 /// The pull requests of a group, and the commits that name none.
@@ -229,12 +228,6 @@ fn number_in_branch(head_ref: &str) -> Option<u64> {
     head_ref.rsplit_once("/pr-")?.1.split('-').next()?.parse().ok()
 }
 
-/// Whether a rebased commit is one of a pull request's: the message is what a rebase keeps.
-fn has(look: &Snapshot, commit: &GroupCommit) -> bool {
-    let same = |message: &str| message.trim() == commit.commit.message.trim();
-    look.commits.items.iter().any(|known| same(&known.message))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,7 +255,7 @@ mod tests {
         let commit = |byte: u8, parents: &[u8]| GroupCommit {
             sha: sha(byte),
             commit: Message { message: String::new() },
-            parents: parents.iter().map(|parent| Parent { sha: sha(*parent) }).collect(),
+            parents: parents.iter().map(|parent| ObjectRef { sha: sha(*parent) }).collect(),
         };
         // 1 is the base; 2 and 4 are merges of 3 and 5.
         let commits = [commit(3, &[1]), commit(2, &[1, 3]), commit(5, &[1]), commit(4, &[2, 5])];

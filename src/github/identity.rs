@@ -40,7 +40,11 @@ impl Knowledge {
         if actor.bot_id.is_some() {
             return Ok(actor);
         }
-        let bot_id = self.bot.get_or_try_init(|| bot_id(client, &actor.bot)).await;
+        let ask = async || {
+            let user: User = client.get(&format!("/users/{}", path::escape(actor.bot.as_str()))).await?;
+            Ok::<_, Error>(user.id)
+        };
+        let bot_id = self.bot.get_or_try_init(ask).await;
         match bot_id {
             Ok(id) => Ok(AppIdentity { bot_id: Some(*id), ..actor }),
             // The App's own signed token may not be allowed to ask for accounts. Without its id the bot is recognised
@@ -78,9 +82,4 @@ async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> R
 
 fn bot_of(slug: &str) -> Result<Login, Error> {
     format!("{slug}[bot]").parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))
-}
-
-async fn bot_id(client: &Client, bot: &Login) -> Result<UserId, Error> {
-    let user: User = client.get(&format!("/users/{}", path::escape(bot.as_str()))).await?;
-    Ok(user.id)
 }

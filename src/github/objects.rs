@@ -12,7 +12,14 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
+use super::{
+    Client, Error, ErrorKind,
+    error::OrAbsent as _,
+    path,
+    retry::Repeat,
+    transport::Accept,
+    wire::{ObjectRef, Tree},
+};
 use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{RepoName, Sha};
 
@@ -30,30 +37,13 @@ pub struct GithubObjects {
 struct Reference {
     #[serde(rename = "ref")]
     name: String,
-    object: Object,
-}
-
-#[derive(Deserialize)]
-struct Object {
-    sha: Sha,
+    object: ObjectRef,
 }
 
 #[derive(Deserialize)]
 struct Commit {
-    tree: Object,
-    parents: Vec<Object>,
-}
-
-/// At most 100,000 entries (<https://docs.github.com/en/rest/git/trees#get-a-tree>).
-#[derive(Deserialize, Default)]
-struct Tree {
-    tree: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    path: String,
-    sha: Sha,
+    tree: ObjectRef,
+    parents: Vec<ObjectRef>,
 }
 
 impl GithubObjects {
@@ -87,7 +77,7 @@ impl GithubObjects {
         }
         let send = async |below: &str, body: &Value| -> Result<Sha, RefsError> {
             // Named by their content: a second one is the same, or harmless.
-            let object: Object =
+            let object: ObjectRef =
                 self.client.write(Method::POST, &self.path(below), body, Repeat::Safe).await.map_err(told)?;
             Ok(object.sha)
         };

@@ -9,7 +9,7 @@ use super::{
     paging::wrapped_pages,
     path,
     webhook::Target,
-    wire::{InStack, User, account},
+    wire::{InStack, ObjectRef, User, account},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
@@ -28,7 +28,7 @@ pub(super) struct OpenPull {
     state: String,
     closed_at: Option<Timestamp>,
     user: Option<User>,
-    head: Tip,
+    head: ObjectRef,
     pub base: Side,
     stack: Option<InStack>,
 }
@@ -49,13 +49,7 @@ impl OpenPull {
 pub struct ListedPull {
     pub number: PrNumber,
     pub updated_at: Timestamp,
-    pub head: Tip,
-}
-
-/// The commit at the tip of a branch.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Tip {
-    pub sha: Sha,
+    pub head: ObjectRef,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -182,10 +176,8 @@ impl Client {
         struct Run {
             created_at: Option<Timestamp>,
         }
-        match self.get::<Run>(&format!("{}/actions/runs/{run}", path::repo(repository))).await {
-            Ok(run) => Ok(run.created_at),
-            Err(error) => error.refusal().map(|_| None),
-        }
+        let path = format!("{}/actions/runs/{run}", path::repo(repository));
+        Ok(self.get::<Run>(&path).await.or_refused()?.and_then(|run| run.created_at))
     }
 
     /// The repositories this installation may see.

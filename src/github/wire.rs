@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use loopgate_core::{
-    Login, Sha, UserId,
+    AppId, Login, Sha, UserId,
     observed::{Account, AccountKind},
 };
 
@@ -34,15 +34,74 @@ impl From<User> for Account {
 /// (<https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct InStack {
-    pub base: StackBase,
+    /// The branch that the stack lands on, whatever the layer itself targets.
+    pub base: BranchHead,
 }
 
-/// The branch that the stack lands on, whatever the layer itself targets.
+/// A branch and its head.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct StackBase {
+pub(super) struct BranchHead {
     #[serde(rename = "ref")]
     pub branch: String,
     pub sha: Sha,
+}
+
+/// A commit, or another object of git, by its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectRef {
+    pub sha: Sha,
+}
+
+/// A branch, as `GET …/branches/{branch}` answers.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct Branch {
+    pub commit: ObjectRef,
+    #[serde(default)]
+    pub protected: bool,
+}
+
+/// `GET …/git/trees/{sha}`.
+#[derive(Default, Deserialize)]
+pub(super) struct Tree {
+    pub tree: Vec<TreeEntry>,
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+/// A file, folder or submodule of a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct TreeEntry {
+    pub path: String,
+    #[serde(default)]
+    pub mode: String,
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    pub sha: Sha,
+}
+
+/// A repository's answer, for its default branch.
+#[derive(Deserialize)]
+pub(super) struct Repository {
+    pub default_branch: String,
+}
+
+/// A label, a folder, a secret.
+#[derive(Debug, Deserialize)]
+pub(super) struct Named {
+    pub name: String,
+}
+
+/// A team.
+#[derive(Debug, Deserialize)]
+pub(super) struct Team {
+    pub slug: String,
+}
+
+/// The App that made a post.
+#[derive(Deserialize)]
+pub(super) struct App {
+    pub id: AppId,
+    pub slug: Option<String>,
 }
 
 /// The account, or GitHub's placeholder for one that is gone.

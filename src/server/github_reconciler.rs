@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     ReadinessCheck,
     groups::Groups,
-    reconciler::{Job, LookOutcome, Overview, PullRequest, Reconciler, Requeue, Standing, Unresolved},
+    reconciler::{LookOutcome, Overview, PullRequest, Reconciler, Standing, Unresolved},
 };
 use crate::{
     channels::Channels,
@@ -87,12 +87,10 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         Some(self.reconcile.heads().clone())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
-        let repository = job.repository.clone();
-        let outcome = self.reconcile.run(&job.into(), self.clock.now()).await?;
-        let awakened = self.reconcile.has_awakened(&repository);
+    async fn reconcile(&self, job: ReconcileRequest) -> Result<LookOutcome, Failed> {
+        let outcome = self.reconcile.run(&job, self.clock.now()).await?;
+        let awakened = self.reconcile.has_awakened(&job.repository);
         log(&outcome.result);
-        let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
         let ended = match &outcome.result {
             Settled::Decided(summary) => summary.ended.clone(),
             Settled::Dormant | Settled::ReadOnly | Settled::Archived | Settled::Nothing => None,
@@ -103,17 +101,18 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
             Settled::ReadOnly => Standing::NotSaid,
             Settled::Decided(_) | Settled::Dormant | Settled::Archived | Settled::Nothing => Standing::Over,
         };
-        Ok(LookOutcome { requeue, seen: outcome.seen, standing, above: outcome.above, ended, awakened })
+        Ok(LookOutcome {
+            requeue: outcome.revisit_at,
+            seen: outcome.seen,
+            standing,
+            above: outcome.above,
+            ended,
+            awakened,
+        })
     }
 
-    async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {
-        self.reconcile.tell_given_up(&job.into(), times).await
-    }
-}
-
-impl From<Job> for ReconcileRequest {
-    fn from(Job { installation, repository, pull_request, hints }: Job) -> Self {
-        Self { installation: Some(installation), repository, number: pull_request, hints }
+    async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
+        self.reconcile.tell_given_up(&job, times).await
     }
 }
 

@@ -121,39 +121,32 @@ impl Metrics {
         let age = |since: Option<Timestamp>| since.map_or(0, |since| (now - since).num_seconds().max(0).unsigned_abs());
         let oldest = age(by_class.into_iter().flatten().min());
         let mut text = String::with_capacity(2048);
-        let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
+        let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, u64)>| {
             // Writing to a `String` cannot fail.
             writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}").ok();
             for (labels, value) in samples {
                 writeln!(text, "{name}{labels} {value}").ok();
             }
         };
-        let labels = Received::ALL.map(|it| format!("{{result=\"{}\"}}", it.as_str()));
-        let samples: Vec<_> =
-            labels.iter().zip(&self.deliveries).map(|(label, count)| (label.as_str(), count.get())).collect();
-        family("loopgate_deliveries_total", "counter", "Webhook deliveries by what came of them.", &samples);
-        let commits =
-            [("{result=\"done\"}", self.inbox_commits.get()), ("{result=\"failed\"}", self.inbox_failures.get())];
-        family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", &commits);
-        let classes = WorkClass::ALL.map(|class| format!("{{class=\"{}\"}}", class.as_str()));
-        let of_classes = |values: [u64; WorkClass::ALL.len()]| -> Vec<_> {
-            classes.iter().map(String::as_str).zip(values).collect()
-        };
-        let ages = of_classes(by_class.map(age));
-        family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", &ages);
+        let classes = WorkClass::ALL.map(WorkClass::as_str);
+        let deliveries = Received::ALL.into_iter().map(Received::as_str).zip(self.deliveries.iter().map(Count::get));
+        let commits = [("done", self.inbox_commits.get()), ("failed", self.inbox_failures.get())];
+        let ages = labelled("class", classes.into_iter().zip(by_class.map(age)));
         let reconciles = [
-            ("{result=\"done\"}", self.reconciles_done.get()),
-            ("{result=\"failed\"}", self.reconciles_failed.get()),
-            ("{result=\"waiting\"}", self.reconciles_waiting.get()),
+            ("done", self.reconciles_done.get()),
+            ("failed", self.reconciles_failed.get()),
+            ("waiting", self.reconciles_waiting.get()),
         ];
-        family("loopgate_reconciles_total", "counter", "Reconciles of pull requests.", &reconciles);
+        let deliveries = labelled("result", deliveries);
+        family("loopgate_deliveries_total", "counter", "Webhook deliveries by what came of them.", deliveries);
+        family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", labelled("result", commits));
+        family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", ages);
+        let reconciles = labelled("result", reconciles);
+        family("loopgate_reconciles_total", "counter", "Reconciles of pull requests.", reconciles);
+        let (unknown, dormant) = (self.unknown_events.get(), overview.dormant.len() as u64);
+        let absent = "Repositories whose configuration is not found.";
         for (name, kind, help, value) in [
-            (
-                "loopgate_unknown_events_total",
-                "counter",
-                "Deliveries of events not handled.",
-                self.unknown_events.get(),
-            ),
+            ("loopgate_unknown_events_total", "counter", "Deliveries of events not handled.", unknown),
             ("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", backlog),
             ("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", oldest),
             ("loopgate_queue_depth", "gauge", "Targets in memory waiting for their turn.", self.queued.get()),
@@ -163,48 +156,41 @@ impl Metrics {
             ("loopgate_resyncs_total", "counter", "Times that all lists were read.", self.resyncs.get()),
             ("loopgate_resynced_total", "counter", "Looks that a resync asked for.", self.resynced.get()),
             ("loopgate_given_up_total", "counter", "Targets given up after ten failures.", self.dead.get()),
-            (
-                "loopgate_repositories_without_configuration",
-                "gauge",
-                "Repositories whose configuration is not found.",
-                overview.dormant.len() as u64,
-            ),
+            ("loopgate_repositories_without_configuration", "gauge", absent, dormant),
             ("loopgate_dead_letters", "gauge", "Dead letters now.", dead_letters),
         ] {
-            family(name, kind, help, &[("", value)]);
+            family(name, kind, help, vec![(String::new(), value)]);
         }
         for ((name, help), count) in OF_RUNS.iter().zip(&self.runs.counts) {
-            family(name, "counter", help, &[("", count.get())]);
+            family(name, "counter", help, vec![(String::new(), count.get())]);
         }
-        let within = GREEN_WITHIN.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
-        let within: Vec<String> = within.map(|within| format!("_bucket{{le=\"{within}\"}}")).collect();
         let green = self.runs.green.each_ref().map(Count::get);
+        let within = GREEN_WITHIN.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
+        let within = within.map(|within| format!("_bucket{{le=\"{within}\"}}"));
         let sums = [("_sum", self.runs.seconds_to_green.get()), ("_count", green[GREEN_WITHIN.len()])];
-        let green: Vec<_> = within.iter().map(String::as_str).zip(green).chain(sums).collect();
-        family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", &green);
-        let kinds = overview.effects_waiting.iter().map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count));
-        let kinds: Vec<_> = kinds.collect();
-        let waiting: Vec<_> = kinds.iter().map(|(label, count)| (label.as_str(), *count)).collect();
-        family("loopgate_effects_waiting", "gauge", "Effects that wait for their turn to be created.", &waiting);
-        let labels = STATUSES.map(|status| format!("{{status=\"{status}\"}}"));
-        let answers: Vec<_> =
-            labels.iter().map(String::as_str).zip(github.into_iter().flat_map(Github::answers)).collect();
-        family("loopgate_github_answers_total", "counter", "GitHub's answers by status.", &answers);
+        let sums = sums.map(|(name, value)| (name.to_owned(), value));
+        let green = within.zip(green).chain(sums).collect();
+        family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", green);
+        let waiting = labelled("kind", overview.effects_waiting.iter().map(|(kind, count)| (*kind, *count)));
+        family("loopgate_effects_waiting", "gauge", "Effects that wait for their turn to be created.", waiting);
+        let answers = labelled("status", STATUSES.into_iter().zip(github.into_iter().flat_map(Github::answers)));
+        family("loopgate_github_answers_total", "counter", "GitHub's answers by status.", answers);
         let Some(github) = github else { return text };
         let spending = github.spending();
-        let spent = of_classes(spending.spent);
-        family("loopgate_github_spent_total", "counter", "Requests that cost of the quota, by class.", &spent);
-        let deferred = of_classes(spending.deferred);
-        family("loopgate_github_deferred_total", "counter", "Requests put off for more urgent ones.", &deferred);
-        let quotas: Vec<_> = github
-            .quotas()
-            .into_iter()
-            .map(|(id, quota)| (format!("{{installation=\"{id}\"}}"), u64::from(quota.remaining)))
-            .collect();
-        let quotas: Vec<_> = quotas.iter().map(|(label, remaining)| (label.as_str(), *remaining)).collect();
-        family("loopgate_github_quota_remaining", "gauge", "Requests left until the hour's quota resets.", &quotas);
+        let [spent, deferred] =
+            [spending.spent, spending.deferred].map(|of| labelled("class", classes.into_iter().zip(of)));
+        family("loopgate_github_spent_total", "counter", "Requests that cost of the quota, by class.", spent);
+        family("loopgate_github_deferred_total", "counter", "Requests put off for more urgent ones.", deferred);
+        let quotas = github.quotas().into_iter().map(|(id, quota)| (id, u64::from(quota.remaining)));
+        let quotas = labelled("installation", quotas);
+        family("loopgate_github_quota_remaining", "gauge", "Requests left until the hour's quota resets.", quotas);
         text
     }
+}
+
+/// Samples with this label.
+fn labelled<N: std::fmt::Display>(label: &str, samples: impl IntoIterator<Item = (N, u64)>) -> Vec<(String, u64)> {
+    samples.into_iter().map(|(name, value)| (format!("{{{label}=\"{name}\"}}"), value)).collect()
 }
 
 #[cfg(test)]

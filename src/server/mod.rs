@@ -40,7 +40,7 @@ pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app, readiness};
 pub use operating::{GUARD, Replay, ResyncOf};
 pub use pages::ReadinessCheck;
-pub use reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Standing, Unresolved};
+pub use reconciler::{LookOutcome, PullRequest, Reconciler, Standing, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal, survive_file_size_limit};
 pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::{BadSignature, Signatures};

@@ -161,7 +161,7 @@ impl Receiver {
     async fn receive(self: Arc<Self>, address: IpAddr, request: Request) -> Result<Answer, Refused> {
         let deadline = Instant::now() + ANSWER_WITHIN;
         let (parts, body) = request.into_parts();
-        let length = declared_length(&parts.headers);
+        let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let headers = match check_headers(&parts.headers, length) {
             Ok(headers) => headers,
             Err(answer) => {
@@ -280,10 +280,6 @@ impl Receiver {
 /// The sender's log shows it, and the delivery can be sent again.
 fn not_available() -> Answer {
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, Received::Unavailable, "cannot store the delivery now; send it again")
-}
-
-fn declared_length(headers: &HeaderMap) -> Option<usize> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'_>, Answer> {

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 pub use crate::github::PullRequest;
 use crate::{
-    github::{DormantRepository, Failed, LookedHeads, Seen, webhook::Target},
+    github::{DormantRepository, Failed, LookedHeads, ReconcileRequest, Seen, webhook::Target},
     render::OpenLoop,
 };
-use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, metrics::RunLine, observed::Hint};
+use loopgate_core::{InstallationId, PrNumber, Timestamp, metrics::RunLine, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
 /// and calling once too often changes nothing.
@@ -30,11 +30,11 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
-    fn reconcile(&self, job: Job) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
+    fn reconcile(&self, job: ReconcileRequest) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
 
     /// Tells on the pull request that it was given up because the process did not survive looking at it so many
     /// `times`.
-    fn tell_given_up(&self, job: Job, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
+    fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
 }
 
 /// What does not stand in the queue, and is owed all the same.
@@ -47,9 +47,11 @@ pub struct Overview {
 }
 
 /// How a look ended well.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LookOutcome {
-    pub requeue: Requeue,
+    /// When to look again if nothing happens before: an evidence timeout, a gate reminder. It survives a restart, and the
+    /// newest answer replaces the ones before it.
+    pub requeue: Option<Timestamp>,
     pub seen: Seen,
     pub standing: Standing,
     /// The next layer of its stack, to be looked at now.
@@ -60,20 +62,14 @@ pub struct LookOutcome {
     pub awakened: bool,
 }
 
-impl From<Requeue> for LookOutcome {
-    /// A look that saw nothing to compare later lists with.
-    fn from(requeue: Requeue) -> Self {
-        Self { requeue, seen: Seen::Nothing, standing: Standing::NotSaid, above: None, ended: None, awakened: false }
-    }
-}
-
 /// How a pull request stands in the list of open loops after a look.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Standing {
     Open(Box<OpenLoop>),
     /// It has ended, or Loopgate is not switched on there.
     Over,
     /// As before.
+    #[default]
     NotSaid,
 }
 
@@ -84,32 +80,4 @@ pub struct Unresolved {
     /// Never [`Target::PullRequest`].
     pub target: Target,
     pub hints: Vec<Hint>,
-}
-
-/// One pull request to look at, with what its events told on the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
-    pub installation: InstallationId,
-    pub repository: RepoName,
-    pub pull_request: PrNumber,
-    /// Of all deliveries that this call covers, oldest first.
-    pub hints: Vec<Hint>,
-}
-
-/// When to look again without being told by an event. The newest answer replaces the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Requeue {
-    /// When something happens.
-    OnEvent,
-    /// At this time, if nothing happens before: an evidence timeout, a gate reminder. Survives a restart.
-    At(Timestamp),
-}
-
-impl Requeue {
-    pub const fn at(self) -> Option<Timestamp> {
-        match self {
-            Self::OnEvent => None,
-            Self::At(at) => Some(at),
-        }
-    }
 }

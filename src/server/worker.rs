@@ -19,11 +19,11 @@ use super::{
     dirty::{DirtySet, Ended, Start},
     inbox::Inbox,
     metrics::Metrics,
-    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved},
+    reconciler::{LookOutcome, PullRequest, Reconciler, Unresolved},
     storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, WorkEnd},
 };
 use crate::{
-    github::{Failed, HeardOfHead, LookedHeads, Served, WorkClass, fenced, serving, webhook::Target},
+    github::{Failed, HeardOfHead, LookedHeads, ReconcileRequest, Served, WorkClass, fenced, serving, webhook::Target},
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -349,7 +349,7 @@ impl<R: Reconciler> Shared<R> {
         };
         let also = others(&key, &how);
         let wakeup = match how {
-            WorkEnd::Done(LookOutcome { requeue: Requeue::At(at), .. }) => Some(at),
+            WorkEnd::Done(LookOutcome { requeue, .. }) => requeue,
             _ => None,
         };
         let change = Change::Settle { key: key.clone(), covered, how, now: self.clock.now() };
@@ -382,7 +382,7 @@ impl<R: Reconciler> Shared<R> {
             if let Some(line) = &outcome.ended {
                 self.metrics.runs.add(line);
             }
-            tracing::info!(again = outcome.requeue.at().map(tracing::field::display), "reconciled");
+            tracing::info!(again = outcome.requeue.map(tracing::field::display), "reconciled");
             return Ok(WorkEnd::Done(outcome));
         }
         let class = match target {
@@ -435,7 +435,7 @@ impl<R: Reconciler> Shared<R> {
             Retry::OnEvent => {
                 self.metrics.reconciles_waiting.add(1);
                 tracing::info!(reason, "nothing is asked until an event says otherwise");
-                (WorkEnd::Done(Requeue::OnEvent.into()), Ended::Done(loaded.covered.up_to))
+                (WorkEnd::Done(LookOutcome::default()), Ended::Done(loaded.covered.up_to))
             }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
                 self.metrics.reconciles_failed.add(1);
@@ -490,10 +490,10 @@ fn span(key: &Key, loaded: &TargetWork) -> tracing::Span {
 }
 
 /// The call that a target stands for, if it is a pull request.
-fn job_of(key: &Key, loaded: &TargetWork) -> Option<Job> {
+fn job_of(key: &Key, loaded: &TargetWork) -> Option<ReconcileRequest> {
     let Target::PullRequest { repository, number } = &key.target else { return None };
     let (repository, hints) = (repository.clone(), loaded.hints.clone());
-    Some(Job { installation: key.installation, repository, pull_request: *number, hints })
+    Some(ReconcileRequest { installation: Some(key.installation), repository, number: *number, hints })
 }
 
 /// What else is to be looked at after a look: the next layer of the stack, and all of a repository whose configuration was

@@ -15,11 +15,10 @@ use std::{
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
-    github::{self, Failed, webhook::OwnApp},
+    github::{self, Failed, ReconcileRequest, webhook::OwnApp},
     refs::Retry,
     server::{
-        Clock, Job, Limits, LookOutcome, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError,
-        Unresolved,
+        Clock, Limits, LookOutcome, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
     },
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
@@ -62,12 +61,12 @@ impl Clock for StillClock {
     }
 }
 
-type Answer = Result<Requeue, Failed>;
+type Answer = Result<Option<Timestamp>, Failed>;
 
 /// What the reconciler saw, and what it shall answer.
 #[derive(Default)]
 pub struct Notes {
-    pub jobs: Mutex<Vec<Job>>,
+    pub jobs: Mutex<Vec<ReconcileRequest>>,
     pub resolved: Mutex<Vec<Unresolved>>,
     pub given_up: Mutex<Vec<(u64, u32)>>,
     answers: Mutex<HashMap<u64, Vec<Answer>>>,
@@ -90,7 +89,7 @@ impl Notes {
     }
 
     pub fn numbers(&self) -> Vec<u64> {
-        self.jobs.lock().unwrap().iter().map(|job| job.pull_request.get()).collect()
+        self.jobs.lock().unwrap().iter().map(|job| job.number.get()).collect()
     }
 
     pub fn hints(&self) -> Vec<Hint> {
@@ -119,8 +118,8 @@ impl Reconciler for Fake {
             .collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
-        let (installation, number) = (job.installation.get(), job.pull_request.get());
+    async fn reconcile(&self, job: ReconcileRequest) -> Result<LookOutcome, Failed> {
+        let (installation, number) = (job.installation.map_or(0, |it| it.get()), job.number.get());
         {
             let mut running = self.notes.running.lock().unwrap();
             let same = running.entry((installation, number)).or_default();
@@ -140,13 +139,13 @@ impl Reconciler for Fake {
         let answer = match answers.get_mut(&number) {
             Some(answers) if answers.len() > 1 => answers.pop().unwrap(),
             Some(answers) => answers[0].clone(),
-            None => Ok(Requeue::OnEvent),
+            None => Ok(None),
         };
-        answer.map(LookOutcome::from)
+        answer.map(|requeue| LookOutcome { requeue, ..LookOutcome::default() })
     }
 
-    async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {
-        self.notes.given_up.lock().unwrap().push((job.pull_request.get(), times));
+    async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
+        self.notes.given_up.lock().unwrap().push((job.number.get(), times));
         Ok(())
     }
 }

@@ -5,7 +5,6 @@ use futures::future::join_all;
 use loopgate::{
     github::{Clock as _, Failed, webhook::Target},
     refs::Retry,
-    server::Requeue,
 };
 use loopgate_core::{PrNumber, observed::Hint};
 
@@ -128,7 +127,7 @@ async fn failures_are_retried_with_growing_pauses_and_given_up_in_the_end() {
     assert_eq!(metric(&server, "loopgate_dead_letters").await, 1);
 
     // A person replays it, it fails once more, and has nine further attempts.
-    kit.notes.answer(12, vec![failed("still"), Ok(Requeue::OnEvent)]);
+    kit.notes.answer(12, vec![failed("still"), Ok(None)]);
     assert!(server.replay(letters[0].key.clone()).await);
     kit.notes.begun(11).await;
     failures(&server, 11).await;
@@ -160,7 +159,7 @@ async fn a_dead_letter_lives_again_with_the_next_event_or_a_copy_of_its_delivery
     for copy in [true, false] {
         let kit = Kit::new();
         let server = kit.start().await;
-        kit.notes.answer(12, vec![failed("no"); 10].into_iter().chain([Ok(Requeue::OnEvent)]).collect());
+        kit.notes.answer(12, vec![failed("no"); 10].into_iter().chain([Ok(None)]).collect());
         let request = signed("pull_request", "d-1", &opened(9001, 12));
         post(server.public_address(), &request).await;
         for attempt in 1..10 {
@@ -185,7 +184,7 @@ async fn a_rate_limit_holds_the_installation_and_counts_as_nobodys_failure() {
     let server = kit.start().await;
     let limited = || Err(Failed { retry: Retry::At(kit.clock.now() + TimeDelta::minutes(30)), reason: "limit".into() });
     for round in 1..=12 {
-        kit.notes.answer(12, vec![limited(), Ok(Requeue::OnEvent)]);
+        kit.notes.answer(12, vec![limited(), Ok(None)]);
         kit.opened(&server, 12).await;
         kit.notes.begun(2 * round - 1).await;
         ended(&server, "waiting", round).await;
@@ -220,7 +219,7 @@ async fn an_outage_uses_up_no_attempts_and_is_over_within_a_minute_of_its_end() 
     }
     kit.notes.begun(looks).await;
     failures(&server, looks).await;
-    kit.notes.answer(12, vec![Ok(Requeue::OnEvent)]);
+    kit.notes.answer(12, vec![Ok(None)]);
     kit.clock.advance(TimeDelta::seconds(45));
     server.settled().await;
     assert_eq!((server.backlog().await.unwrap(), server.dead_letters().await.unwrap().len()), (0, 0));
@@ -287,9 +286,9 @@ async fn a_commit_becomes_its_pull_requests() {
 async fn a_reconcile_can_ask_to_be_called_again() {
     let kit = Kit::new();
     let server = kit.start().await;
-    let hour = |n: i64| Ok(Requeue::At(kit.clock.now() + TimeDelta::hours(n)));
+    let hour = |n: i64| Ok(Some(kit.clock.now() + TimeDelta::hours(n)));
     // The second answer replaces the first.
-    kit.notes.answer(12, vec![hour(1), hour(2), Ok(Requeue::OnEvent)]);
+    kit.notes.answer(12, vec![hour(1), hour(2), Ok(None)]);
     kit.opened(&server, 12).await;
     server.settled().await;
     kit.opened(&server, 12).await;
@@ -309,7 +308,7 @@ async fn a_reconcile_can_ask_to_be_called_again() {
 async fn operators_see_what_was_given_up_and_try_it_again() {
     let kit = Kit::new();
     for (number, reason) in [(1, "no room"), (2, "no reason"), (3, "no room either")] {
-        kit.notes.answer(number, vec![failed(reason); 10].into_iter().chain([Ok(Requeue::OnEvent)]).collect());
+        kit.notes.answer(number, vec![failed(reason); 10].into_iter().chain([Ok(None)]).collect());
     }
     let server = kit.start().await;
     for number in 1..=3 {

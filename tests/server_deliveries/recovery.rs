@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use loopgate::server::{Requeue, Running, StartError, Stopped};
+use loopgate::server::{Running, StartError, Stopped};
 use tokio::net::TcpStream;
 
 use crate::kit::{Kit, failed, get, opened, post, signed};
@@ -58,8 +58,8 @@ fn what_was_acknowledged_before_a_death_is_done_after_it_once() {
 #[test]
 fn wakeups_and_failures_survive_a_death() {
     let kit = Kit::new();
-    kit.notes.answer(1, vec![Ok(Requeue::At("2026-11-20T11:00:00Z".parse().unwrap())), Ok(Requeue::OnEvent)]);
-    kit.notes.answer(2, vec![failed("no"), Ok(Requeue::OnEvent)]);
+    kit.notes.answer(1, vec![Ok(Some("2026-11-20T11:00:00Z".parse().unwrap())), Ok(None)]);
+    kit.notes.answer(2, vec![failed("no"), Ok(None)]);
     until_killed(&kit, async |server| {
         kit.opened(server, 1).await;
         server.settled().await;

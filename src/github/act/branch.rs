@@ -6,8 +6,14 @@
 use http::Method;
 use serde::Deserialize;
 
-use crate::github::{Client, Error, error::OrAbsent, path, retry::Repeat};
-use loopgate_core::{RepoName, Sha, deciding::MergedBranch};
+use crate::github::{
+    Client, Error,
+    error::OrAbsent,
+    path,
+    retry::Repeat,
+    wire::{Branch, Repository},
+};
+use loopgate_core::{RepoName, deciding::MergedBranch};
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,23 +23,6 @@ pub(super) enum Deletion {
     Gone,
     /// It stays, and why.
     Kept(&'static str),
-}
-
-#[derive(Deserialize)]
-struct Branch {
-    commit: Tip,
-    #[serde(default)]
-    protected: bool,
-}
-
-#[derive(Deserialize)]
-struct Tip {
-    sha: Sha,
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    default_branch: String,
 }
 
 #[derive(Deserialize)]

@@ -90,11 +90,6 @@ pub(super) fn shows(progress: &CheckProgress, state: CheckRunPlan) -> bool {
     }
 }
 
-/// Whether a check run can be taken there: one that has ended stays ended.
-pub(super) const fn can_become(progress: &CheckProgress, state: CheckRunPlan) -> bool {
-    !matches!((progress, state), (CheckProgress::Completed { .. }, CheckRunPlan::InProgress))
-}
-
 /// The body of the request that creates a run on `head`, with its first annotations.
 pub(super) fn creation(write: &CheckRunWrite, head: Sha, now: Timestamp) -> Value {
     let mut body = update(write, now);

@@ -28,12 +28,12 @@ use crate::{
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
-        wire::User,
+        wire::{App, User},
     },
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, WorkflowRunId,
+    CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, OwnCheck, Snapshot},
@@ -56,10 +56,8 @@ pub struct Executor {
     /// Labels that are known to exist.
     labels: TtlCache<(RepoName, String), ()>,
     label_creation: tokio::sync::Mutex<()>,
-    /// Reviewers that GitHub would not have, and why.
-    refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
-    /// What was asked to run again, and what came of asking: until GitHub shows that it runs, the wish stands.
-    asked: TtlCache<(RepoName, AskedOf), Result<(), Error>>,
+    /// What was asked to run again: until GitHub shows that it runs, the wish stands.
+    asked: TtlCache<(RepoName, AskedOf), ()>,
     /// What was said on channels, and what came of it: once per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
@@ -262,7 +260,12 @@ impl Executor {
         let Ok(_booked) = client.book(need_of(OwnCheck::Verify), head).await else { return Ok(None) };
         let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(client, repository, head, created)) {
-            Ok(Created { app: Some(app), .. }) if app.id != us.id => Err(somebody_else(us, &app)),
+            // If we went on, we would never find our own comments again.
+            Ok(Created { app: Some(app), .. }) if app.id != us.id => {
+                let (slug, us) = (app.slug.as_deref().unwrap_or("another App"), &us.bot);
+                let advice = format!("name the App in LOOPGATE_APP_SLUG, as `{slug}`");
+                Err(Error::Setup(format!("the token is one of the App {slug}, not of {us}: {advice}")))
+            }
             Ok(Created { id, .. }) => Ok(Some(OwnCheckRun {
                 id,
                 name,
@@ -277,7 +280,13 @@ impl Executor {
     async fn carry_out(&self, place: &Place<'_>, effect: &Effect, executed: &mut Executed) -> Result<Did, Error> {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
-            Effect::UpdateCheckRun { id, write } => place.update_check_run(*id, write).await?,
+            Effect::UpdateCheckRun { id, write } => {
+                let body = check_run::update(write, place.client.now());
+                // Annotations add up: a second request would show them twice.
+                let repeat = if write.annotations.is_empty() { Repeat::Safe } else { Repeat::Never };
+                place.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
+                place.annotate(*id, write).await?;
+            }
             Effect::CancelCheckRun(left) => {
                 let body = check_run::cancellation(left, place.surface, place.client.now());
                 place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
@@ -356,18 +365,11 @@ impl Executor {
 
     /// One at a time: a single name that GitHub does not take fails a whole request.
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
-        let surface = place.surface;
-        let key = (surface.repository.clone(), surface.number.get(), reviewer.clone());
-        let path = place.reviewers_path();
-        if let Some(message) = self.refused_reviewers.recall(&key, place.client) {
-            return Err(Error::Rejected { path, status: 422, message });
+        let (below, body) = (place.reviewers_path(), reviewer_body(reviewer));
+        match place.client.refused_change(&place.path(&below), Some(&body)) {
+            Some(refused) => Err(refused),
+            None => place.create(&below, &body, Need::Mark).await.map(|()| Did::Something),
         }
-        let doubts = place.client.doubts();
-        let asked = place.create(&path, &reviewer_body(reviewer), Need::Mark).await;
-        if let Err(Error::Rejected { message, .. }) = &asked {
-            self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
-        }
-        asked.map(|()| Did::Something)
     }
 
     /// Says it once. A channel that fails is told of, and ends nothing.
@@ -399,20 +401,16 @@ impl Executor {
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
     async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
-        let key = (place.surface.repository.clone(), what);
-        if let Some(answer) = self.asked.recall(&key, place.client) {
-            return answer.map(|()| Did::Nothing);
+        let (key, now) = ((place.surface.repository.clone(), what), place.client.now());
+        if self.asked.get(&key, now).is_some() {
+            return Ok(Did::Nothing);
         }
-        let doubts = place.client.doubts();
-        let answer = match place.tell(Method::POST, path, None, Repeat::Never).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(error.refusal()?),
-        };
-        match &answer {
-            Ok(()) => self.asked.put(key, Ok(()), place.client.now()),
-            Err(_) => self.asked.keep(key, answer.clone(), place.client, doubts),
+        if let Some(refused) = place.client.refused_change(&place.path(path), None) {
+            return Err(refused);
         }
-        answer.map(|()| Did::Something)
+        place.tell(Method::POST, path, None, Repeat::Never).await?;
+        self.asked.put(key, (), now);
+        Ok(Did::Something)
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
@@ -468,13 +466,7 @@ enum AskedOf {
 #[derive(Deserialize)]
 struct Created {
     id: CheckRunId,
-    app: Option<Author>,
-}
-
-#[derive(Deserialize)]
-struct Author {
-    id: AppId,
-    slug: Option<String>,
+    app: Option<App>,
 }
 
 /// Remembers a check run that was just created, until the commit's list shows it.
@@ -484,15 +476,6 @@ fn remember_check_run(client: &Client, repository: &RepoName, head: Sha, created
         .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
     client.created(&list, run.id.get(), created);
     Ok(run)
-}
-
-/// The token belongs to another App than the one we act as. If we went on, we would never find our own comments again.
-fn somebody_else(us: &AppIdentity, author: &Author) -> Error {
-    let slug = author.slug.as_deref().unwrap_or("another App");
-    Error::Setup(format!(
-        "the token is one of the App {slug}, not of {}: name the App in LOOPGATE_APP_SLUG, as `{slug}`",
-        us.bot
-    ))
 }
 
 impl Place<'_> {
@@ -555,14 +538,6 @@ impl Place<'_> {
         let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
         let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
-        self.annotate(id, write).await
-    }
-
-    async fn update_check_run(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<(), Error> {
-        let body = check_run::update(write, self.client.now());
-        // Annotations add up: a second request would show them twice.
-        let repeat = if write.annotations.is_empty() { Repeat::Safe } else { Repeat::Never };
-        self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
         self.annotate(id, write).await
     }
 

@@ -66,7 +66,9 @@ fn check_run_effect(
     // Annotations are only ever added to a run, and a run that has ended does not start again: then a new one takes
     // its place (people see the newest of a name).
     let same_annotations = shown.is_some_and(|shown| shown.annotations == digest.annotations);
-    if check_run::can_become(&run.progress, state) && (same_annotations || run.annotations == 0) {
+    // One that has ended stays ended.
+    let can_become = !matches!((&run.progress, state), (CheckProgress::Completed { .. }, CheckRunPlan::InProgress));
+    if can_become && (same_annotations || run.annotations == 0) {
         let annotations = if same_annotations { Vec::new() } else { text.annotations.clone() };
         Some(Effect::UpdateCheckRun { id: run.id, write: write(annotations) })
     } else {
@@ -81,16 +83,12 @@ fn status_comment(observed: &ObservedSurface, wish: StatusCommentWish, text: &st
         return vec![Effect::CreateStatusComment { body }];
     };
     let mut effects: Vec<_> = doubles.iter().map(|double| Effect::DeleteComment(double.id)).collect();
-    if !same_text(&kept.body, &body) {
+    // GitHub gives bodies back with other line ends and without trailing blanks than they were sent with.
+    let lines = |text: &str| text.trim_end().replace("\r\n", "\n");
+    if lines(&kept.body) != lines(&body) {
         effects.push(Effect::UpdateComment { comment: kept.id, body });
     }
     effects
-}
-
-/// GitHub gives bodies back with other line ends and without trailing blanks than they were sent with.
-fn same_text(shown: &str, wished: &str) -> bool {
-    let lines = |text: &str| text.trim_end().replace("\r\n", "\n");
-    lines(shown) == lines(wished)
 }
 
 fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {

@@ -2,7 +2,6 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use chrono::TimeDelta;
 use http::header;
 use serde::{
     Deserialize, Serialize,
@@ -10,16 +9,13 @@ use serde::{
 };
 use sha1::{Digest as _, Sha1};
 
-use super::{Client, JSON_LIMIT, Page, parse, stale::REFUSAL_IS_CONFIRMED_AFTER, unreadable};
+use super::{Client, JSON_LIMIT, Page, parse, unreadable};
 use crate::github::{
     Error,
     cache::{CacheKey, CachedAnswer},
     transport::{Accept, Outgoing},
 };
 use loopgate_core::Sha;
-
-/// How long a 404 is believed that was found again.
-const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
 
 impl Client {
     /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could be
@@ -124,47 +120,21 @@ impl Client {
         accept: Accept,
         read: impl AsyncFnOnce() -> Result<Option<Bytes>, Error>,
     ) -> Result<Option<Bytes>, Error> {
-        let (key, now) = (self.key(path, accept)?, self.now());
-        let known = self.shared.hub.cache.get(&key);
-        let absent_since = match known.as_deref() {
-            Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
-            Some(CachedAnswer::Absent { since, until }) if now < *until => {
-                if *until - *since <= REFUSAL_IS_CONFIRMED_AFTER {
-                    self.relies_on_doubt();
-                }
-                return Ok(None);
-            }
-            Some(CachedAnswer::Absent { since, .. }) => Some(*since),
-            Some(CachedAnswer::Tagged { .. }) | None => None,
-        };
-        let body = match read().await {
-            Ok(body) => body,
-            Err(Error::NotFound { .. }) => None,
-            Err(error) => return Err(error),
-        };
-        let answer = match &body {
-            Some(body) => CachedAnswer::Immutable(body.clone()),
-            None => {
-                let is_sure = absent_since.is_some_and(|since| now - since >= REFUSAL_IS_CONFIRMED_AFTER);
-                let until = now + if is_sure { ABSENCE_IS_BELIEVED } else { REFUSAL_IS_CONFIRMED_AFTER };
-                CachedAnswer::Absent { since: absent_since.unwrap_or(now), until }
-            }
-        };
-        self.shared.hub.cache.put(key, answer);
-        Ok(body)
-    }
-
-    /// A file that was found absent is asked for again when it is next read.
-    ///
-    /// # Errors
-    /// A path that makes no address.
-    pub(crate) fn doubt_absence(&self, path: &str) -> Result<(), Error> {
-        let key = self.key(path, Accept::Raw)?;
-        if let Some(CachedAnswer::Absent { .. }) = self.shared.hub.cache.get(&key).as_deref() {
-            let now = self.now();
-            self.shared.hub.cache.put(key, CachedAnswer::Absent { since: now, until: now });
+        let key = self.key(path, accept)?;
+        if let Some(CachedAnswer::Immutable(body)) = self.shared.hub.cache.get(&key).as_deref() {
+            return Ok(Some(body.clone()));
         }
-        Ok(())
+        if self.is_absent(path) {
+            return Ok(None);
+        }
+        let body = match read().await {
+            Err(Error::NotFound { .. }) => None,
+            read => read?,
+        };
+        if let Some(body) = &body {
+            self.shared.hub.cache.put(key, CachedAnswer::Immutable(body.clone()));
+        }
+        Ok(body)
     }
 
     /// Remembers what a path that names its content will answer, because we have just written it.

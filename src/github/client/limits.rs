@@ -110,11 +110,12 @@ impl Client {
             };
             match asked {
                 Ok(()) => {
-                    let booked = Booked { shared: &self.shared, what: Booking::Points(points) };
+                    let mut booked = Booked { shared: &self.shared, what: Booking::Points(points) };
                     if self.has_points(class, points).await {
                         return Ok(booked);
                     }
-                    booked.give_back();
+                    booked.what = Booking::Unused(points);
+                    drop(booked);
                     tokio::time::sleep(POINTS_OF_OTHERS_PAUSE).await;
                 }
                 Err(Held::ForPeople { until }) => {
@@ -153,14 +154,6 @@ enum Booking {
     WithOthers,
     /// Not used after all.
     Unused(u32),
-}
-
-impl Booked<'_> {
-    fn give_back(mut self) {
-        if let Booking::Points(points) = self.what {
-            self.what = Booking::Unused(points);
-        }
-    }
 }
 
 impl Drop for Booked<'_> {

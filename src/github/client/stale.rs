@@ -1,26 +1,51 @@
 //! Answers that are not believed yet. GitHub's servers lag behind one another: what is refused, absent, created or gone on
 //! one of them may not be so on the next.
 
-use std::sync::{PoisonError, atomic::Ordering};
+use std::{
+    collections::HashMap,
+    sync::{MutexGuard, PoisonError},
+};
 
 use chrono::TimeDelta;
+use http::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sha1::{Digest as _, Sha1};
 
 use super::Client;
 use crate::github::{Error, ErrorKind, transport::Outgoing};
 use loopgate_core::{CheckRunId, CommentId, Timestamp};
 
-/// What is refused or absent still after so long is believed: servers that lag or are in trouble say it too.
-pub(crate) const REFUSAL_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
-/// When what was refused is asked for again.
-pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
+/// What is in doubt is looked at again so long after it was first read so, whatever other looks there are in between.
+pub(crate) const LOOKS: [TimeDelta; 4] =
+    [TimeDelta::seconds(2), TimeDelta::seconds(8), TimeDelta::seconds(30), TimeDelta::seconds(90)];
+
+/// The first of [`LOOKS`] that is still to come.
+pub(crate) fn next_look(since: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    LOOKS.iter().map(|after| since + *after).find(|at| *at > now)
+}
+
+/// The look at which a refusal is confirmed: servers that lag or are in trouble refuse too.
+pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = LOOKS[2];
+
+/// How far two refusals must lie apart to be believed. The look that confirms may come a moment early.
+const REFUSALS_AGREE_AFTER: TimeDelta = TimeDelta::seconds(29);
+
+/// How far two answers that a post is gone must lie apart: a server that lags behind says it of what is new.
+const GONE_AGREE_AFTER: TimeDelta = LOOKS[0];
+
+/// How long a confirmed 404 of what its path names by content is believed.
+const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
+
+/// How long a change that was refused twice is not asked for again.
+const CHANGE_IS_REFUSED: TimeDelta = TimeDelta::minutes(5);
+
 /// Refusals remembered at most; beyond that all are in doubt again.
 const MOST_REFUSALS: usize = 10_000;
-/// When a post that an answer says is gone is believed to be: a server that lags behind says it of what is new.
-const GONE_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(2);
+
 /// How long a list that still shows what is gone is not believed.
 const GONE_IS_REMEMBERED: TimeDelta = TimeDelta::hours(1);
+
 /// How long GitHub's lists may not show what was just created.
 const LISTS_LAG: TimeDelta = TimeDelta::minutes(2);
 /// In GitHub's answers to a token of an installation that is suspended.
@@ -42,25 +67,38 @@ pub(crate) enum GoneBy {
     Answer,
 }
 
-#[derive(Debug)]
-pub(super) struct Gone {
+/// What GitHub refuses or does not show. It is believed when two answers that lie apart agree, or an event states it.
+#[derive(Debug, Clone, Copy)]
+struct Absence {
     since: Timestamp,
-    is_sure: bool,
+    last: Timestamp,
 }
 
-/// GitHub gave no token for the installation, or its answer names a suspension.
-#[derive(Debug)]
-pub(super) struct Silence {
-    message: String,
-    since: Timestamp,
-    is_sure: bool,
-}
+impl Absence {
+    /// `since` when an event states it, or GitHub's message.
+    const CERTAIN: Timestamp = Timestamp::UNIX_EPOCH;
 
-impl Silence {
-    /// When a first refusal is confirmed.
-    pub(super) fn until(&self) -> Option<Timestamp> {
-        (!self.is_sure).then(|| self.since + LOOK_AGAIN_AFTER)
+    const fn first(now: Timestamp) -> Self {
+        Self { since: now, last: now }
     }
+
+    fn is_confirmed(&self, apart: TimeDelta) -> bool {
+        self.last - self.since >= apart
+    }
+}
+
+/// What the client of an installation remembers of answers that may be stale.
+#[derive(Default)]
+pub(super) struct StaleReads {
+    /// Answers used so far that rest on a refusal which is not confirmed.
+    doubts: u64,
+    /// By [`name`], with the last answer.
+    refused: HashMap<String, (Absence, Error)>,
+    /// Posts of ours that are not there any more: this wins over lists, and over what we created.
+    gone: HashMap<PostId, Absence>,
+    created: Vec<Created>,
+    /// GitHub gave no token for the installation, or its answer names a suspension; with its message.
+    silence: Option<(String, Absence)>,
 }
 
 /// Something that we created in a list.
@@ -71,130 +109,155 @@ pub(super) struct Created {
     item: Value,
 }
 
-/// What the path of a list of comments, or of check runs, ends with.
-const COMMENTS: &str = "/comments";
-const CHECK_RUNS: &str = "/check-runs";
-
 impl PostId {
-    /// What the path of its list ends with.
-    const fn list_and_id(self) -> (&'static str, u64) {
-        match self {
-            Self::Comment(id) => (COMMENTS, id.get()),
-            Self::CheckRun(id) => (CHECK_RUNS, id.get()),
-        }
-    }
-
+    /// The post with this id in the list at this path.
     fn in_list(list: &str, id: u64) -> Option<Self> {
-        if list.ends_with(COMMENTS) {
-            Some(Self::Comment(CommentId::new(id)))
-        } else {
-            list.ends_with(CHECK_RUNS).then(|| Self::CheckRun(CheckRunId::new(id)))
+        if list.ends_with("/comments") {
+            return Some(Self::Comment(CommentId::new(id)));
         }
+        list.ends_with("/check-runs").then(|| Self::CheckRun(CheckRunId::new(id)))
     }
 }
 
+/// What requests are the same.
+fn name(method: &Method, path: &str, body: Option<&[u8]>) -> String {
+    let body = body.map(|body| hex::encode(&Sha1::digest(body)[..8]));
+    format!("{method} {path} {}", body.unwrap_or_default())
+}
+
 impl Client {
-    /// How many answers used so far rest on a refusal or absence that is not confirmed yet. A turn during which this number
-    /// grows is repeated after [`REFUSAL_IS_CONFIRMED_AFTER`], and caches none of its results.
-    pub(crate) fn doubts(&self) -> u64 {
-        self.shared.doubtful.load(Ordering::Relaxed)
+    fn stale(&self) -> MutexGuard<'_, StaleReads> {
+        self.shared.stale.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn relies_on_doubt(&self) {
-        self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+    /// How many answers used so far rest on a refusal or absence that is not confirmed yet. A turn during which this number
+    /// grows is repeated after [`LOOK_AGAIN_AFTER`], and keeps none of its results.
+    pub(crate) fn doubts(&self) -> u64 {
+        self.stale().doubts
     }
 
     /// Notes whether a request was refused. That a ref of ours is absent is no matter of doubt: it is made then, or is there
     /// after all.
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
-        let mut refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = || format!("{} {}", request.method, request.target);
+        let (mut stale, now) = (self.stale(), self.now());
+        let name = || name(&request.method, request.target, request.body.as_deref());
         match answer {
-            Ok(()) if refused.is_empty() => {}
-            Ok(()) => drop(refused.remove(&name())),
+            Ok(()) if stale.refused.is_empty() => {}
+            Ok(()) => drop(stale.refused.remove(&name())),
             Err(error) if error.kind() == ErrorKind::Refusal && !request.target.contains("/git/ref/loopgate/") => {
-                if refused.len() >= MOST_REFUSALS {
-                    refused.clear();
+                if stale.refused.len() >= MOST_REFUSALS {
+                    stale.refused.clear();
                 }
-                let now = self.now();
-                if now - *refused.entry(name()).or_insert(now) < REFUSAL_IS_CONFIRMED_AFTER {
-                    self.relies_on_doubt();
-                }
+                let (absence, last) =
+                    stale.refused.entry(name()).or_insert_with(|| (Absence::first(now), error.clone()));
+                (absence.last, *last) = (now, error.clone());
+                let is_confirmed = absence.is_confirmed(REFUSALS_AGREE_AFTER);
+                stale.doubts += u64::from(!is_confirmed);
             }
             Err(_) => {}
         }
     }
 
-    /// Remembers what we created in a list, for as long as the list may lag behind.
-    pub(crate) fn created(&self, list: &str, id: u64, item: Value) {
-        let mut created = self.shared.created.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.now();
-        created.retain(|item| now - item.at < LISTS_LAG);
-        created.push(Created { list: list.to_owned(), id, at: now, item });
+    /// How a request was refused, while it need not be sent again: `for_long` if it was refused twice, else until it may be
+    /// confirmed.
+    fn refusal(&self, name: &str, for_long: TimeDelta) -> Option<Error> {
+        let (mut stale, now) = (self.stale(), self.now());
+        let (absence, error) = stale.refused.get(name)?.clone();
+        if absence.is_confirmed(REFUSALS_AGREE_AFTER) {
+            return Some(error).filter(|_| now < absence.last + for_long);
+        }
+        let is_believed = now < absence.since + REFUSALS_AGREE_AFTER;
+        stale.doubts += u64::from(is_believed);
+        Some(error).filter(|_| is_believed)
     }
 
-    /// Forgets what we created, since GitHub says that it is gone, or we have removed it. A second answer that says so at
-    /// least [`GONE_IS_CONFIRMED_AFTER`] later wins over lists that still show it. Returns when to look again.
+    /// How a change was refused that need not be asked for again yet.
+    pub(crate) fn refused_change(&self, path: &str, body: Option<&Value>) -> Option<Error> {
+        let body = body.and_then(|body| serde_json::to_vec(body).ok());
+        self.refusal(&name(&Method::POST, path, body.as_deref()), CHANGE_IS_REFUSED)
+    }
+
+    /// Whether a path that names its content was answered by 404, and need not be asked again yet.
+    pub(super) fn is_absent(&self, path: &str) -> bool {
+        let refusal = self.refusal(&name(&Method::GET, path, None), ABSENCE_IS_BELIEVED);
+        matches!(refusal, Some(Error::NotFound { .. }))
+    }
+
+    /// A file that was found absent is asked for again when it is next read.
+    pub(crate) fn doubt_absence(&self, path: &str) {
+        self.stale().refused.remove(&name(&Method::GET, path, None));
+    }
+
+    /// Remembers what we created in a list, for as long as the list may lag behind.
+    pub(crate) fn created(&self, list: &str, id: u64, item: Value) {
+        let (mut stale, now) = (self.stale(), self.now());
+        stale.created.retain(|item| now - item.at < LISTS_LAG);
+        stale.created.push(Created { list: list.to_owned(), id, at: now, item });
+    }
+
+    /// Forgets what we created, since GitHub says that it is gone, or we have removed it. A second answer that says so wins
+    /// over lists that still show it. Returns when to look again.
     pub(crate) fn gone(&self, post: PostId, by: GoneBy) -> Timestamp {
-        let (list, id) = post.list_and_id();
-        let mut created = self.shared.created.lock().unwrap_or_else(PoisonError::into_inner);
-        created.retain(|item| item.id != id || !item.list.ends_with(list));
-        let (mut gone, now) = (self.shared.gone.lock().unwrap_or_else(PoisonError::into_inner), self.now());
-        gone.retain(|_, gone| now - gone.since < GONE_IS_REMEMBERED);
-        if gone.len() >= MOST_REFUSALS {
-            gone.clear();
+        let (mut stale, now) = (self.stale(), self.now());
+        stale.created.retain(|item| PostId::in_list(&item.list, item.id) != Some(post));
+        stale.gone.retain(|_, gone| now - gone.last < GONE_IS_REMEMBERED);
+        if stale.gone.len() >= MOST_REFUSALS {
+            stale.gone.clear();
         }
-        let known = gone.entry(post).or_insert(Gone { since: now, is_sure: false });
-        known.is_sure |= by == GoneBy::Event || now - known.since >= GONE_IS_CONFIRMED_AFTER;
-        now + GONE_IS_CONFIRMED_AFTER
+        let gone = stale.gone.entry(post).or_insert(Absence::first(now));
+        gone.last = now;
+        if by == GoneBy::Event {
+            gone.since = Absence::CERTAIN;
+        }
+        now + GONE_AGREE_AFTER
     }
 
     /// Whether a list shows what is gone.
     pub(crate) fn is_gone(&self, list: &str, id: u64) -> bool {
-        let gone = self.shared.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        let post = PostId::in_list(list, id);
-        post.and_then(|post| gone.get(&post)).is_some_and(|gone| gone.is_sure)
+        let stale = self.stale();
+        let gone = PostId::in_list(list, id).and_then(|post| stale.gone.get(&post));
+        gone.is_some_and(|gone| gone.is_confirmed(GONE_AGREE_AFTER))
     }
 
     /// What we created in a list a moment ago, and is not among these ids.
     pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
-        let (created, now) = (self.shared.created.lock().unwrap_or_else(PoisonError::into_inner), self.now());
-        let missing =
-            created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG && !is_listed(item.id));
+        let (stale, now) = (self.stale(), self.now());
+        let young = stale.created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG);
+        let missing = young.filter(|item| !is_listed(item.id));
         missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
     }
 
     pub(super) fn respect_silence(&self) -> Result<(), Error> {
-        let silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
-        match silenced.as_ref().map(|it| (it, it.until())) {
-            Some((_, Some(until))) if self.now() >= until => Ok(()),
-            Some((Silence { message, .. }, until)) => Err(Error::NotInstalled { message: message.clone(), until }),
-            None => Ok(()),
+        let stale = self.stale();
+        let Some((message, absence)) = &stale.silence else { return Ok(()) };
+        let until = (!absence.is_confirmed(REFUSALS_AGREE_AFTER)).then(|| absence.since + LOOK_AGAIN_AFTER);
+        if until.is_some_and(|until| self.now() >= until) {
+            return Ok(());
         }
+        Err(Error::NotInstalled { message: message.clone(), until })
     }
 
     /// Nothing is asked any more, until [`ask_again`](Self::ask_again): at once where GitHub says that the installation is
     /// suspended, else when a token is refused for the second time.
     pub(super) fn silence(&self, message: String, is_said: bool) -> Error {
-        let mut silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.now();
-        let since = silenced.as_ref().map_or(now, |it| it.since);
-        let is_sure = is_said || now - since >= REFUSAL_IS_CONFIRMED_AFTER;
-        let silence = silenced.insert(Silence { message: message.clone(), since, is_sure });
-        Error::NotInstalled { message, until: silence.until() }
+        let (mut stale, now) = (self.stale(), self.now());
+        let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
+        let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, ..Absence::first(now) };
+        let until = (!absence.is_confirmed(REFUSALS_AGREE_AFTER)).then(|| since + LOOK_AGAIN_AFTER);
+        stale.silence = Some((message.clone(), absence));
+        Error::NotInstalled { message, until }
     }
 
     /// Something happened there: GitHub sends no events of installations that are gone or suspended. One more refusal is
     /// enough to be sure again.
     pub fn ask_once_more(&self) {
-        let mut silenced = self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(silence) = silenced.as_mut() {
-            silence.is_sure = false;
+        if let Some((_, absence)) = &mut self.stale().silence {
+            absence.last = absence.since;
         }
     }
 
     /// An event, or a list of installations, says that the App may ask here.
     pub fn ask_again(&self) {
-        self.shared.silenced.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.stale().silence = None;
     }
 }

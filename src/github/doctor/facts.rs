@@ -9,7 +9,10 @@ use url::Url;
 use super::super::{
     CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration,
 };
-use crate::github::registration::{Access, Arrival};
+use crate::github::{
+    registration::{Access, Arrival},
+    wire::Repository,
+};
 use loopgate_core::{AppId, InstallationId, Login, RepoName, gate::online_facts::Fetched};
 
 /// How long a delivery that is asked for again may take to show in the log.
@@ -220,11 +223,6 @@ impl RepositoryFacts {
         };
         Self { name: name.clone(), installation, configuration, required, branch }
     }
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    default_branch: String,
 }
 
 #[derive(Deserialize)]

@@ -8,7 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{TryFutureExt as _, future::try_join_all};
 use serde::Deserialize;
 
-use crate::github::{Client, Error, ErrorKind, error::OrAbsent as _, path, ttl_cache::TtlCache, wire::User};
+use crate::github::{
+    Client, Error, ErrorKind,
+    error::OrAbsent as _,
+    path,
+    ttl_cache::TtlCache,
+    wire::{Team, User},
+};
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
     gate::AuthorityQuestions,
@@ -96,7 +102,7 @@ impl Registry {
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
-        if let Some(known) = self.logins.recall(login, client) {
+        if let Some(known) = self.logins.get(login, client.now()) {
             return Ok(known);
         }
         let doubts = client.doubts();
@@ -120,7 +126,7 @@ impl Registry {
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
         let key = (repository.clone(), team.clone());
-        if let Some(known) = self.teams.recall(&key, client) {
+        if let Some(known) = self.teams.get(&key, client.now()) {
             return Ok(known);
         }
         match organisation {
@@ -157,12 +163,8 @@ impl Registry {
         Ok(try_join_all(asked).await?.into_iter().collect())
     }
     async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
-        #[derive(Deserialize)]
-        struct Team {
-            slug: String,
-        }
         let key = name.to_owned();
-        if let Some(known) = self.organisations.recall(&key, client) {
+        if let Some(known) = self.organisations.get(&key, client.now()) {
             return Ok(known);
         }
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();

@@ -6,7 +6,7 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::github::{Client, Error, path};
+use crate::github::{Client, Error, error::OrAbsent as _, path};
 use loopgate_core::{
     Login, RepoName, Sha, UserId,
     gate::co_authors,
@@ -78,10 +78,7 @@ async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Acc
     let key = format!("/graphql#authors-of-{}", ids.join(","));
     let asked = async || {
         let question = json!({ "query": QUERY, "variables": { "ids": ids } });
-        let answer = match client.graphql::<Answer>(&question).await {
-            Ok(answer) => answer,
-            Err(error) => return error.refusal().map(|_| Vec::new()),
-        };
+        let Some(answer) = client.graphql::<Answer>(&question).await.or_refused()? else { return Ok(Vec::new()) };
         let commits = answer.data.into_iter().flat_map(|data| data.nodes).flatten();
         let authors = commits.filter_map(|commit| commit.authors).flat_map(|authors| authors.nodes).flatten();
         Ok(authors.filter_map(|author| Some((author.email?, author.user?))).collect::<Vec<_>>())
@@ -108,10 +105,8 @@ async fn files(client: &Client, repository: &RepoName, commit: Sha) -> Result<Op
     /// A page of files; more are on further pages.
     const PAGE: usize = 100;
     let path = format!("{}/commits/{commit}?per_page={PAGE}", path::repo(repository));
-    let details = match client.get_immutable_json::<Details>(&path).await {
-        Ok(details) => details.filter(|details| details.files.len() < PAGE),
-        Err(error) => return error.refusal().map(|_| None),
-    };
+    let details = client.get_immutable_json::<Details>(&path).await.or_refused()?.flatten();
+    let details = details.filter(|details| details.files.len() < PAGE);
     let names = |file: File| [Some(file.filename), file.previous_filename].into_iter().flatten();
     Ok(details.map(|details| (commit, details.files.into_iter().flat_map(names).collect())))
 }

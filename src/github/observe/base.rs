@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{checks, checks::Checks, config, pull};
-use crate::github::{Client, Error};
+use crate::github::{Client, Error, error::OrAbsent as _};
 use loopgate_core::{
     RepoName, Sha,
     escalation::disputes,
@@ -116,18 +116,15 @@ pub(super) async fn evidence(
     policy: &Policy,
     is_private: bool,
 ) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>), Error> {
-    if !checks.has_mapped_failure(&policy.verify) {
+    if !checks.has_mapped(&policy.verify, checks::has_failed) {
         return Ok((None, Vec::new()));
     }
-    let read = if checks.has_mapped_status_failure(&policy.verify) {
+    let read = if checks.has_mapped(&policy.verify, |check| check.id.is_none() && checks::has_failed(check)) {
         checks::read(client, repository, base, us).await
     } else {
         checks::read_runs(client, repository, base, us).await
     };
-    let mut on_base = match read {
-        Ok(checks) => checks,
-        Err(error) => return error.refusal().map(|_| (None, Vec::new())),
-    };
+    let Some(mut on_base) = read.or_refused()? else { return Ok((None, Vec::new())) };
     // Two failures are told apart by what they say.
     on_base.read_logs(client, repository, &policy.verify, is_private, &[]).await?;
     on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;

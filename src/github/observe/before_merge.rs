@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::pull::Pull;
-use crate::github::{Client, Error, path};
+use crate::github::{Client, Error, error::OrAbsent as _, path, wire::ObjectRef};
 use loopgate_core::{PrNumber, RepoName, Sha};
 
 /// Commits of a rebased pull request that are followed back at most.
@@ -14,12 +14,7 @@ const MOST_COMMITS: usize = 30;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Commit {
     message: String,
-    parents: Vec<Parent>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Parent {
-    sha: Sha,
+    parents: Vec<ObjectRef>,
 }
 
 /// The base's last commit before the merge; none where the merge cannot be followed.
@@ -70,10 +65,7 @@ async fn merge_commit(client: &Client, repository: &RepoName, number: PrNumber) 
 
 async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Option<Commit>, Error> {
     let path = format!("{}/git/commits/{sha}", path::repo(repository));
-    match client.get_immutable_json::<Commit>(&path).await {
-        Ok(commit) => Ok(commit),
-        Err(error) => error.refusal().map(|_| None),
-    }
+    Ok(client.get_immutable_json::<Commit>(&path).await.or_refused()?.flatten())
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::surface::OwnCheckRun;
-use crate::github::{Client, Error, act, paging::wrapped_pages, path};
+use crate::github::{Client, Error, act, error::OrAbsent as _, paging::wrapped_pages, path, wire::App};
 use loopgate_core::{
-    AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
+    CheckName, CheckRunId, RepoName, Sha, Timestamp,
     evidence::{CheckEvidence, CheckKind},
     observed::{
         Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
@@ -38,12 +38,6 @@ struct WireRun {
     external_id: Option<String>,
     app: Option<App>,
     output: Option<Output>,
-}
-
-#[derive(Deserialize)]
-struct App {
-    id: AppId,
-    slug: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -190,19 +184,9 @@ impl Checks {
         });
     }
 
-    /// Whether a check that the policy maps has failed.
-    pub(super) fn has_mapped_failure(&self, verify: &VerifyPolicy) -> bool {
-        self.external.iter().any(|check| has_failed(check) && is_mapped(check, verify))
-    }
-
-    /// Whether something that the policy maps is here, whatever it says.
-    pub(super) fn has_mapped(&self, verify: &VerifyPolicy) -> bool {
-        self.external.iter().any(|check| is_mapped(check, verify))
-    }
-
-    /// Whether a commit status that the policy maps has failed.
-    pub(super) fn has_mapped_status_failure(&self, verify: &VerifyPolicy) -> bool {
-        self.external.iter().any(|check| check.id.is_none() && has_failed(check) && is_mapped(check, verify))
+    /// Whether something that the policy maps is here, of which this holds.
+    pub(super) fn has_mapped(&self, verify: &VerifyPolicy, is_so: impl Fn(&ExternalCheck) -> bool) -> bool {
+        self.external.iter().any(|check| is_so(check) && is_mapped(check, verify))
     }
 
     /// What is known of a check of the policy here, once all of it has ended.
@@ -282,10 +266,10 @@ async fn annotations(
         _ => 0,
     };
     let path = format!("{}/check-runs/{id}/annotations", path::repo(repository));
-    let read = async || match client.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await {
-        Ok(listing) => Ok(listing.items),
+    let read = async || {
         // What a failing check says in detail is welcome, and not needed.
-        Err(error) => error.refusal().map(|_| Vec::new()),
+        let listed = client.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await.or_refused()?;
+        Ok(listed.map(|listed| listed.items).unwrap_or_default())
     };
     let listed = client.once(&format!("{path}@{ended}-{count}"), read).await?;
     Ok(listed.into_iter().map(annotation).collect())

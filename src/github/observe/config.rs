@@ -9,7 +9,13 @@ use serde::Deserialize;
 use super::organisation::Defaults;
 use crate::{
     config::{self, Source},
-    github::{Client, Error, error::OrAbsent as _, path, ttl_cache::TtlCache},
+    github::{
+        Client, Error,
+        error::OrAbsent as _,
+        path,
+        ttl_cache::TtlCache,
+        wire::{Branch, ObjectRef, Tree, TreeEntry},
+    },
 };
 use loopgate_core::{
     RepoName, Sha,
@@ -28,21 +34,8 @@ const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWN
 /// GitHub ignores a larger one.
 const CODEOWNERS_LIMIT: usize = 3 << 20;
 
-/// The base branch as it is now.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct BaseBranch {
-    pub commit: Tip,
-    #[serde(default)]
-    pub protected: bool,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct Tip {
-    pub sha: Sha,
-}
-
 /// The base branch; none when it was deleted.
-pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -> Result<Option<BaseBranch>, Error> {
+pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -> Result<Option<Branch>, Error> {
     client.get(&format!("{}/branches/{}", path::repo(repository), path::escape_path(name))).await.or_absent()
 }
 
@@ -57,7 +50,7 @@ pub(super) async fn policy(
     is_doubted: bool,
 ) -> Result<Option<Policy>, Error> {
     if is_doubted {
-        client.doubt_absence(&file_path(repository, tip))?;
+        client.doubt_absence(&file_path(repository, tip));
     }
     let text = file(client, repository, tip).await?;
     if text.is_none() && defaults.is_none() {
@@ -142,7 +135,7 @@ async fn last_good(
         path::escape(FILE),
         MOST_VERSIONS + 1
     );
-    let versions = client.get_immutable_json::<Vec<Tip>>(&path).await?.unwrap_or_default();
+    let versions = client.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
     for version in versions.iter().skip(1) {
         let Some(text) = file(client, repository, version.sha).await? else { continue };
         if let Ok(policy) = parse(defaults, Some(&text)) {
@@ -189,10 +182,8 @@ pub(in crate::github) async fn escalation_template(
     tip: Sha,
 ) -> Result<Option<String>, Error> {
     let path = format!("{}/contents/{ESCALATION_TEMPLATE}?ref={tip}", path::repo(repository));
-    match client.get_file(&path, FILE_LIMIT).await {
-        Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
-        Err(error) => error.refusal().map(|_| None),
-    }
+    let bytes = client.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
+    Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
 }
 
 /// How far down a commit's tree is listed.
@@ -202,15 +193,6 @@ pub(super) enum Depth {
     All,
 }
 
-/// One path of a commit's tree.
-#[derive(Deserialize)]
-pub(super) struct TreeEntry {
-    pub path: String,
-    /// `blob`, `tree`, or `commit` for a submodule.
-    #[serde(rename = "type")]
-    pub kind: String,
-}
-
 /// A commit's tree; none if GitHub does not list all of it.
 pub(super) async fn tree(
     client: &Client,
@@ -218,12 +200,6 @@ pub(super) async fn tree(
     tip: Sha,
     depth: Depth,
 ) -> Result<Option<Vec<TreeEntry>>, Error> {
-    #[derive(Deserialize)]
-    struct Tree {
-        tree: Vec<TreeEntry>,
-        #[serde(default)]
-        truncated: bool,
-    }
     let query = match depth {
         Depth::Top => "",
         Depth::All => "?recursive=1",
@@ -259,14 +235,16 @@ impl BranchRules {
         client: &Client,
         repository: &RepoName,
         name: &str,
-        branch: BaseBranch,
+        branch: Branch,
     ) -> Result<u32, Error> {
         let key = (repository.clone(), name.to_owned());
-        if let Some(known) = self.approvals.recall(&key, client) {
+        if let Some(known) = self.approvals.get(&key, client.now()) {
             return Ok(known);
         }
         let doubts = client.doubts();
-        let mut approvals = by_rulesets(client, repository, name).await?;
+        let rules = rules(client, repository, name).await?;
+        let reviews = rules.into_iter().filter(|rule| rule.kind == "pull_request").filter_map(|rule| rule.parameters);
+        let mut approvals = reviews.map(|it| it.required_approving_review_count).max().unwrap_or(0);
         if branch.protected && approvals == 0 {
             approvals = by_protection(client, repository, name).await?;
         }
@@ -283,7 +261,7 @@ impl BranchRules {
         name: &str,
     ) -> Result<bool, Error> {
         let key = (repository.clone(), name.to_owned());
-        if let Some(known) = self.closed.recall(&key, client) {
+        if let Some(known) = self.closed.get(&key, client.now()) {
             return Ok(known);
         }
         let doubts = client.doubts();
@@ -311,23 +289,12 @@ struct Parameters {
 
 async fn rules(client: &Client, repository: &RepoName, branch: &str) -> Result<Vec<Rule>, Error> {
     let path = format!("{}/rules/branches/{}", path::repo(repository), path::escape_path(branch));
-    match client.list::<Vec<Rule>>(&path, 3).await {
-        Ok(rules) => Ok(rules.items),
-        Err(error) => error.refusal().map(|_| Vec::new()),
-    }
-}
-
-async fn by_rulesets(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
-    let rules = rules(client, repository, branch).await?;
-    let reviews = rules.into_iter().filter(|rule| rule.kind == "pull_request").filter_map(|rule| rule.parameters);
-    Ok(reviews.map(|parameters| parameters.required_approving_review_count).max().unwrap_or(0))
+    Ok(client.list::<Vec<Rule>>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default())
 }
 
 async fn by_protection(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
     let branch = path::escape_path(branch);
     let path = format!("{}/branches/{branch}/protection/required_pull_request_reviews", path::repo(repository));
-    match client.get::<Parameters>(&path).await {
-        Ok(parameters) => Ok(parameters.required_approving_review_count),
-        Err(error) => error.refusal().map(|_| 0),
-    }
+    let parameters = client.get::<Parameters>(&path).await.or_refused()?;
+    Ok(parameters.map_or(0, |parameters| parameters.required_approving_review_count))
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{TryFutureExt as _, future::try_join_all};
 
-use super::update_merges::{Entry, tree};
-use crate::github::{Client, Error, path};
+use super::update_merges::tree;
+use crate::github::{Client, Error, error::OrAbsent as _, path, wire::TreeEntry};
 use loopgate_core::{
     RepoName, Sha,
     observed::{Content, Contents, FileAt, FileEntry, FilesToRead, ObservationProblem, Snapshot},
@@ -122,7 +122,7 @@ impl Reader<'_> {
     }
 
     /// What a folder holds; `None` if not all of it can be read.
-    async fn folder(&self, found: Option<Option<FileEntry>>) -> Result<Option<Vec<Entry>>, Error> {
+    async fn folder(&self, found: Option<Option<FileEntry>>) -> Result<Option<Vec<TreeEntry>>, Error> {
         match found {
             Some(Some(entry)) if entry.mode == FOLDER && self.folders <= MOST_FOLDERS => {
                 tree(self.client, self.repository, Some(entry.id)).await
@@ -138,17 +138,15 @@ impl Reader<'_> {
         if !entry.is_file() || self.texts >= MOST_TEXTS || self.bytes >= MOST_BYTES {
             return Ok(Content::Unreadable);
         }
-        let bytes = match self.client.get_blob(&path::repo(self.repository), entry.id, LARGEST_TEXT).await {
-            Ok(bytes) => bytes.unwrap_or_default(),
-            Err(error) => return error.refusal().map(|_| Content::Unreadable),
-        };
+        let bytes = self.client.get_blob(&path::repo(self.repository), entry.id, LARGEST_TEXT).await.or_refused()?;
+        let Some(bytes) = bytes.map(Option::unwrap_or_default) else { return Ok(Content::Unreadable) };
         let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
         Ok(text.map_or(Content::Unreadable, |text| Content::Text(text.into())))
     }
 }
 
 /// What stands at a path, by the folder that holds it; `None` if that folder could not be read.
-fn find(folders: &BTreeMap<&str, Option<Vec<Entry>>>, path: &str) -> Option<Option<FileEntry>> {
+fn find(folders: &BTreeMap<&str, Option<Vec<TreeEntry>>>, path: &str) -> Option<Option<FileEntry>> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let entries = folders.get(folder)?.as_ref()?;
     let Some(entry) = entries.iter().find(|entry| entry.path == name) else { return Some(None) };

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::github::{
     Client, Error, path,
-    wire::{User, account},
+    wire::{App, User, account},
 };
 use loopgate_core::{
-    AppId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
+    CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
     gate::Reacted,
     observed::{Comment, Listing, Review, ReviewVerdict, Visibility},
 };
@@ -33,11 +33,6 @@ struct WireComment {
     minimized: Value,
     #[serde(default)]
     reactions: BTreeMap<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct App {
-    id: AppId,
 }
 
 #[derive(Deserialize)]

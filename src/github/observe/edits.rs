@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::conversation::Comments;
-use crate::github::{Client, Error};
+use crate::github::{Client, Error, error::OrAbsent as _};
 use loopgate_core::{
     CommentId, Login, Timestamp, UserId,
     gate::may_speak,
@@ -85,10 +85,8 @@ pub(super) async fn unheard(
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let answer = match client.graphql::<Answer>(&json!({ "query": QUERY, "variables": { "ids": ids } })).await {
-        Ok(answer) => answer,
-        Err(error) => return error.refusal().map(|_| Vec::new()),
-    };
+    let question = json!({ "query": QUERY, "variables": { "ids": ids } });
+    let Some(answer) = client.graphql::<Answer>(&question).await.or_refused()? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for node in answer.data.into_iter().flat_map(|data| data.nodes).flatten() {
         let (Some(comment), Some(edits)) = (node.database_id, node.user_content_edits) else { continue };

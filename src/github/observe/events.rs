@@ -7,8 +7,10 @@ use serde::Deserialize;
 
 use super::authority::Registry;
 use crate::github::{
-    Client, Error, path,
-    wire::{User, account},
+    Client, Error,
+    error::OrAbsent as _,
+    path,
+    wire::{Named, User, account},
 };
 use loopgate_core::{
     Login, PrNumber, RepoName, ReviewId, Timestamp,
@@ -35,7 +37,7 @@ struct Event {
     /// Who assigned; `actor` is the assignee there
     /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
     assigner: Option<User>,
-    label: Option<Label>,
+    label: Option<Named>,
     dismissed_review: Option<DismissedReview>,
 }
 
@@ -44,11 +46,6 @@ struct Event {
 #[derive(Deserialize)]
 struct DismissedReview {
     review_id: ReviewId,
-}
-
-#[derive(Deserialize)]
-struct Label {
-    name: String,
 }
 
 /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
@@ -163,8 +160,6 @@ pub(super) async fn forced_pushes(
 /// The events of a pull request; none where they cannot all be read.
 async fn events(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Vec<Event>>, Error> {
     let path = format!("{}/issues/{number}/events", path::repo(repository));
-    match client.list::<Vec<Event>>(&path, MOST_PAGES).await {
-        Ok(events) => Ok((events.completeness == Completeness::Complete).then_some(events.items)),
-        Err(error) => error.refusal().map(|_| None),
-    }
+    let events = client.list::<Vec<Event>>(&path, MOST_PAGES).await.or_refused()?;
+    Ok(events.filter(|events| events.completeness == Completeness::Complete).map(|events| events.items))
 }

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
-use crate::github::{Client, Error, artifacts, evidence_memory, paging::wrapped_pages, path, transport::Accept};
+use crate::github::{
+    Client, Error, artifacts, error::OrAbsent as _, evidence_memory, paging::wrapped_pages, path, transport::Accept,
+};
 use loopgate_core::{
     CheckRunId, RepoName, Sha, Timestamp, WorkflowRunId,
     evidence::Evidence,
@@ -139,10 +141,7 @@ pub(super) async fn of_base(
     verify: &VerifyPolicy,
 ) -> Result<Option<BaseEvidence>, Error> {
     for &commit in commits {
-        let mut found = match runs(client, repository, commit).await {
-            Ok(found) => found,
-            Err(error) => error.refusal().map(|_| Vec::new())?,
-        };
+        let mut found = runs(client, repository, commit).await.or_refused()?.unwrap_or_default();
         found.retain(|run| run.event.as_deref().is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event)));
         let received = read(client, repository, commit, &listed(&found, repository, verify).0).await?;
         let accepted: Vec<Evidence> = received
@@ -254,10 +253,7 @@ async fn jobs_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> R
     let path = format!("{}/actions/runs/{}/jobs?filter=all", path::repo(repository), run.id);
     let list = async || Ok(client.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
     let jobs = if has_ended(run) { client.once(&format!("{path}@{}", run.attempt), list).await } else { list().await };
-    match jobs {
-        Ok(jobs) => Ok(jobs.into_iter().map(job).collect()),
-        Err(error) => error.refusal().map(|_| Vec::new()),
-    }
+    Ok(jobs.or_refused()?.into_iter().flatten().map(job).collect())
 }
 
 fn job(wire: WireJob) -> WorkflowJob {
@@ -296,10 +292,8 @@ async fn uploaded<'r>(
     runs: &[&'r HeadRun],
 ) -> Result<Vec<(&'r HeadRun, WireArtifact)>, Error> {
     let lists = runs.iter().map(|run| async move {
-        match artifacts_of(client, repository, &run.run).await {
-            Ok(artifacts) => Ok(artifacts.into_iter().map(|artifact| (*run, artifact)).collect()),
-            Err(error) => error.refusal().map(|_| Vec::new()),
-        }
+        let artifacts = artifacts_of(client, repository, &run.run).await.or_refused()?;
+        Ok(artifacts.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
     });
     let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
     Ok(lists.into_iter().flatten().collect())

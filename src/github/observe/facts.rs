@@ -3,14 +3,16 @@
 use super::{
     Observer, PullRequestFacts, Target, before_merge,
     checks::{self, Checks},
-    config::{self, BaseBranch, Tip},
-    conversation,
+    config, conversation,
     evidence::{self, HeadRun},
     pull::{self, Changes, Pull, Unread},
     scope,
     stack::{self, ComparedWith, Layers},
 };
-use crate::github::{Client, Error};
+use crate::github::{
+    Client, Error,
+    wire::{Branch, ObjectRef},
+};
 use loopgate_core::{
     RepoName, Sha,
     observed::{AppIdentity, Completeness, Lifecycle, ObservationProblem},
@@ -108,7 +110,7 @@ impl Observer {
         let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
         let before = if is_merged { before_merge::base(client, repository, pull).await? } else { None };
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
-        let present = branch.filter(|_| !is_merged).map(|BaseBranch { commit: Tip { sha }, .. }| sha);
+        let present = branch.filter(|_| !is_merged).map(|Branch { commit: ObjectRef { sha }, .. }| sha);
         let tip = before.or(present).unwrap_or(pull.compared_base);
         let not_followed = (is_merged && before.is_none()).then(|| ObservationProblem {
             what: "the base branch as it was before the merge".to_owned(),
@@ -132,7 +134,7 @@ impl Observer {
 }
 
 struct BaseSide {
-    branch: Option<BaseBranch>,
+    branch: Option<Branch>,
     tip: Sha,
     policy: Option<Policy>,
     scope: scope::Scope,

@@ -82,7 +82,9 @@ impl Checks {
         // One after the other: each may take as much memory as all others.
         for at in wanted {
             let check = &mut self.external[at];
-            let green = others.iter().find(|other| other.name == check.name && has_passed(other) && is_job(other));
+            let has_passed = |it| matches!(it, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
+            let green =
+                others.iter().find(|other| other.name == check.name && has_passed(other.progress) && is_job(other));
             match output(client, repository, check, green.and_then(|green| green.id)).await? {
                 Log::Read(output) => {
                     if output.is_cut {
@@ -168,10 +170,6 @@ async fn read_job(
     let unreadable =
         |error: tokio::task::JoinError| Error::Unreadable { path: path.to_owned(), message: error.to_string() };
     Ok(of_log(read.await.map_err(unreadable)?, is_longer))
-}
-
-fn has_passed(check: &ExternalCheck) -> bool {
-    matches!(check.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. })
 }
 
 fn of_log(log: JobLog, is_longer: bool) -> JobOutput {

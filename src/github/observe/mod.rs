@@ -45,7 +45,7 @@ mod workflow_file;
 use self::{
     authority::Registry,
     checks::Checks,
-    config::{BaseBranch, BranchRules},
+    config::BranchRules,
     conversation::Comments,
     dormant::Dormant,
     evidence::HeadRun,
@@ -91,7 +91,7 @@ pub struct PullRequestFacts {
     us: AppIdentity,
     pull: Pull,
     tip: Sha,
-    branch: Option<BaseBranch>,
+    branch: Option<crate::github::wire::Branch>,
     policy: Policy,
     comments: Comments,
     reviews: Listing<Review>,

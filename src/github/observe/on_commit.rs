@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull};
-use crate::github::{Client, Error, resolve::OpenPull};
+use crate::github::{Client, Error, error::OrAbsent as _, resolve::OpenPull};
 use loopgate_core::{
     RepoName, Sha,
     observed::{AppIdentity, Base, CheckScope, Lifecycle, PullRequest, Snapshot},
@@ -30,12 +30,9 @@ impl Observer {
             evidence::runs(client, repository, commit),
         );
         let mut checks = checks?;
-        let runs = match runs {
-            Ok(runs) => runs,
-            Err(error) => error.refusal().map(|_| Vec::new())?,
-        };
+        let runs = runs.or_refused()?.unwrap_or_default();
         let (listed, _) = evidence::listed(&runs, repository, &policy.verify);
-        if listed.is_empty() && !checks.has_mapped(&policy.verify) {
+        if listed.is_empty() && !checks.has_mapped(&policy.verify, |_| true) {
             return Ok(None);
         }
         checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
@@ -83,10 +80,8 @@ impl Observer {
             return Ok(None);
         }
         let us = self.github.identity(client).await?;
-        let check_runs = match checks::read_runs(client, repository, head.sha, &us).await {
-            Ok(checks) => checks.own,
-            Err(error) => error.refusal().map(|_| Vec::new())?,
-        };
+        let checks = checks::read_runs(client, repository, head.sha, &us).await.or_refused()?;
+        let check_runs = checks.map(|checks| checks.own).unwrap_or_default();
         let base = Base { scope: CheckScope::Branch(base.branch.clone()), ..base.clone() };
         let left: Vec<_> =
             check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, &base, default_branch)).collect();
@@ -109,10 +104,7 @@ pub(super) async fn others(
     if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
         return Ok(Vec::new());
     }
-    match client.open_with_head(repository, pull.pull_request.head.sha).await {
-        Ok(found) => Ok(found),
-        Err(error) => error.refusal().map(|_| Vec::new()),
-    }
+    Ok(client.open_with_head(repository, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
 }
 
 /// Heads of before that are looked at in one turn.

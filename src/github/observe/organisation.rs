@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use crate::{
     config::{self, Source},
-    github::{Client, Error, path, ttl_cache::TtlCache},
+    github::{Client, Error, error::OrAbsent as _, path, ttl_cache::TtlCache, wire::ObjectRef},
 };
-use loopgate_core::{RepoName, Sha, policy::ConfigError};
+use loopgate_core::{RepoName, policy::ConfigError};
 
 const REPOSITORY: &str = ".github";
 const FILE: &str = "loopgate.yml";
@@ -50,7 +50,7 @@ impl Organisations {
     /// The defaults of whoever owns a repository; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
         let key = owner.to_ascii_lowercase();
-        if let Some(known) = self.0.recall(&key, client) {
+        if let Some(known) = self.0.get(&key, client.now()) {
             return Ok(known);
         }
         let doubts = client.doubts();
@@ -72,19 +72,11 @@ struct Contents {
     encoding: String,
 }
 
-#[derive(Deserialize)]
-struct Version {
-    sha: Sha,
-}
-
 async fn read(client: &Client, owner: &str) -> Result<Option<Defaults>, Error> {
     let Ok(repository) = format!("{owner}/{REPOSITORY}").parse::<RepoName>() else { return Ok(None) };
     let file = format!("{repository}/{FILE}");
     let path = format!("{}/contents/{FILE}", path::repo(&repository));
-    let contents = match client.get::<Contents>(&path).await {
-        Ok(contents) => contents,
-        Err(error) => return error.refusal().map(|_| None),
-    };
+    let Some(contents) = client.get::<Contents>(&path).await.or_refused()? else { return Ok(None) };
     let error = match contents.text().and_then(|text| right(&file, text)) {
         Ok(text) => return Ok(Some(Defaults { file, text, error: None })),
         Err(Wrong::Told(error)) => *error,
@@ -135,16 +127,10 @@ fn unreadable(file: &str, why: &str) -> ConfigError {
 async fn last_good(client: &Client, repository: &RepoName, file: &str) -> Result<Option<String>, Error> {
     let base = path::repo(repository);
     let path = format!("{base}/commits?path={FILE}&per_page={}", MOST_VERSIONS + 1);
-    let versions = match client.get::<Vec<Version>>(&path).await {
-        Ok(versions) => versions,
-        Err(error) => return error.refusal().map(|_| None),
-    };
-    for Version { sha } in versions.into_iter().skip(1) {
+    let Some(versions) = client.get::<Vec<ObjectRef>>(&path).await.or_refused()? else { return Ok(None) };
+    for ObjectRef { sha } in versions.into_iter().skip(1) {
         let path = format!("{base}/contents/{FILE}?ref={sha}");
-        let bytes = match client.get_file(&path, FILE_LIMIT).await {
-            Ok(bytes) => bytes,
-            Err(error) => error.refusal().map(|_| None)?,
-        };
+        let bytes = client.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
         let good = bytes.and_then(|bytes| text(bytes.to_vec()).and_then(|text| right(file, text)).ok());
         if good.is_some() {
             return Ok(good);

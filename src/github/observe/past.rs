@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{
     config::presets,
-    github::{Client, Error, GithubObjects, marker::Marker, path},
+    github::{Client, Error, GithubObjects, marker::Marker, path, wire::ObjectRef},
     refs::recorded_attempts,
 };
 use loopgate_core::{
-    AppId, Malformed, PrNumber, RepoName, Sha, Timestamp,
+    AppId, Malformed, PrNumber, RepoName, Timestamp,
     observed::{AccountKind, AppIdentity, Authority, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
     replay::{PastHead, PastPullRequest, RecordedAttempt, WhatIf},
@@ -30,12 +30,7 @@ pub struct ListedPast {
     pub number: PrNumber,
     /// What was read of it holds until this changes.
     pub updated_at: Timestamp,
-    base: ListedBase,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct ListedBase {
-    sha: Sha,
+    base: ObjectRef,
 }
 
 /// Which pull requests are listed.

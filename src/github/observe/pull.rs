@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::github::{
     Client, Error,
+    error::OrAbsent as _,
     observe::{conversation::Inline, stack::ComparedWith},
     path,
-    wire::{InStack, User, account},
+    wire::{InStack, Named, ObjectRef, Team, User, account},
 };
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
@@ -42,7 +43,7 @@ struct Wire {
     head: WireHead,
     base: WireBase,
     #[serde(default)]
-    labels: Vec<Label>,
+    labels: Vec<Named>,
     #[serde(default)]
     requested_reviewers: Vec<Person>,
     #[serde(default)]
@@ -99,16 +100,6 @@ impl Person {
     fn login(self) -> Option<Login> {
         self.login.parse().ok()
     }
-}
-
-#[derive(Debug, Deserialize)]
-struct Team {
-    slug: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Label {
-    name: String,
 }
 
 /// A pull request without what its commits and the base's head tell.
@@ -279,7 +270,7 @@ pub(super) async fn changes(
 struct Comparison {
     /// `ahead`: the head holds the base, so this is what was added to it.
     status: Option<String>,
-    merge_base_commit: Option<Tree>,
+    merge_base_commit: Option<ObjectRef>,
     total_commits: usize,
     commits: Vec<WireCommit>,
     #[serde(default)]
@@ -305,10 +296,7 @@ async fn comparison(
     tip: Sha,
 ) -> Result<Option<Comparison>, Error> {
     let path = format!("{}/compare/{tip}...{}", path::repo(repository), pull.pull_request.head.sha);
-    let compare = async || match client.fetch::<Comparison>(&path).await {
-        Ok(compared) => Ok(Some(compared)),
-        Err(error) => error.refusal().map(|_| None),
-    };
+    let compare = async || client.fetch::<Comparison>(&path).await.or_refused();
     client.once::<Option<Comparison>>(&path, compare).await
 }
 
@@ -321,10 +309,7 @@ pub(in crate::github) async fn pushed_between(
     to: Sha,
 ) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>, Error> {
     let path = format!("{}/compare/{from}...{to}", path::repo(repository));
-    let compare = async || match client.fetch::<Comparison>(&path).await {
-        Ok(compared) => Ok(Some(compared)),
-        Err(error) => error.refusal().map(|_| None),
-    };
+    let compare = async || client.fetch::<Comparison>(&path).await.or_refused();
     let compared = client.once::<Option<Comparison>>(&path, compare).await?;
     let whole = compared
         .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);
@@ -405,7 +390,7 @@ struct WireCommit {
     sha: Sha,
     node_id: Option<String>,
     #[serde(default)]
-    parents: Vec<Tree>,
+    parents: Vec<ObjectRef>,
     commit: Details,
     author: Option<Maybe>,
     committer: Option<Maybe>,
@@ -416,18 +401,13 @@ struct Details {
     message: String,
     author: Option<Signature>,
     committer: Option<Signature>,
-    tree: Tree,
+    tree: ObjectRef,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Signature {
     #[serde(default)]
     email: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Tree {
-    sha: Sha,
 }
 
 /// GitHub writes an author it cannot attribute as `null` or as `{}`.
@@ -447,10 +427,8 @@ pub(super) async fn newest_commit(
 ) -> Result<Option<Commit>, Error> {
     let repo = path::repo(repository);
     let path = format!("{repo}/commits?sha={tip}&path={}&per_page=1", path::escape(file));
-    match client.get_immutable_json::<Vec<WireCommit>>(&path).await {
-        Ok(commits) => Ok(commits.into_iter().flatten().next().map(commit)),
-        Err(error) => error.refusal().map(|_| None),
-    }
+    let commits = client.get_immutable_json::<Vec<WireCommit>>(&path).await.or_refused()?;
+    Ok(commits.flatten().into_iter().flatten().next().map(commit))
 }
 
 /// The commits as listed for the pull request, and the tree of its head.
@@ -513,7 +491,7 @@ async fn with_tree(
 async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {
     #[derive(Deserialize)]
     struct Answer {
-        tree: Tree,
+        tree: ObjectRef,
     }
     let path = format!("{}/git/commits/{commit}", path::repo(repository));
     let answer = client.get_immutable_json::<Answer>(&path).await?;

@@ -39,6 +39,9 @@ pub(super) async fn of_base(
     let Some(policy) = config::policy(client, repository, tip.commit.sha, defaults, false).await? else {
         return Ok(branch);
     };
+    // Git allows none of these marks in names (<https://git-scm.com/docs/git-check-ref-format>), so that no branch has the
+    // name of a pattern.
+    let is_pattern = |glob: &NameGlob| glob.as_str().contains(['*', '?', '[']);
     let Some(pattern) = policy.branches.iter().find(|pattern| is_pattern(pattern) && pattern.matches(base)) else {
         return Ok(branch);
     };
@@ -46,12 +49,6 @@ pub(super) async fn of_base(
         return Ok(Scope { scope: CheckScope::Pattern(pattern.as_str().to_owned()), open_pattern: None });
     }
     Ok(Scope { open_pattern: Some(pattern.as_str().to_owned()), ..branch })
-}
-
-/// Only what no branch can be called: git allows none of these marks in names
-/// (<https://git-scm.com/docs/git-check-ref-format>), so that no branch has the name of a pattern.
-fn is_pattern(glob: &NameGlob) -> bool {
-    glob.as_str().contains(['*', '?', '['])
 }
 
 /// The pull request that is judged for all with this head and base: the oldest opened by somebody who may push, else the

@@ -38,10 +38,7 @@ pub(super) async fn known_since(
         return Ok(None);
     }
     let path = format!("{}/commits/{head}/check-suites", path::repo(repository));
-    let suites = match client.list::<Suites>(&path, 1).await.or_absent() {
-        Ok(suites) => suites.map(|listing| listing.items).unwrap_or_default(),
-        Err(error) => return error.refusal().map(|_| None),
-    };
-    let first = suites.iter().filter_map(|suite| suite.created_at).min();
+    let suites = client.list::<Suites>(&path, 1).await.or_refused()?;
+    let first = suites.iter().flat_map(|listing| &listing.items).filter_map(|suite| suite.created_at).min();
     Ok(first.map(|first| first.max(pull.pull_request.created_at)))
 }

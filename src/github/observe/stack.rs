@@ -6,7 +6,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{checks, pull::Pull};
-use crate::github::{Client, Error, path, wire::InStack};
+use crate::github::{
+    Client, Error,
+    error::OrAbsent as _,
+    path,
+    wire::{BranchHead, InStack},
+};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     observed::{AppIdentity, Base, Layer, Lifecycle, ObservationProblem, OwnCheck, Stack},
@@ -26,14 +31,7 @@ struct WireLayer {
     number: PrNumber,
     state: String,
     merged_at: Option<Timestamp>,
-    head: WireHead,
-}
-
-#[derive(Deserialize)]
-struct WireHead {
-    #[serde(rename = "ref")]
-    branch: String,
-    sha: Sha,
+    head: BranchHead,
 }
 
 /// A stack as read: which layers there are, not yet how they stand.
@@ -108,10 +106,8 @@ pub(super) async fn standing(
 ) -> Result<Stack, Error> {
     let Layers { beneath, above, position, size, .. } = layers;
     let read = beneath.iter().map(|&(number, head)| async move {
-        let own = match checks::read_runs(client, repository, head, us).await {
-            Ok(checks) => checks.own,
-            Err(error) => error.refusal().map(|_| Vec::new())?,
-        };
+        let read = checks::read_runs(client, repository, head, us).await.or_refused()?;
+        let own = read.map(|checks| checks.own).unwrap_or_default();
         let newest = |check: &OwnCheck| {
             let name = check.name(&base.scope);
             own.iter().filter(|run| run.name == name).max_by_key(|run| run.id).map(|run| run.progress)

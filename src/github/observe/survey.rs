@@ -12,7 +12,12 @@ use super::{
 };
 use crate::{
     config::{OnlineFindings, Source, load, online},
-    github::{Client, Error, path, wire::User},
+    github::{
+        Client, Error,
+        error::OrAbsent as _,
+        path,
+        wire::{Named, User},
+    },
 };
 use loopgate_core::{
     RepoName, Sha,
@@ -57,11 +62,6 @@ struct Collaborator {
     #[serde(flatten)]
     user: User,
     permissions: Option<Flags>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: String,
 }
 
 impl Observer {
@@ -230,20 +230,15 @@ async fn uses(client: &Client, repository: &RepoName, tip: Sha, files: &[String]
     let mut found = Vec::new();
     for file in files.iter().filter(is_workflow).take(MOST_WORKFLOWS) {
         let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), path::escape_path(file));
-        match client.get_file(&path, config::FILE_LIMIT).await {
-            Ok(bytes) => found.extend(bytes.iter().flat_map(|bytes| workflow_file::uses(file, bytes))),
-            Err(error) => drop(error.refusal()?),
-        }
+        let bytes = client.get_file(&path, config::FILE_LIMIT).await.or_refused()?.flatten();
+        found.extend(bytes.iter().flat_map(|bytes| workflow_file::uses(file, bytes)));
     }
     Ok(found)
 }
 
 async fn actions(client: &Client, repository: &RepoName) -> Result<Option<ActionsPolicy>, Error> {
     let base = format!("{}/actions/permissions", path::repo(repository));
-    let permissions = match client.get::<WirePermissions>(&base).await {
-        Ok(permissions) => permissions,
-        Err(error) => return error.refusal().map(|_| None),
-    };
+    let Some(permissions) = client.get::<WirePermissions>(&base).await.or_refused()? else { return Ok(None) };
     let selected = async {
         match permissions.allowed_actions.as_deref() {
             Some("selected") => read::<WireSelected>(client, &format!("{base}/selected-actions")).await,
@@ -263,10 +258,7 @@ async fn actions(client: &Client, repository: &RepoName) -> Result<Option<Action
 }
 
 async fn read<T: serde::de::DeserializeOwned>(client: &Client, path: &str) -> Result<Option<T>, Error> {
-    match client.get(path).await {
-        Ok(answer) => Ok(Some(answer)),
-        Err(error) => error.refusal().map(|_| None),
-    }
+    client.get(path).await.or_refused()
 }
 
 fn policy_of(permissions: &WirePermissions, selected: WireSelected, approval: Option<WireApproval>) -> ActionsPolicy {

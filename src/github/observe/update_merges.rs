@@ -4,7 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::pull::MergeCommit;
-use crate::github::{Client, Error, path};
+use crate::github::{
+    Client, Error,
+    error::OrAbsent as _,
+    path,
+    wire::{ObjectRef, Tree, TreeEntry},
+};
 use loopgate_core::{
     RepoName, Sha,
     observed::{Commit, Completeness, Listing, merge_lines, merge_whole},
@@ -118,15 +123,15 @@ async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]
 async fn merges_by_line(
     client: &Client,
     repository: &RepoName,
-    [merged, ours, theirs, base]: [&Entry; 4],
+    [merged, ours, theirs, base]: [&TreeEntry; 4],
 ) -> Result<bool, Error> {
     if merge_whole(&base.mode, &ours.mode, &theirs.mode) != Some(&merged.mode) {
         return Ok(false);
     }
     let repository = path::repo(repository);
-    let text = async |side: &Entry| match client.get_blob(&repository, side.sha, LARGEST_TEXT).await {
-        Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
-        Err(error) => error.refusal().map(|_| None),
+    let text = async |side: &TreeEntry| {
+        let bytes = client.get_blob(&repository, side.sha, LARGEST_TEXT).await.or_refused()?.flatten();
+        Ok::<_, Error>(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     };
     let [Some(merged), Some(ours), Some(theirs), Some(base)] =
         <[_; 4]>::from(futures::try_join!(text(merged), text(ours), text(theirs), text(base))?)
@@ -136,45 +141,26 @@ async fn merges_by_line(
     Ok(merge_lines(&base, &ours, &theirs).is_some_and(|again| again == merged))
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub path: String,
-    pub mode: String,
-    #[serde(rename = "type")]
-    kind: String,
-    pub sha: Sha,
-}
-
 /// The entries of a tree, or of a commit's; none where they are not all told.
-pub(super) async fn tree(client: &Client, repository: &RepoName, of: Option<Sha>) -> Result<Option<Vec<Entry>>, Error> {
-    #[derive(Deserialize)]
-    struct Tree {
-        tree: Vec<Entry>,
-        #[serde(default)]
-        truncated: bool,
-    }
+pub(super) async fn tree(
+    client: &Client,
+    repository: &RepoName,
+    of: Option<Sha>,
+) -> Result<Option<Vec<TreeEntry>>, Error> {
     let Some(of) = of else { return Ok(Some(Vec::new())) };
     let path = format!("{}/git/trees/{of}", path::repo(repository));
-    match client.get_immutable_json::<Tree>(&path).await {
-        Ok(tree) => Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree)),
-        Err(error) => error.refusal().map(|_| None),
-    }
+    let tree = client.get_immutable_json::<Tree>(&path).await.or_refused()?.flatten();
+    Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
 }
 
 async fn merge_base(client: &Client, repository: &RepoName, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
     #[derive(Serialize, Deserialize)]
     struct Compared {
-        merge_base_commit: Named,
-    }
-    #[derive(Serialize, Deserialize)]
-    struct Named {
-        sha: Sha,
+        merge_base_commit: ObjectRef,
     }
     let path = format!("{}/compare/{ours}...{theirs}", path::repo(repository));
     let key = format!("{path}#merge-base");
-    let compare = async || match client.fetch::<Compared>(&path).await {
-        Ok(compared) => Ok(Some(compared.merge_base_commit.sha)),
-        Err(error) => error.refusal().map(|_| None),
-    };
+    let compare =
+        async || Ok(client.fetch::<Compared>(&path).await.or_refused()?.map(|compared| compared.merge_base_commit.sha));
     client.once::<Option<Sha>>(&key, compare).await
 }

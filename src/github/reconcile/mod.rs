@@ -5,23 +5,18 @@
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
 //! again from what is there (what other places of the state promise is told in `storage`). The state is saved before
 //! anything is shown, so what is shown twice was decided twice. What cannot be taken back (comments, calls) is left for
-//! a moment to whoever saved just now: see [`ConcurrentWriter`].
+//! a moment to whoever saved just now: see [`RecentMemory`].
 
 mod archive;
-mod concurrent_writer;
-mod look_again;
 mod one_commit;
-mod problems;
 mod proposed;
+mod recent;
 mod run_line;
 mod turn;
-mod turn_doubts;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use self::{
-    concurrent_writer::SaveMemory, look_again::LookAgain, problems::ProblemMemory, proposed::Proposals, turn::decide,
-};
+use self::{proposed::Proposals, recent::RecentMemory, turn::decide};
 use super::{
     Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
     StateArtifact, Target, evidence_memory::EvidenceMemory, looked_heads::LookedHeads, memory::DebugMemory, plan,
@@ -49,12 +44,10 @@ pub struct Reconcile {
     pub(super) executor: Executor,
     pub(super) memory: EvidenceMemory,
     debug_memory: DebugMemory,
-    problems: ProblemMemory,
     proposals: Proposals,
-    saves: SaveMemory,
+    recent: RecentMemory,
     seal: Option<Seal>,
     artifact: Option<Arc<StateArtifact>>,
-    look_again: LookAgain,
     heads: Arc<LookedHeads>,
     lifetime: Lifetime,
 }
@@ -74,7 +67,7 @@ pub struct ReconcileRequest {
     pub installation: Option<InstallationId>,
     pub repository: RepoName,
     pub number: PrNumber,
-    /// What only events tell.
+    /// What only events state, oldest first.
     pub hints: Vec<Hint>,
 }
 
@@ -90,9 +83,10 @@ pub struct ReconcileOutcome {
 }
 
 /// What a look saw, to tell later from a list whether anything has happened since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Seen {
     /// Nothing was looked at.
+    #[default]
     Nothing,
     Open {
         updated_at: Timestamp,
@@ -183,14 +177,12 @@ impl Reconcile {
     pub fn new(github: Github) -> Self {
         Self {
             observer: Observer::new(github.clone()),
-            saves: SaveMemory::since(github.now()),
+            recent: RecentMemory::since(github.now()),
             github,
             executor: Executor::default(),
             memory: EvidenceMemory::default(),
             debug_memory: DebugMemory::default(),
-            problems: ProblemMemory::default(),
             proposals: Proposals::default(),
-            look_again: LookAgain::default(),
             heads: Arc::default(),
             lifetime: Lifetime::OneTurn,
             seal: None,
@@ -259,17 +251,17 @@ impl Reconcile {
     }
 
     async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
-        let known = self.problems.of(job);
+        let known = self.recent.problems(job);
         let outcome = Box::pin(self.look(job, &known, now)).await?;
-        match &outcome.result {
-            Settled::Decided(summary) if self.problems.remember(job, &summary.problems) != known => {
-                let told = Box::pin(self.look(job, &summary.problems, now)).await?;
-                // What was refused a moment ago may be done by now, and told of all the same.
-                let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
-                Ok(ReconcileOutcome { revisit_at, above: told.above.or(outcome.above), ..told })
-            }
-            _ => Ok(outcome),
+        let Settled::Decided(Summary { problems, .. }) = &outcome.result else { return Ok(outcome) };
+        self.recent.note_problems(job, problems);
+        if *problems == known {
+            return Ok(outcome);
         }
+        let told = Box::pin(self.look(job, problems, now)).await?;
+        // What was refused a moment ago may be done by now, and is shown all the same.
+        let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
+        Ok(ReconcileOutcome { revisit_at, above: told.above.or(outcome.above), ..told })
     }
 
     /// Looks and decides as [`run`](Self::run) does, and leaves everything as it is: nothing is saved or shown. None

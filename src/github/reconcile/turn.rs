@@ -2,14 +2,18 @@
 
 use std::ops::ControlFlow;
 
+use chrono::TimeDelta;
+
 use super::{
     Failed, Lifetime, MOST_SAVES, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary, archive,
-    concurrent_writer::ConcurrentWriter, look_again, nothing, run_line, turn_doubts::TurnDoubts,
+    nothing,
+    recent::{self, Fact},
+    run_line,
 };
 use crate::{
     github::{
         Client, Executed, Observation, Problem, PullRequestFacts,
-        client::{GoneBy, PostId},
+        client::{GoneBy, LOOK_AGAIN_AFTER, PostId, next_look},
         memory::Writers,
         observe::escalation_template,
         plan,
@@ -20,10 +24,10 @@ use crate::{
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
-    deciding::{Decision, Post, Surface},
+    deciding::{Decision, Post},
     gate::Reviewer,
     metrics::RunLine,
-    observed::{Hint, Lifecycle, ObservationProblem},
+    observed::{ChangedFiles, Hint, Lifecycle, ObservationProblem, Snapshot},
     state::{LoopState, VerificationResult},
 };
 
@@ -43,8 +47,8 @@ struct Decided {
     /// The state commit.
     saved: Option<Sha>,
     refused: Option<Problem>,
-    /// Another process that saved a state of this pull request a moment ago.
-    concurrent_writer: Option<ConcurrentWriter>,
+    /// When another process saved a state of this pull request, if that was a moment ago.
+    concurrent_save: Option<Timestamp>,
     /// When to ask for the comparison of the proposed configuration.
     compared_at: Option<Timestamp>,
 }
@@ -66,8 +70,9 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
-        let doubts = TurnDoubts::begin(&client, self.lifetime, now);
-        let entered = match Box::pin(self.enter(&client, job, &doubts, now)).await? {
+        let doubts = client.doubts();
+        let facts_of_events = self.recent.facts(job, now);
+        let entered = match Box::pin(self.enter(&client, job, &facts_of_events, doubts, now)).await? {
             ControlFlow::Continue(entered) => entered,
             ControlFlow::Break(outcome) => return Ok(Some(outcome)),
         };
@@ -75,8 +80,11 @@ impl Reconcile {
         let store = self.store(job, &storage);
         let (updated_at, is_private) = (facts.updated_at(), facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
-        doubts.of_end(&observation.snapshot)?;
-        doubts.of_files(&observation.snapshot)?;
+        if self.is_in_doubt(&client, doubts)
+            && let Some(reason) = too_doubtful(&observation.snapshot, now)
+        {
+            return Err(Failed { reason: reason.to_owned(), retry: Retry::WhenAnswered });
+        }
         self.executor.recall_marks(&mut observation, updated_at, now);
         let refused = problems
             .iter()
@@ -85,15 +93,19 @@ impl Reconcile {
         observation.policy.state = storage.backend();
 
         let above_before = loaded.intact().and_then(|state| state.above);
-        let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
+        let concurrent_save = self.recent.concurrent_save(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let Some(mut decided) = decided else { return Ok(None) };
-        decided.concurrent_writer = decided.concurrent_writer.or(concurrent_writer);
-        self.saves.remember(job, decided.saved);
+        decided.concurrent_save = decided.concurrent_save.or(concurrent_save);
+        if let Some(saved) = decided.saved {
+            self.recent.note_save(job, saved);
+        }
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decided.decision);
         }
-        let shown = Box::pin(self.show(&client, job, &mut observation, &mut decided, &storage, now)).await?;
+        let shown =
+            Box::pin(self.show(&client, job, &mut observation, &mut decided, (&storage, &facts_of_events), now))
+                .await?;
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
 
@@ -108,7 +120,7 @@ impl Reconcile {
             decided.decision.revisit_at,
             decided.compared_at,
             shown.revisit_at,
-            doubts.confirmed_at(),
+            self.is_in_doubt(&client, doubts).then(|| now + LOOK_AGAIN_AFTER),
             memory_at,
             archive_at,
         ];
@@ -120,13 +132,20 @@ impl Reconcile {
         }))
     }
 
+    /// Whether something was refused, or found absent, for the first time since there were so many doubts. A process of one
+    /// turn has no later turn, so it believes what it reads.
+    fn is_in_doubt(&self, client: &Client, doubts: u64) -> bool {
+        self.lifetime == Lifetime::Stays && client.doubts() > doubts
+    }
+
     /// What comes before the observation: news of events is kept, and a pull request that there is nothing to do about
     /// ends the turn.
     async fn enter(
         &self,
         client: &Client,
         job: &ReconcileRequest,
-        doubts: &TurnDoubts<'_>,
+        facts_of_events: &[Fact],
+        doubts: u64,
         now: Timestamp,
     ) -> Result<ControlFlow<ReconcileOutcome, Entered>, Failed> {
         if !job.hints.is_empty() {
@@ -144,7 +163,9 @@ impl Reconcile {
         let Some(begun) = Box::pin(self.begin(client, job)).await? else {
             Box::pin(self.leave(client, job)).await?;
             let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
-            return dormant(next.into_iter().chain(doubts.confirmed_at()).min());
+            return dormant(
+                next.into_iter().chain(self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER)).min(),
+            );
         };
         if begun.facts.is_archived() {
             return Ok(ControlFlow::Break(nothing(Settled::ReadOnly)));
@@ -164,12 +185,17 @@ impl Reconcile {
         }
         if is_open
             && self.lifetime == Lifetime::Stays
-            && let Some(again) = self.look_again.awaits_end(job, now)
+            && let Some(again) = facts_of_events.iter().find_map(|fact| fact.awaits_end(now))
         {
             let waits = ReconcileOutcome { revisit_at: Some(again), seen: Seen::Nothing, ..nothing(Settled::Nothing) };
             return Ok(ControlFlow::Break(waits));
         }
-        doubts.of_merge(&facts)?;
+        // What was merged is judged by what it was merged as. By what was the base when it was opened, words would be
+        // answered anew.
+        if self.is_in_doubt(client, doubts) && !facts.is_merge_followed() {
+            let reason = "GitHub does not show what it was merged as yet".to_owned();
+            return Err(Failed { reason, retry: Retry::WhenAnswered });
+        }
         Ok(ControlFlow::Continue(Entered { facts, storage, loaded, not_moved }))
     }
 
@@ -183,17 +209,21 @@ impl Reconcile {
         store: &StateStore<'_, Storage>,
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
-        let mut concurrent_writer = None;
+        let mut concurrent_save = None;
         let stays = self.lifetime == Lifetime::Stays;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
-            let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
+            let writers = if stays { Writers::ThisProcess } else { Writers::Others };
             Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
             let hub = (&self.github, client);
             let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
-                leave_out_what_nobody_hears(&mut decision.surface, &mut texts);
+                // No button would ever be answered (check runs of GitHub Actions start no workflow), and no team can be
+                // asked for a review. The commands say the same as the buttons.
+                texts.verify.actions.clear();
+                texts.gates.actions.clear();
+                decision.surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
             }
             let follows = match &state.last_verification {
                 Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
@@ -214,7 +244,7 @@ impl Reconcile {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
                     loaded = store.load().await?;
-                    concurrent_writer = Some(ConcurrentWriter { saved_at: now });
+                    concurrent_save = Some(now);
                     // The process that saved first may have seen another head. Deciding on the older of the two heads
                     // would count it as one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
@@ -231,7 +261,7 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Some(Decided { decision, texts, saved, refused, concurrent_writer, compared_at }));
+            return Ok(Some(Decided { decision, texts, saved, refused, concurrent_save, compared_at }));
         }
         Err(Failed {
             reason: "the state was saved by others again and again meanwhile".into(),
@@ -247,26 +277,24 @@ impl Reconcile {
         job: &ReconcileRequest,
         observation: &mut Observation,
         decided: &mut Decided,
-        storage: &Storage,
+        (storage, facts_of_events): (&Storage, &[Fact]),
         now: Timestamp,
     ) -> Result<Shown, Failed> {
-        let Decided { decision, texts, concurrent_writer, .. } = decided;
+        let Decided { decision, texts, concurrent_save, .. } = decided;
         Box::pin(self.share(job, observation, &mut decision.surface, texts, now)).await?;
         Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
         let mut effects = plan(&observation.surface, &decision.surface, texts);
-        let post_at = concurrent_writer.and_then(|writer| writer.left_to_them(&mut effects));
-        let told = self.look_again.told(job, observation, now);
-        let is_current = told.iter().all(|told| told.is_shown);
-        let unanswered = observation.snapshot.authority.unknown().is_some();
-        let awaits_answer = unanswered && self.look_again.awaits_answer(job, now);
-        if self.lifetime == Lifetime::Stays && (!is_current || awaits_answer) {
-            look_again::without_irrevocable(&mut effects);
-        }
+        let looks = facts_of_events.iter().filter_map(|fact| fact.awaited(observation, now)).min();
+        let rights_are_unknown = observation.snapshot.authority.unknown().is_some();
+        let unanswered = self.recent.unanswered(job, rights_are_unknown || observation.awaits_logs, now);
+        let awaits_answer = rights_are_unknown && unanswered.is_some_and(|since| next_look(since, now).is_some());
+        let is_stale = self.lifetime == Lifetime::Stays && (looks.is_some() || awaits_answer);
+        let post_at = recent::hold_back(&mut effects, is_stale, *concurrent_save);
         let executed = Box::pin(self.executor.execute(client, &observation.surface, &effects)).await?;
-        let look_at = self.look_again.after(job, told, unanswered || observation.awaits_logs, now);
-        let revisit_at = [post_at, executed.again_at, look_at].into_iter().flatten().min();
-        Ok(Shown { executed, is_current, revisit_at })
+        let question_at = unanswered.and_then(|since| recent::next_question(since, now));
+        let revisit_at = [post_at, executed.again_at, looks, question_at].into_iter().flatten().min();
+        Ok(Shown { executed, is_current: looks.is_none(), revisit_at })
     }
 
     /// What later lists of pull requests are compared with.
@@ -292,6 +320,22 @@ impl Reconcile {
             _ => Seen::Ended,
         }
     }
+}
+
+/// How long what has ended may wait for what was refused just then.
+const DOUBTED_FOR: TimeDelta = TimeDelta::minutes(2);
+
+/// Why nothing is decided on what was read while a refusal is in doubt.
+fn too_doubtful(snapshot: &Snapshot, now: Timestamp) -> Option<&'static str> {
+    let pull_request = &snapshot.pull_request;
+    let has_just_ended =
+        pull_request.lifecycle != Lifecycle::Open && now < pull_request.closed_at.unwrap_or(now) + DOUBTED_FOR;
+    if has_just_ended && !snapshot.problems.is_empty() {
+        // It is judged once more only, and what was refused a moment ago would be missing there for good.
+        return Some("GitHub does not show all of what was closed as yet");
+    }
+    // A change whose files were refused counts as one that touches everything, and would open every gate.
+    matches!(snapshot.files, ChangedFiles::TooLarge { .. }).then_some("GitHub does not show the changed files as yet")
 }
 
 /// The next layer of the stack, where what changed may concern it. A layer may look as before and pass on what changed
@@ -356,14 +400,6 @@ pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timesta
         }
     };
     (state, decision)
-}
-
-/// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and
-/// no team can be asked for a review. The commands say the same as the buttons.
-fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
-    texts.verify.actions.clear();
-    texts.gates.actions.clear();
-    surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
 }
 
 fn not_saved(storage: &Storage, reason: String) -> Problem {

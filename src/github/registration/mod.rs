@@ -165,7 +165,7 @@ impl Registration {
         let pending = match self.stage()? {
             Some(Stage::Registered(app)) if exchanged.as_deref() == Some(nonce) => return Ok(app),
             Some(Stage::Registered(_)) => return Err(NotRegistered::ForeignAnswer),
-            Some(Stage::Pending(pending)) if pending.is_answered_by(nonce) => pending,
+            Some(Stage::Pending(pending)) if is_same(&pending.nonce, nonce) => pending,
             Some(Stage::Pending(_)) | None => return Err(NotRegistered::ForeignAnswer),
         };
         let api = pending.wish.api_url()?;
@@ -201,10 +201,6 @@ impl Pending {
     /// What the browser sends to GitHub: where to, and the manifest.
     pub fn form(&self, redirect: &str) -> (String, String) {
         (self.wish.form_address(&self.nonce), self.wish.manifest(redirect).to_string())
-    }
-
-    fn is_answered_by(&self, nonce: &str) -> bool {
-        is_same(&self.nonce, nonce)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use super::super::wire::ObjectRef;
 use super::{Irrelevant, Misread, OwnApp, Reader, RoutedEvent, Target, events};
 use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, observed::Hint};
 
@@ -85,15 +86,11 @@ fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
     struct Run {
         event: Option<String>,
         head_sha: Sha,
-        pull_requests: Vec<Named>,
+        pull_requests: Vec<Pull>,
     }
     #[derive(Deserialize)]
-    struct Named {
-        head: Head,
-    }
-    #[derive(Deserialize)]
-    struct Head {
-        sha: Sha,
+    struct Pull {
+        head: ObjectRef,
     }
     let run = reader.read::<Ended>().ok()?.workflow_run;
     let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));

@@ -18,7 +18,7 @@ use crate::{
         inbox,
         metrics::Metrics,
         pages::{Readiness, admin},
-        reconciler::{LookOutcome, Overview, Requeue, Standing},
+        reconciler::{LookOutcome, Overview, Standing},
         storage::{self, Change, Delivery, Key, Trouble, WorkEnd, sample},
     },
 };
@@ -59,7 +59,7 @@ impl Pages {
                 let title = format!("feat: change number {number} of <many>, with a title that is not short at all");
                 let since = at(i64::try_from(*number).unwrap());
                 let standing = Standing::Open(Box::new(sample(&title, part, &["bob", "acme/security"], since)));
-                let outcome = LookOutcome { standing, ..LookOutcome::from(Requeue::OnEvent) };
+                let outcome = LookOutcome { standing, ..LookOutcome::default() };
                 let trouble =
                     Trouble { failures: 10, failing_since: at(0), reason: "<b>no</b>".into(), retry_at: at(0) };
                 let how = if *number == loops { WorkEnd::Dead { trouble, at: at(9) } } else { WorkEnd::Done(outcome) };

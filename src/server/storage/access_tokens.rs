@@ -110,11 +110,6 @@ impl Batch<'_> {
         };
         Ok(Applied::Rows(query.execute(self.on()).await?))
     }
-
-    pub(super) async fn forget_tokens(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        Query::new("DELETE FROM access_token WHERE ends_at <= $1").bind(now).execute(self.on()).await?;
-        Ok(())
-    }
 }
 
 impl AccessToken {

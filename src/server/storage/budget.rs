@@ -6,7 +6,7 @@ use super::{write::Batch, *};
 use crate::github::Limited;
 
 /// How long what was taken counts at most.
-const LONGEST: TimeDelta = TimeDelta::hours(1);
+pub(super) const LONGEST: TimeDelta = TimeDelta::hours(1);
 
 /// Of a clock that was set back, rows further ahead are of no use.
 const AHEAD: TimeDelta = TimeDelta::minutes(1);
@@ -42,11 +42,5 @@ impl Batch<'_> {
             taken.push((until, *amount));
         }
         Ok(Applied::Taken(Granted { is_granted, taken }))
-    }
-
-    pub(super) async fn forget_taken(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        let old = Query::new("DELETE FROM taken WHERE at < $1").bind(now - LONGEST);
-        old.execute(self.on()).await?;
-        Ok(())
     }
 }

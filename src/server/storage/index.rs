@@ -170,13 +170,7 @@ impl Batch<'_> {
         self.or_without(query).await
     }
 
-    /// Nobody acts on what was given up.
-    pub(super) async fn index_given_up(&mut self, key: &Key) -> Result<(), StoreError> {
-        let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
-        self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
-    }
-
-    async fn or_without(&mut self, query: Query) -> Result<(), StoreError> {
+    pub(super) async fn or_without(&mut self, query: Query) -> Result<(), StoreError> {
         Query::new("SAVEPOINT indexing").execute(self.on()).await?;
         if let Err(error) = query.execute(self.on()).await {
             tracing::warn!(%error, "the index of open loops is not up to date");

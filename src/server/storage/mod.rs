@@ -42,7 +42,7 @@ use self::{
     sql::{Connection, On, Query, Row, Value},
     sqlite::SqliteFile,
 };
-use super::reconciler::{LookOutcome, Requeue};
+use super::reconciler::LookOutcome;
 use crate::github::{
     Claim, DeliveryAttempt, Fence, Granted, ListedPull, Secret, Seen, WorkClass,
     webhook::{Target, Work},

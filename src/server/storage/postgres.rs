@@ -120,7 +120,11 @@ impl PostgresServer {
             let mut beats = interval(BEAT);
             loop {
                 beats.tick().await;
-                if let Err(error) = server.beat().await {
+                let alive = Query::new(
+                    "INSERT INTO process (id, alive_until) OVERRIDING SYSTEM VALUE VALUES ($1, clock_millis() + 20000)
+                     ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
+                );
+                if let Err(error) = server.read(alive.bind(server.process)).await {
                     tracing::warn!(%error, "the database is not told that this process lives");
                 }
             }
@@ -146,14 +150,6 @@ impl PostgresServer {
             }
         });
         tasks
-    }
-
-    async fn beat(&self) -> Result<(), StoreError> {
-        let alive = Query::new(
-            "INSERT INTO process (id, alive_until) OVERRIDING SYSTEM VALUE VALUES ($1, clock_millis() + 20000)
-             ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
-        );
-        self.read(alive.bind(self.process)).await.map(drop)
     }
 
     async fn listen(&self) -> Result<(), StoreError> {

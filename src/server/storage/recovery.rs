@@ -10,10 +10,10 @@ use loopgate_core::PrNumber;
 const REDELIVERY_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
 /// GitHub keeps its log for three days, GitHub Enterprise Server for seven.
-const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
+pub(super) const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
 
 /// A pull request that was not seen open for so long has ended, or is somewhere else.
-const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
+pub(super) const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
 
 /// So long after a good look another one is wanted, whatever a list says. Lists are read every six hours, so this makes
 /// one a day.
@@ -168,14 +168,5 @@ impl Batch<'_> {
             keys.extend(key(row)?);
         }
         self.ask(keys, "resync", WorkClass::Spread, now).await
-    }
-
-    pub(super) async fn forget_recovered(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        Query::new("DELETE FROM failed_delivery WHERE failed_at < $1")
-            .bind(now - KEEP_FAILED)
-            .execute(self.on())
-            .await?;
-        Query::new("DELETE FROM open_pull WHERE listed_at < $1").bind(now - KEEP_PULLS).execute(self.on()).await?;
-        Ok(())
     }
 }

@@ -131,9 +131,9 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints(mut kept: Kept) {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.settle_what(1, &loaded, WorkEnd::Done(Requeue::OnEvent.into())).await;
+    kept.settle_what(1, &loaded, WorkEnd::Done(LookOutcome::default())).await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
-    kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
+    kept.settle(1, WorkEnd::Done(LookOutcome::default())).await;
     assert_eq!(kept.loaded(1).await, None);
     assert_eq!(kept.counts().await, (0, 0));
 }
@@ -158,7 +158,7 @@ async fn failures_add_up_until_something_ends_well(mut kept: Kept) {
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.settle_what(1, &loaded, WorkEnd::Done(Requeue::OnEvent.into())).await;
+    kept.settle_what(1, &loaded, WorkEnd::Done(LookOutcome::default())).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
@@ -176,7 +176,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new(mut kept: Ke
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
-        kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
+        kept.settle(1, WorkEnd::Done(LookOutcome::default())).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
         kept.sql("DELETE FROM seen").await;
     }
@@ -211,7 +211,11 @@ async fn a_commit_is_replaced_by_its_pull_requests_at_once(mut kept: Kept) {
 async fn wakeups_become_work_when_they_are_due(mut kept: Kept) {
     for number in [1, 2] {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
-        kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)).into())).await;
+        kept.settle(
+            number,
+            WorkEnd::Done(LookOutcome { requeue: Some(at(60 * number as i64)), ..LookOutcome::default() }),
+        )
+        .await;
     }
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
     assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
@@ -220,7 +224,7 @@ async fn wakeups_become_work_when_they_are_due(mut kept: Kept) {
     assert_eq!(kept.loaded(2).await, None);
     // An answer without a time takes an older one back.
     kept.one(delivery("x", 2, vec![])).await;
-    kept.settle(2, WorkEnd::Done(Requeue::OnEvent.into())).await;
+    kept.settle(2, WorkEnd::Done(LookOutcome::default())).await;
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 
@@ -285,7 +289,7 @@ async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
     assert_eq!(second.begun, 1, "it was begun once and never ended");
     assert!(second.covered.fence > again.covered.fence, "fences rise");
     let settle = |work: &TargetWork| {
-        let how = WorkEnd::Done(Requeue::At(at(9)).into());
+        let how = WorkEnd::Done(LookOutcome { requeue: Some(at(9)), ..LookOutcome::default() });
         Change::Settle { key: key(1), covered: work.covered, how, now: at(0) }
     };
     if let Some(former) = &mut former {
@@ -342,7 +346,7 @@ async fn stands(kept: &Kept, work: &TargetWork) -> bool {
 
 async fn looked(kept: &mut Kept, number: u64, standing: Standing) {
     kept.one(delivery(&Uuid::new_v4().to_string(), number, vec![])).await;
-    kept.settle(number, WorkEnd::Done(LookOutcome { standing, ..Requeue::OnEvent.into() })).await;
+    kept.settle(number, WorkEnd::Done(LookOutcome { standing, ..LookOutcome::default() })).await;
 }
 
 async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
@@ -399,7 +403,7 @@ async fn a_broken_configuration_is_known_since_the_look_that_noticed_it(mut kept
         kept.one(delivery(&Uuid::new_v4().to_string(), 1, vec![])).await;
         let open = index::sample("one", Part::Author, &["alice"], at(0));
         let standing = Standing::Open(Box::new(OpenLoop { problem: problem.map(str::to_owned), ..open }));
-        let how = WorkEnd::Done(LookOutcome { standing, ..Requeue::OnEvent.into() });
+        let how = WorkEnd::Done(LookOutcome { standing, ..LookOutcome::default() });
         let covered = kept.loaded(1).await.unwrap().covered;
         kept.one(Change::Settle { key: key(1), covered, how, now: at(now) }).await;
         let problems = kept.store.problems().await.unwrap();
@@ -640,7 +644,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
             let begun_work = kept.writer.apply(&numbers.iter().map(begin).collect::<Vec<_>>()).await.unwrap();
             let settle = |(number, applied): (&u64, Applied)| {
                 let Applied::Begun(Some(work)) = applied else { panic!("nobody else is there") };
-                let how = WorkEnd::Done(Requeue::OnEvent.into());
+                let how = WorkEnd::Done(LookOutcome::default());
                 Change::Settle { key: key(*number), covered: work.covered, how, now: at(0) }
             };
             kept.writer.apply(&numbers.iter().zip(begun_work).map(settle).collect::<Vec<_>>()).await.unwrap();
@@ -790,7 +794,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     };
     let looked = async |kept: &mut Kept, number: u64, hours: i64, seen| {
         let covered = kept.loaded(number).await.unwrap().covered;
-        let how = WorkEnd::Done(LookOutcome { seen, ..Requeue::OnEvent.into() });
+        let how = WorkEnd::Done(LookOutcome { seen, ..LookOutcome::default() });
         kept.one(Change::Settle { key: key(number), covered, how, now: at(3_600 * hours) }).await;
     };
     let open = |minute: i64, head, is_final| Seen::Open { updated_at: at(60 * minute), head: sha(head), is_final };
@@ -833,7 +837,7 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with(mut kept
     assert_eq!(oldest(&kept).await, Some(at(1)));
     let covered = kept.loaded(1).await.unwrap().covered;
     kept.one(delivery("c", 3)).await;
-    let how = WorkEnd::Done(Requeue::OnEvent.into());
+    let how = WorkEnd::Done(LookOutcome::default());
     kept.one(Change::Settle { key: key(1), covered, how, now: at(4) }).await;
     assert_eq!(oldest(&kept).await, Some(at(3)), "what came meanwhile waits since then");
     kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(5) }).await;
@@ -926,7 +930,7 @@ async fn what_people_wait_for_is_found_first(mut kept: Kept) {
     let oldest = kept.store.counts().await.unwrap().oldest;
     assert_eq!(oldest, [Some(at(0)); WorkClass::ALL.len()]);
     // What is dealt with starts anew, and the version before this one writes no class.
-    kept.settle(3, WorkEnd::Done(Requeue::OnEvent.into())).await;
+    kept.settle(3, WorkEnd::Done(LookOutcome::default())).await;
     kept.one(event("again-3", "status", 3)).await;
     kept.sql(
         "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at)

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::github::webhook::class_of;
+use loopgate_core::deciding::Part;
 
 /// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
 /// (<https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>). Ids are
@@ -457,7 +458,9 @@ impl Batch<'_> {
             WorkEnd::Dead { trouble, at } => {
                 self.note(key, trouble).await?;
                 self.give_up(key, covered, *at).await?;
-                self.index_given_up(key).await?;
+                // Nobody acts on what was given up.
+                let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
+                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await?;
             }
         }
         Ok(Applied::Recorded)
@@ -482,10 +485,10 @@ impl Batch<'_> {
         left.iter().map(arrival).collect()
     }
 
-    async fn set_wakeup(&mut self, key: &Key, again: Requeue) -> Result<(), StoreError> {
+    async fn set_wakeup(&mut self, key: &Key, again: Option<Timestamp>) -> Result<(), StoreError> {
         let query = match again {
-            Requeue::OnEvent => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
-            Requeue::At(at) => Query::by_key(
+            None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
+            Some(at) => Query::by_key(
                 "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at",
                 key,
@@ -582,10 +585,15 @@ impl Batch<'_> {
             .execute(self.on())
             .await?
         };
-        Query::new("DELETE FROM work WHERE dead_at < $1").bind(now - KEEP_DEAD_LETTERS).execute(self.on()).await?;
-        self.forget_recovered(now).await?;
-        self.forget_tokens(now).await?;
-        self.forget_taken(now).await?;
+        for (old, before) in [
+            ("DELETE FROM work WHERE dead_at < $1", now - KEEP_DEAD_LETTERS),
+            ("DELETE FROM failed_delivery WHERE failed_at < $1", now - recovery::KEEP_FAILED),
+            ("DELETE FROM open_pull WHERE listed_at < $1", now - recovery::KEEP_PULLS),
+            ("DELETE FROM access_token WHERE ends_at <= $1", now),
+            ("DELETE FROM taken WHERE at < $1", now - budget::LONGEST),
+        ] {
+            Query::new(old).bind(before).execute(self.on()).await?;
+        }
         Ok(Applied::Rows(ids))
     }
 }
