@@ -123,15 +123,13 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(seal.clone()).calling(channels);
     let mut current = config.clone();
     let setup_pages = setup::pages_of(&config);
-    let server =
-        readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
-    let server = server
-        .recovering(github.clone())
-        .examining(github.clone())
-        .showing(LoopReader::new(github.clone(), seal.clone()));
-    let server = match setup_pages {
-        Some(pages) => server.setup(pages),
-        None => server,
+    let server = Server {
+        checks: readiness.into(),
+        recovery: Some(github.clone()),
+        examined: Some(github.clone()),
+        loops: Some(LoopReader::new(github.clone(), seal.clone())),
+        setup: setup_pages.map(std::sync::Arc::new),
+        ..Server::new(config, own)
     };
     survive_file_size_limit()?;
     let running = tokio::select! {

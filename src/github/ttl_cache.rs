@@ -2,12 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use chrono::TimeDelta;
 
-use super::Client;
+use super::{Client, client::LOOK_AGAIN_AFTER};
 use loopgate_core::Timestamp;
 
 /// How long what GitHub says of people, teams and branches is believed.
@@ -15,9 +15,16 @@ const LIFE: TimeDelta = TimeDelta::minutes(5);
 /// Answers remembered at most; beyond that all are asked for again.
 const MOST: usize = 10_000;
 
-/// Remembers answers, each for [`LIFE`].
+/// Remembers answers, each for [`LIFE`]; those that follow from a refusal in doubt for a moment.
 #[derive(Debug)]
-pub(crate) struct TtlCache<K, V>(Mutex<BTreeMap<K, (Timestamp, V)>>);
+pub(crate) struct TtlCache<K, V>(Mutex<BTreeMap<K, Answer<V>>>);
+
+#[derive(Debug)]
+struct Answer<V> {
+    value: V,
+    until: Timestamp,
+    is_sure: bool,
+}
 
 impl<K, V> Default for TtlCache<K, V> {
     fn default() -> Self {
@@ -27,23 +34,40 @@ impl<K, V> Default for TtlCache<K, V> {
 
 impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn get(&self, key: &K, now: Timestamp) -> Option<V> {
-        self.known().get(key).filter(|(until, _)| now < *until).map(|(_, value)| value.clone())
+        self.find(key, now).map(|(value, _)| value)
+    }
+
+    fn find(&self, key: &K, now: Timestamp) -> Option<(V, bool)> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(key).filter(|answer| now < answer.until).map(|answer| (answer.value.clone(), answer.is_sure))
+    }
+
+    /// What is known. Whoever relies on what is in doubt looks again.
+    pub(crate) fn recall(&self, key: &K, client: &Client) -> Option<V> {
+        let (value, is_sure) = self.find(key, client.now())?;
+        if !is_sure {
+            client.relies_on_doubt();
+        }
+        Some(value)
     }
 
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
-        let mut known = self.known();
+        self.insert(key, Answer { value, until: now + LIFE, is_sure: true });
+    }
+
+    /// Keeps what follows from requests that began at so many [`doubts`](Client::doubts).
+    pub(crate) fn keep(&self, key: K, value: V, client: &Client, doubts: u64) {
+        let is_sure = client.doubts() == doubts;
+        let life = if is_sure { LIFE } else { LOOK_AGAIN_AFTER };
+        self.insert(key, Answer { value, until: client.now() + life, is_sure });
+    }
+
+    fn insert(&self, key: K, answer: Answer<V>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(key, (now + LIFE, value));
-    }
-
-    /// Keeps what follows from requests that began at so many [`doubts`](Client::doubts), unless it follows from a refusal
-    /// that is not confirmed.
-    pub(crate) fn keep(&self, key: K, value: V, client: &Client, doubts: u64) {
-        if client.doubts() == doubts {
-            self.put(key, value, client.now());
-        }
+        known.insert(key, answer);
     }
 
     /// Changes what is known, or what stands for nothing known.
@@ -51,29 +75,27 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     where
         V: Default,
     {
-        let mut known = self.known();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();
         }
-        let (until, value) = known.entry(key).or_default();
-        if *until <= now {
-            *value = V::default();
+        let until = now + LIFE;
+        let new = || Answer { value: V::default(), until, is_sure: true };
+        let answer = known.entry(key).or_insert_with(new);
+        if answer.until <= now {
+            *answer = new();
         }
-        *until = now + LIFE;
-        change(value)
+        answer.until = until;
+        change(&mut answer.value)
     }
 
     pub(crate) fn remove(&self, key: &K) {
-        self.known().remove(key);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     /// Forgets all answers: something happened that may have changed any of them.
     pub(crate) fn clear(&self) {
-        self.known().clear();
-    }
-
-    fn known(&self) -> MutexGuard<'_, BTreeMap<K, (Timestamp, V)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

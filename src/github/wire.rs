@@ -1,7 +1,9 @@
 //! Shapes that several answers of the API share. Only the fields that are used; unknown values are tolerated.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::json;
 
+use super::{Client, Error, error::OrAbsent as _};
 use loopgate_core::{
     AppId, Login, Sha, UserId,
     observed::{Account, AccountKind},
@@ -102,6 +104,39 @@ pub(super) struct Team {
 pub(super) struct App {
     pub id: AppId,
     pub slug: Option<String>,
+}
+
+/// A list of GraphQL, without what may not be seen.
+#[derive(Deserialize)]
+pub(super) struct Nodes<T> {
+    #[serde(default = "Vec::new")]
+    pub nodes: Vec<Option<T>>,
+}
+
+/// An account as GraphQL shows it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GraphqlAccount {
+    pub database_id: Option<UserId>,
+    pub login: Login,
+}
+
+/// What `query($ids: [ID!]!)` says of the nodes with these ids; nothing where GitHub refuses.
+///
+/// # Errors
+/// Every error that is no refusal.
+pub(super) async fn graphql_nodes<T: DeserializeOwned>(
+    client: &Client,
+    query: &str,
+    ids: &[&str],
+) -> Result<Vec<T>, Error> {
+    #[derive(Deserialize)]
+    struct Answer<T> {
+        data: Option<Nodes<T>>,
+    }
+    let question = json!({ "query": query, "variables": { "ids": ids } });
+    let answer = client.graphql::<Answer<T>>(&question).await.or_refused()?.and_then(|answer| answer.data);
+    Ok(answer.into_iter().flat_map(|data| data.nodes).flatten().collect())
 }
 
 /// The account, or GitHub's placeholder for one that is gone.

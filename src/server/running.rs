@@ -51,17 +51,24 @@ const ARRIVALS: usize = 64;
 
 /// A server that is not running yet.
 pub struct Server {
-    config: ServerConfig,
-    own: OwnApp,
-    limits: Limits,
-    header_timeout: Duration,
-    clock: Arc<dyn Clock>,
-    rng: fastrand::Rng,
-    checks: Vec<(&'static str, ReadinessCheck)>,
-    recovery: Option<Github>,
-    setup: Option<Arc<SetupPages>>,
-    loops: Option<LoopReader>,
-    examined: Option<Github>,
+    pub config: ServerConfig,
+    pub own: OwnApp,
+    pub limits: Limits,
+    /// How long a connection may take over the head of a request, and how long it may idle.
+    pub header_timeout: Duration,
+    pub clock: Arc<dyn Clock>,
+    /// Makes the random part of retry pauses.
+    pub rng: fastrand::Rng,
+    /// Further lines of the admin's `/readyz`. Only the storage decides whether the server is ready.
+    pub checks: Vec<(&'static str, ReadinessCheck)>,
+    /// The GitHub that is asked at start and regularly for what no webhook stated.
+    pub recovery: Option<Github>,
+    /// The pages that are shown to whoever has their token.
+    pub setup: Option<Arc<SetupPages>>,
+    /// Reads loops for the dashboard's pages.
+    pub loops: Option<LoopReader>,
+    /// The GitHub that is examined at start and regularly for what keeps Loopgate from working.
+    pub examined: Option<Github>,
 }
 
 /// Why a server did not start.
@@ -90,50 +97,6 @@ impl Server {
             loops: None,
             examined: None,
         }
-    }
-
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// How long a connection may take over the head of a request, and how long it may idle. Default 10 seconds.
-    pub fn header_timeout(self, header_timeout: Duration) -> Self {
-        Self { header_timeout, ..self }
-    }
-
-    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, ..self }
-    }
-
-    /// Makes the random part of retry pauses repeatable.
-    pub fn seed(self, seed: u64) -> Self {
-        Self { rng: fastrand::Rng::with_seed(seed), ..self }
-    }
-
-    /// Adds a line to the admin's `/readyz`. Only the storage decides whether the server is ready.
-    pub fn check(mut self, name: &'static str, check: ReadinessCheck) -> Self {
-        self.checks.push((name, check));
-        self
-    }
-
-    /// Asks this GitHub for what no webhook has told: at start, and regularly then.
-    pub fn recovering(self, github: Github) -> Self {
-        Self { recovery: Some(github), ..self }
-    }
-
-    /// Examines this GitHub for what keeps Loopgate from working, at start and regularly, and shows it to operators.
-    pub fn examining(self, github: Github) -> Self {
-        Self { examined: Some(github), ..self }
-    }
-
-    /// Shows these pages to whoever has their token.
-    pub fn setup(self, pages: SetupPages) -> Self {
-        Self { setup: Some(Arc::new(pages)), ..self }
-    }
-
-    /// Reads loops of this GitHub for the dashboard's pages.
-    pub fn showing(self, loops: LoopReader) -> Self {
-        Self { loops: Some(loops), ..self }
     }
 
     /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.

@@ -61,7 +61,8 @@ impl App {
         let client = Github::new(ApiUrl::parse(&github.url()).expect("an address"), credentials, setup);
         let client = client.expect("a client");
         let own = own_app(&client).await.expect("the App is known");
-        let server = Server::new(config.expect("a configuration"), own).clock(Arc::new(clock.clone()));
+        let config = config.expect("a configuration");
+        let server = Server { clock: Arc::new(clock.clone()), ..Server::new(config, own) };
         let running = server.start(GithubReconciler::new(client, clock)).await.expect("a server");
         github.set_webhook_url(&format!("http://{}/webhook", running.public_address()));
         Self { github: github.clone(), running, _data: data }

@@ -168,7 +168,8 @@ async fn serve(github: &Simulator, data: &std::path::Path, time: &Time, seed: u6
     let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
     let own = own_app(&client).await.unwrap();
     let reconciler = GithubReconciler::new(client.clone(), time.clone()).sealing(config.state_seal());
-    let server = Server::new(config, own).clock(Arc::new(time.clone())).seed(seed).recovering(client);
+    let (clock, rng) = (Arc::new(time.clone()), fastrand::Rng::with_seed(seed));
+    let server = Server { clock, rng, recovery: Some(client), ..Server::new(config, own) };
     let running = server.start(reconciler).await.unwrap();
     running.settled().await;
     running

@@ -198,13 +198,14 @@ impl Kit {
 
     pub async fn try_start(&self) -> Result<Running, StartError> {
         let own = OwnApp { app_id: AppId::new(42), bot: Some("loopgate[bot]".parse().unwrap()) };
-        Server::new(config(&self.directory), own)
-            .clock(self.clock.clone())
-            .limits(self.limits)
-            .header_timeout(self.header_timeout)
-            .seed(7)
-            .start(Fake { notes: self.notes.clone(), gate: self.gate.clone() })
-            .await
+        let server = Server {
+            clock: self.clock.clone(),
+            limits: self.limits,
+            header_timeout: self.header_timeout,
+            rng: fastrand::Rng::with_seed(7),
+            ..Server::new(config(&self.directory), own)
+        };
+        server.start(Fake { notes: self.notes.clone(), gate: self.gate.clone() }).await
     }
 
     pub async fn start(&self) -> Running {

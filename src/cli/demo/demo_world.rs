@@ -70,7 +70,8 @@ impl DemoWorld {
         let seal = config.state_seal();
         let loops = LoopReader::new(client.clone(), seal.clone());
         let reconciler = GithubReconciler::new(client, now).sealing(seal);
-        let server = Server::new(config, own).clock(std::sync::Arc::new(StoryClock(clock))).showing(loops);
+        let clock = std::sync::Arc::new(StoryClock(clock));
+        let server = Server { clock, loops: Some(loops), ..Server::new(config, own) };
         let server = server.start(reconciler).await?;
         github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         Ok(Self { github, repo, server, data })

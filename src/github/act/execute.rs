@@ -4,7 +4,7 @@
 //! next effect would meet the same.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
 
@@ -17,6 +17,7 @@ use super::{
     CheckRunWrite, Effect, Presence,
     branch::{self, Deletion},
     check_run,
+    effect::{KINDS, changed_post, describe, kind, mark, need, need_of_run},
 };
 use crate::{
     channels::{Channels, Message},
@@ -33,10 +34,10 @@ use crate::{
     render::Dispatch,
 };
 use loopgate_core::{
-    CheckRunId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, WorkflowRunId,
+    CheckRunId, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
-    observed::{AppIdentity, CheckProgress, OwnCheck, Snapshot},
+    observed::{AppIdentity, CheckProgress, Snapshot},
     policy::{Channel, DispatchFixer},
     state::Repeatable,
 };
@@ -56,8 +57,10 @@ pub struct Executor {
     /// Labels that are known to exist.
     labels: TtlCache<(RepoName, String), ()>,
     label_creation: tokio::sync::Mutex<()>,
-    /// What was asked to run again: until GitHub shows that it runs, the wish stands.
-    asked: TtlCache<(RepoName, AskedOf), ()>,
+    /// What was asked to run again, and how that was answered: until GitHub shows that it runs, the wish stands.
+    asked: TtlCache<(RepoName, AskedOf), Result<(), Error>>,
+    /// Reviewers that GitHub would not have, and why.
+    refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
     /// What was said on channels, and what came of it: once per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
@@ -257,7 +260,7 @@ impl Executor {
             "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
         });
         let path = format!("{}/check-runs", path::repo(repository));
-        let Ok(_booked) = client.book(need_of(OwnCheck::Verify), head).await else { return Ok(None) };
+        let Ok(_booked) = client.book(Need::Verify, head).await else { return Ok(None) };
         let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(client, repository, head, created)) {
             // If we went on, we would never find our own comments again.
@@ -365,11 +368,18 @@ impl Executor {
 
     /// One at a time: a single name that GitHub does not take fails a whole request.
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
-        let (below, body) = (place.reviewers_path(), reviewer_body(reviewer));
-        match place.client.refused_change(&place.path(&below), Some(&body)) {
-            Some(refused) => Err(refused),
-            None => place.create(&below, &body, Need::Mark).await.map(|()| Did::Something),
+        let surface = place.surface;
+        let key = (surface.repository.clone(), surface.number.get(), reviewer.clone());
+        let path = place.reviewers_path();
+        if let Some(message) = self.refused_reviewers.recall(&key, place.client) {
+            return Err(Error::Rejected { path, status: 422, message });
         }
+        let doubts = place.client.doubts();
+        let asked = place.create(&path, &reviewer_body(reviewer), Need::Mark).await;
+        if let Err(Error::Rejected { message, .. }) = &asked {
+            self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
+        }
+        asked.map(|()| Did::Something)
     }
 
     /// Says it once. A channel that fails is told of, and ends nothing.
@@ -401,16 +411,20 @@ impl Executor {
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
     async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
-        let (key, now) = ((place.surface.repository.clone(), what), place.client.now());
-        if self.asked.get(&key, now).is_some() {
-            return Ok(Did::Nothing);
+        let key = (place.surface.repository.clone(), what);
+        if let Some(answer) = self.asked.recall(&key, place.client) {
+            return answer.map(|()| Did::Nothing);
         }
-        if let Some(refused) = place.client.refused_change(&place.path(path), None) {
-            return Err(refused);
+        let doubts = place.client.doubts();
+        let answer = match place.tell(Method::POST, path, None, Repeat::Never).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.refusal()?),
+        };
+        match &answer {
+            Ok(()) => self.asked.put(key, Ok(()), place.client.now()),
+            Err(_) => self.asked.keep(key, answer.clone(), place.client, doubts),
         }
-        place.tell(Method::POST, path, None, Repeat::Never).await?;
-        self.asked.put(key, (), now);
-        Ok(Did::Something)
+        answer.map(|()| Did::Something)
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
@@ -564,78 +578,6 @@ impl Place<'_> {
     }
 }
 
-/// Does to what was read what an effect did.
-fn mark(effect: &Effect, labels: &mut BTreeSet<String>, users: &mut BTreeSet<Login>, teams: &mut BTreeSet<TeamSlug>) {
-    match effect {
-        Effect::AddLabels(names) => labels.extend(names.iter().cloned()),
-        Effect::RemoveLabel(name) => labels.retain(|label| label != name),
-        Effect::RequestReviewer(Reviewer::User(login)) => users.extend([login.clone()]),
-        Effect::RequestReviewer(Reviewer::Team(team)) => teams.extend([team.clone()]),
-        Effect::WithdrawReviewer(Reviewer::User(login)) => users.retain(|it| it != login),
-        Effect::WithdrawReviewer(Reviewer::Team(team)) => teams.retain(|it| it != team),
-        _ => {}
-    }
-}
-
-/// What an effect creates content for; `None` where it creates none.
-fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
-    match effect {
-        Effect::CreateCheckRun(write) => Some(need_of_run(surface, write)),
-        Effect::CreateStatusComment { .. } | Effect::PostComment { .. } | Effect::AskFixer { .. } => {
-            Some(Need::Comment)
-        }
-        Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RequestReviewer(_) => Some(Need::Mark),
-        Effect::React { .. } => Some(Need::Reaction),
-        Effect::UpdateCheckRun { .. }
-        | Effect::TakeBackReaction { .. }
-        | Effect::CancelCheckRun(_)
-        | Effect::UpdateComment { .. }
-        | Effect::DeleteComment(_)
-        | Effect::RemoveLabel(_)
-        | Effect::WithdrawReviewer(_)
-        | Effect::Announce { .. }
-        | Effect::Rerun(_)
-        | Effect::ApproveRun(_)
-        | Effect::DeleteBranch(_) => None,
-    }
-}
-
-/// The kinds of effects that may have to wait.
-const KINDS: [&str; 5] = ["check_run", "comment", "label", "review_request", "reaction"];
-
-/// Which of them an effect is.
-const fn kind(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::CreateCheckRun(_) | Effect::UpdateCheckRun { .. } | Effect::CancelCheckRun(_) => KINDS[0],
-        Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RemoveLabel(_) => KINDS[2],
-        Effect::RequestReviewer(_) | Effect::WithdrawReviewer(_) => KINDS[3],
-        Effect::React { .. } | Effect::TakeBackReaction { .. } => KINDS[4],
-        _ => KINDS[1],
-    }
-}
-
-/// The post of ours that an effect changes.
-const fn changed_post(effect: &Effect) -> Option<PostId> {
-    match effect {
-        Effect::UpdateComment { comment, .. } => Some(PostId::Comment(*comment)),
-        Effect::UpdateCheckRun { id, .. } => Some(PostId::CheckRun(*id)),
-        _ => None,
-    }
-}
-
-fn need_of_run(surface: &ObservedSurface, write: &CheckRunWrite) -> Need {
-    let is_verify = write.name == OwnCheck::Verify.name(&surface.base.scope);
-    need_of(if is_verify { OwnCheck::Verify } else { OwnCheck::Gates })
-}
-
-/// The verdict itself first; what the gates wait for is next.
-const fn need_of(check: OwnCheck) -> Need {
-    match check {
-        OwnCheck::Verify => Need::Verify,
-        OwnCheck::Gates => Need::Verdict,
-    }
-}
-
 /// The list of a comment's reactions, below the repository's path.
 fn reactions(to: Reacted) -> String {
     match to {
@@ -657,42 +599,6 @@ fn reviewer_body(reviewer: &Reviewer) -> Value {
     match reviewer {
         Reviewer::User(login) => json!({ "reviewers": [login] }),
         Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
-    }
-}
-
-/// What was to be done, as the problem is told to people.
-fn describe(effect: &Effect) -> String {
-    let name = |reviewer: &Reviewer| match reviewer {
-        Reviewer::User(login) => login.to_string(),
-        Reviewer::Team(team) => team.to_string(),
-    };
-    match effect {
-        Effect::CreateCheckRun(write) | Effect::UpdateCheckRun { write, .. } => {
-            format!("write the check run {}", write.name)
-        }
-        Effect::CancelCheckRun(_) => "cancel a check run of what was left".to_owned(),
-        Effect::CreateStatusComment { .. } | Effect::UpdateComment { .. } => "write a comment of ours".to_owned(),
-        Effect::DeleteComment(_) => "delete a second status comment".to_owned(),
-        Effect::CreateLabel { name, .. } => format!("create the label {name}"),
-        Effect::AddLabels(names) => format!("add the labels {}", names.join(", ")),
-        Effect::RemoveLabel(name) => format!("remove the label {name}"),
-        Effect::RequestReviewer(reviewer) => format!("request a review by {}", name(reviewer)),
-        Effect::WithdrawReviewer(reviewer) => format!("withdraw the review request to {}", name(reviewer)),
-        Effect::PostComment { key, .. } => format!("post the comment {key}"),
-        Effect::AskFixer { dispatch, .. } => match &dispatch.to {
-            DispatchFixer::Repository { event_type } => format!("send the event {event_type} to the fixer"),
-            DispatchFixer::Workflow { file } => format!("start the fixer's workflow {file}"),
-        },
-        Effect::React { .. } => "react to a comment".to_owned(),
-        Effect::TakeBackReaction { .. } => "take a reaction back".to_owned(),
-        Effect::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
-        Effect::DeleteBranch(merged) => format!("delete the branch {}", merged.name),
-        Effect::Rerun(ask) => match ask.what {
-            Repeatable::WorkflowRun { id, .. } => format!("run workflow run {id} again"),
-            Repeatable::Job { id } => format!("run job {id} again"),
-            Repeatable::CheckRun { id, .. } => format!("ask for check run {id} again"),
-        },
-        Effect::ApproveRun(run) => format!("let workflow run {run} run"),
     }
 }
 

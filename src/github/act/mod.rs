@@ -8,6 +8,7 @@
 
 mod branch;
 mod check_run;
+mod effect;
 mod execute;
 mod plan;
 

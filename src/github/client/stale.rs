@@ -7,10 +7,8 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use http::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha1::{Digest as _, Sha1};
 
 use super::Client;
 use crate::github::{Error, ErrorKind, transport::Outgoing};
@@ -36,9 +34,6 @@ const GONE_AGREE_AFTER: TimeDelta = LOOKS[0];
 
 /// How long a confirmed 404 of what its path names by content is believed.
 const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
-
-/// How long a change that was refused twice is not asked for again.
-const CHANGE_IS_REFUSED: TimeDelta = TimeDelta::minutes(5);
 
 /// Refusals remembered at most; beyond that all are in doubt again.
 const MOST_REFUSALS: usize = 10_000;
@@ -92,7 +87,7 @@ impl Absence {
 pub(super) struct StaleReads {
     /// Answers used so far that rest on a refusal which is not confirmed.
     doubts: u64,
-    /// By [`name`], with the last answer.
+    /// By method and path, with the last answer.
     refused: HashMap<String, (Absence, Error)>,
     /// Posts of ours that are not there any more: this wins over lists, and over what we created.
     gone: HashMap<PostId, Absence>,
@@ -119,12 +114,6 @@ impl PostId {
     }
 }
 
-/// What requests are the same.
-fn name(method: &Method, path: &str, body: Option<&[u8]>) -> String {
-    let body = body.map(|body| hex::encode(&Sha1::digest(body)[..8]));
-    format!("{method} {path} {}", body.unwrap_or_default())
-}
-
 impl Client {
     fn stale(&self) -> MutexGuard<'_, StaleReads> {
         self.shared.stale.lock().unwrap_or_else(PoisonError::into_inner)
@@ -140,7 +129,7 @@ impl Client {
     /// after all.
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
         let (mut stale, now) = (self.stale(), self.now());
-        let name = || name(&request.method, request.target, request.body.as_deref());
+        let name = || format!("{} {}", request.method, request.target);
         match answer {
             Ok(()) if stale.refused.is_empty() => {}
             Ok(()) => drop(stale.refused.remove(&name())),
@@ -158,34 +147,26 @@ impl Client {
         }
     }
 
-    /// How a request was refused, while it need not be sent again: `for_long` if it was refused twice, else until it may be
-    /// confirmed.
-    fn refusal(&self, name: &str, for_long: TimeDelta) -> Option<Error> {
-        let (mut stale, now) = (self.stale(), self.now());
-        let (absence, error) = stale.refused.get(name)?.clone();
-        if absence.is_confirmed(REFUSALS_AGREE_AFTER) {
-            return Some(error).filter(|_| now < absence.last + for_long);
-        }
-        let is_believed = now < absence.since + REFUSALS_AGREE_AFTER;
-        stale.doubts += u64::from(is_believed);
-        Some(error).filter(|_| is_believed)
-    }
-
-    /// How a change was refused that need not be asked for again yet.
-    pub(crate) fn refused_change(&self, path: &str, body: Option<&Value>) -> Option<Error> {
-        let body = body.and_then(|body| serde_json::to_vec(body).ok());
-        self.refusal(&name(&Method::POST, path, body.as_deref()), CHANGE_IS_REFUSED)
+    /// Notes that an answer is used which rests on a refusal that is not confirmed.
+    pub(crate) fn relies_on_doubt(&self) {
+        self.stale().doubts += 1;
     }
 
     /// Whether a path that names its content was answered by 404, and need not be asked again yet.
     pub(super) fn is_absent(&self, path: &str) -> bool {
-        let refusal = self.refusal(&name(&Method::GET, path, None), ABSENCE_IS_BELIEVED);
-        matches!(refusal, Some(Error::NotFound { .. }))
+        let (mut stale, now) = (self.stale(), self.now());
+        let Some((absence, Error::NotFound { .. })) = stale.refused.get(&format!("GET {path}")) else { return false };
+        if absence.is_confirmed(REFUSALS_AGREE_AFTER) {
+            return now < absence.last + ABSENCE_IS_BELIEVED;
+        }
+        let is_believed = now < absence.since + REFUSALS_AGREE_AFTER;
+        stale.doubts += u64::from(is_believed);
+        is_believed
     }
 
     /// A file that was found absent is asked for again when it is next read.
     pub(crate) fn doubt_absence(&self, path: &str) {
-        self.stale().refused.remove(&name(&Method::GET, path, None));
+        self.stale().refused.remove(&format!("GET {path}"));
     }
 
     /// Remembers what we created in a list, for as long as the list may lag behind.

@@ -102,7 +102,7 @@ impl Registry {
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
-        if let Some(known) = self.logins.get(login, client.now()) {
+        if let Some(known) = self.logins.recall(login, client) {
             return Ok(known);
         }
         let doubts = client.doubts();
@@ -126,7 +126,7 @@ impl Registry {
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
         let key = (repository.clone(), team.clone());
-        if let Some(known) = self.teams.get(&key, client.now()) {
+        if let Some(known) = self.teams.recall(&key, client) {
             return Ok(known);
         }
         match organisation {
@@ -164,7 +164,7 @@ impl Registry {
     }
     async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
         let key = name.to_owned();
-        if let Some(known) = self.organisations.get(&key, client.now()) {
+        if let Some(known) = self.organisations.recall(&key, client) {
             return Ok(known);
         }
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();

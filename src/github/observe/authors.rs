@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::try_join_all;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Deserialize;
 
-use crate::github::{Client, Error, error::OrAbsent as _, path};
+use crate::github::{
+    Client, Error,
+    error::OrAbsent as _,
+    path,
+    wire::{GraphqlAccount, Nodes, graphql_nodes},
+};
 use loopgate_core::{
-    Login, RepoName, Sha, UserId,
+    RepoName, Sha,
     gate::co_authors,
     observed::{Account, AccountKind, Commit, Makers},
 };
@@ -24,17 +28,6 @@ const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Commit { au
                      user { databaseId login } } } } } }";
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Option<Nodes<Node>>,
-}
-
-#[derive(Deserialize)]
-struct Nodes<T> {
-    #[serde(default = "Vec::new")]
-    nodes: Vec<Option<T>>,
-}
-
-#[derive(Deserialize)]
 struct Node {
     authors: Option<Nodes<Author>>,
 }
@@ -42,14 +35,7 @@ struct Node {
 #[derive(Deserialize)]
 struct Author {
     email: Option<String>,
-    user: Option<AuthorAccount>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AuthorAccount {
-    database_id: Option<UserId>,
-    login: Login,
+    user: Option<GraphqlAccount>,
 }
 
 /// Enters both into what is known of the makers.
@@ -77,14 +63,12 @@ pub(super) async fn read(
 async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>, Error> {
     let key = format!("/graphql#authors-of-{}", ids.join(","));
     let asked = async || {
-        let question = json!({ "query": QUERY, "variables": { "ids": ids } });
-        let Some(answer) = client.graphql::<Answer>(&question).await.or_refused()? else { return Ok(Vec::new()) };
-        let commits = answer.data.into_iter().flat_map(|data| data.nodes).flatten();
+        let commits = graphql_nodes::<Node>(client, QUERY, ids).await?.into_iter();
         let authors = commits.filter_map(|commit| commit.authors).flat_map(|authors| authors.nodes).flatten();
         Ok(authors.filter_map(|author| Some((author.email?, author.user?))).collect::<Vec<_>>())
     };
-    let found: Vec<(String, AuthorAccount)> = client.once(&key, asked).await?;
-    let account = |(address, AuthorAccount { database_id, login }): (String, AuthorAccount)| {
+    let found: Vec<(String, GraphqlAccount)> = client.once(&key, asked).await?;
+    let account = |(address, GraphqlAccount { database_id, login }): (String, GraphqlAccount)| {
         Some((address.to_ascii_lowercase(), Account { id: database_id?, login, kind: AccountKind::User }))
     };
     Ok(found.into_iter().filter_map(account).collect())

@@ -238,7 +238,7 @@ impl BranchRules {
         branch: Branch,
     ) -> Result<u32, Error> {
         let key = (repository.clone(), name.to_owned());
-        if let Some(known) = self.approvals.get(&key, client.now()) {
+        if let Some(known) = self.approvals.recall(&key, client) {
             return Ok(known);
         }
         let doubts = client.doubts();
@@ -261,7 +261,7 @@ impl BranchRules {
         name: &str,
     ) -> Result<bool, Error> {
         let key = (repository.clone(), name.to_owned());
-        if let Some(known) = self.closed.get(&key, client.now()) {
+        if let Some(known) = self.closed.recall(&key, client) {
             return Ok(known);
         }
         let doubts = client.doubts();

@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use serde_json::json;
 
 use super::conversation::Comments;
-use crate::github::{Client, Error, error::OrAbsent as _};
+use crate::github::{
+    Client, Error,
+    wire::{GraphqlAccount, Nodes, graphql_nodes},
+};
 use loopgate_core::{
-    CommentId, Login, Timestamp, UserId,
+    CommentId, Timestamp,
     gate::may_speak,
     observed::{Actor, AppIdentity, Comment, Hint},
     state::{LoopState, WordSource},
@@ -22,41 +24,17 @@ const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueCommen
                      ... on Bot { databaseId } } } } } } }";
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Option<Data>,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    #[serde(default)]
-    nodes: Vec<Option<Node>>,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Node {
     database_id: Option<CommentId>,
-    user_content_edits: Option<Edits>,
-}
-
-#[derive(Deserialize)]
-struct Edits {
-    #[serde(default)]
-    nodes: Vec<Option<Edit>>,
+    user_content_edits: Option<Nodes<Edit>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Edit {
     edited_at: Timestamp,
-    editor: Option<Editor>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Editor {
-    login: Login,
-    database_id: Option<UserId>,
+    editor: Option<GraphqlAccount>,
 }
 
 /// What events would have told of the edits of comments that speak. Each comment is asked about once; where GitHub does
@@ -85,14 +63,12 @@ pub(super) async fn unheard(
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let question = json!({ "query": QUERY, "variables": { "ids": ids } });
-    let Some(answer) = client.graphql::<Answer>(&question).await.or_refused()? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for node in answer.data.into_iter().flat_map(|data| data.nodes).flatten() {
+    for node in graphql_nodes::<Node>(client, QUERY, &ids).await? {
         let (Some(comment), Some(edits)) = (node.database_id, node.user_content_edits) else { continue };
         let mut editors = BTreeSet::new();
         for Edit { edited_at: at, editor } in edits.nodes.into_iter().flatten() {
-            let Some(Editor { login, database_id: Some(id) }) = editor else { continue };
+            let Some(GraphqlAccount { login, database_id: Some(id) }) = editor else { continue };
             if editors.insert(id) {
                 found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
             }

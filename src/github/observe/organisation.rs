@@ -50,7 +50,7 @@ impl Organisations {
     /// The defaults of whoever owns a repository; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
         let key = owner.to_ascii_lowercase();
-        if let Some(known) = self.0.get(&key, client.now()) {
+        if let Some(known) = self.0.recall(&key, client) {
             return Ok(known);
         }
         let doubts = client.doubts();

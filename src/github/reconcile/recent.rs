@@ -87,8 +87,9 @@ impl RecentMemory {
     /// on what is read is believed.
     pub fn facts(&self, job: &ReconcileRequest, now: Timestamp) -> Vec<Fact> {
         self.change(job, |recent| {
-            for hint in &job.hints {
-                if recent.facts.iter().all(|fact| fact.hint != *hint) {
+            for (at, hint) in job.hints.iter().enumerate() {
+                let is_history = job.hints[at + 1..].iter().any(|later| replaces(later, hint));
+                if !is_history && recent.facts.iter().all(|fact| fact.hint != *hint) {
                     recent.facts.retain(|fact| !replaces(hint, &fact.hint));
                     recent.facts.push(Fact { hint: hint.clone(), since: now });
                 }
@@ -215,4 +216,46 @@ pub(super) fn hold_back(
         });
     }
     again_at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loopgate_core::{CommentId, observed::Actor};
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
+    }
+
+    fn job(hints: &[Hint]) -> ReconcileRequest {
+        let (repository, number) = ("acme/widgets".parse().unwrap(), PrNumber::new(12));
+        ReconcileRequest { installation: None, repository, number, hints: hints.to_vec() }
+    }
+
+    #[test]
+    fn what_an_event_stated_is_awaited_after_2_8_30_and_90_seconds() {
+        let memory = RecentMemory::since(at(0));
+        let mut looks = Vec::new();
+        let mut now = at(0);
+        while let Some(next) = memory.facts(&job(&[Hint::Closed]), now).first().and_then(|fact| fact.awaits_end(now)) {
+            looks.push((next - at(0)).num_seconds());
+            now = next;
+        }
+        assert_eq!(looks, [2, 8, 30, 90]);
+        assert!(memory.facts(&job(&[]), now).is_empty(), "what is read then is believed");
+    }
+
+    #[test]
+    fn a_later_fact_makes_an_earlier_one_history_however_often_it_is_looked() {
+        let memory = RecentMemory::since(at(0));
+        let comment = CommentId::new(7);
+        let by = Actor { id: loopgate_core::UserId::new(1), login: "alice".parse().unwrap() };
+        let written = Hint::CommentWritten { comment };
+        let deleted = Hint::CommentDeleted { comment, by };
+        for now in [at(0), at(1)] {
+            let facts = memory.facts(&job(&[written.clone(), deleted.clone()]), now);
+            assert_eq!(facts, [Fact { hint: deleted.clone(), since: at(0) }]);
+        }
+        assert_eq!(memory.facts(&job(&[Hint::Reopened, Hint::Closed, Hint::Reopened]), at(2)).len(), 2);
+    }
 }

@@ -33,28 +33,13 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(15);
 /// Deliveries asked for again in one pass: fewer than the platform takes creating requests in a minute.
 const REDELIVERIES: usize = 60;
 
-pub(super) struct DeliveryLog {
-    due: Timestamp,
+/// How long after a pass the next one is due.
+pub(super) const fn pause(tools: &Tools) -> TimeDelta {
+    if tools.reads_log.is_some() { EVERY_POLL } else { EVERY }
 }
 
-impl DeliveryLog {
-    pub const fn new(now: Timestamp) -> Self {
-        Self { due: now }
-    }
-
-    pub const fn due(&self) -> Timestamp {
-        self.due
-    }
-
-    pub async fn pass(&mut self, tools: &Tools, now: Timestamp) {
-        self.due = now + if tools.reads_log.is_some() { EVERY_POLL } else { EVERY };
-        if let Err(interrupted) = pass(tools, now).await {
-            tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
-        }
-    }
-}
-
-async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupted> {
+/// Goes through the log once.
+pub(super) async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupted> {
     let client = tools.github.client(None);
     let known_until = tools.store.log_known_until().await?.map_or(now - REACH, |known| known - OVERLAP);
     let log = client.delivery_attempts(known_until.max(now - REACH)).await?;

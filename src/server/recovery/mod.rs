@@ -15,7 +15,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use tokio::sync::{mpsc, oneshot};
 
-use self::{delivery_log::DeliveryLog, resync::Resync};
+use self::resync::Resync;
 use super::{clock::Clock, inbox::Inbox, metrics::Metrics, receive::Receiver, storage::Store};
 use crate::github::{Error, Github, WorkClass, fenced, serving};
 use loopgate_core::Timestamp;
@@ -62,7 +62,7 @@ enum Interrupted {
 
 pub(super) struct Recovery {
     tools: Tools,
-    log: DeliveryLog,
+    log_due: Timestamp,
     resync: Option<Resync>,
     /// Another process does it until then.
     others_until: Timestamp,
@@ -72,12 +72,7 @@ impl Recovery {
     /// Both begin at once; pull requests are compared `every` so often, or never.
     pub fn new(tools: Tools, every: Option<TimeDelta>) -> Self {
         let now = tools.clock.now();
-        Self {
-            log: DeliveryLog::new(now),
-            resync: every.map(|every| Resync::new(every, now)),
-            others_until: now,
-            tools,
-        }
+        Self { log_due: now, resync: every.map(|every| Resync::new(Some(every), now)), others_until: now, tools }
     }
 
     /// Works until nobody can ask any more.
@@ -93,7 +88,7 @@ impl Recovery {
             };
             if let Some(RecoveryRequest::Resync) = request {
                 self.others_until = clock.now();
-                self.resync.get_or_insert_with(|| Resync::once(clock.now())).begin(clock.now());
+                self.resync.get_or_insert_with(|| Resync::new(None, clock.now())).begin(clock.now());
             }
             let is_asked = matches!(request, Some(RecoveryRequest::Resync));
             while self.due() <= clock.now() {
@@ -111,14 +106,17 @@ impl Recovery {
     }
 
     fn due(&self) -> Timestamp {
-        let due = self.resync.iter().map(Resync::due).chain([self.log.due()]).min();
-        due.unwrap_or(self.log.due()).max(self.others_until)
+        let resync_due = self.resync.as_ref().map_or(self.log_due, Resync::due);
+        self.log_due.min(resync_due).max(self.others_until)
     }
 
     async fn work(&mut self) {
         let now = self.tools.clock.now();
-        if self.log.due() <= now {
-            self.log.pass(&self.tools, now).await;
+        if self.log_due <= now {
+            self.log_due = now + delivery_log::pause(&self.tools);
+            if let Err(interrupted) = delivery_log::pass(&self.tools, now).await {
+                tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
+            }
         }
         if let Some(resync) = &mut self.resync
             && resync.due() <= now

@@ -36,13 +36,9 @@ pub(super) struct Resync {
 }
 
 impl Resync {
-    pub const fn new(every: TimeDelta, now: Timestamp) -> Self {
-        Self { every: Some(every), lists_due: now, round_due: now, unread: BTreeMap::new() }
-    }
-
-    /// One pass, and no further one by itself.
-    pub const fn once(now: Timestamp) -> Self {
-        Self { every: None, lists_due: now, round_due: now, unread: BTreeMap::new() }
+    /// Without `every` there is one pass, and no further one by itself.
+    pub const fn new(every: Option<TimeDelta>, now: Timestamp) -> Self {
+        Self { every, lists_due: now, round_due: now, unread: BTreeMap::new() }
     }
 
     /// Reads the lists again, now.

@@ -137,8 +137,12 @@ pub async fn serve(
     let now: Arc<dyn github::Clock> = clock.clone();
     let seal = config.state_seal();
     let reconciler = GithubReconciler::new(client.clone(), now).sealing(seal.clone());
-    let server = Server::new(config, own).clock(clock).showing(LoopReader::new(client.clone(), seal));
-    let server = if resync.is_some() { server.recovering(client.clone()) } else { server };
-    let server = if address.is_empty() { server } else { server.examining(client) };
+    let server = Server {
+        clock,
+        loops: Some(LoopReader::new(client.clone(), seal)),
+        recovery: resync.is_some().then(|| client.clone()),
+        examined: (!address.is_empty()).then_some(client),
+        ..Server::new(config, own)
+    };
     server.start(reconciler).await.expect("the server starts")
 }
