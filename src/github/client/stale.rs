@@ -24,10 +24,10 @@ pub(crate) fn next_look(since: Timestamp, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// The look at which a refusal is confirmed: servers that lag or are in trouble refuse too.
-pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = LOOKS[2];
+pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
-/// How far two refusals must lie apart to be believed. The look that confirms may come a moment early.
-const REFUSALS_AGREE_AFTER: TimeDelta = TimeDelta::seconds(29);
+/// How far two refusals must lie apart to be believed.
+const REFUSALS_AGREE_AFTER: TimeDelta = TimeDelta::seconds(30);
 
 /// How far two answers that a post is gone must lie apart: a server that lags behind says it of what is new.
 const GONE_AGREE_AFTER: TimeDelta = LOOKS[0];
@@ -67,6 +67,8 @@ pub(crate) enum GoneBy {
 struct Absence {
     since: Timestamp,
     last: Timestamp,
+    /// It is asked for again, whatever is believed.
+    is_doubted: bool,
 }
 
 impl Absence {
@@ -74,7 +76,7 @@ impl Absence {
     const CERTAIN: Timestamp = Timestamp::UNIX_EPOCH;
 
     const fn first(now: Timestamp) -> Self {
-        Self { since: now, last: now }
+        Self { since: now, last: now, is_doubted: false }
     }
 
     fn is_confirmed(&self, apart: TimeDelta) -> bool {
@@ -139,7 +141,7 @@ impl Client {
                 }
                 let (absence, last) =
                     stale.refused.entry(name()).or_insert_with(|| (Absence::first(now), error.clone()));
-                (absence.last, *last) = (now, error.clone());
+                (absence.last, absence.is_doubted, *last) = (now, false, error.clone());
                 let is_confirmed = absence.is_confirmed(REFUSALS_AGREE_AFTER);
                 stale.doubts += u64::from(!is_confirmed);
             }
@@ -156,6 +158,9 @@ impl Client {
     pub(super) fn is_absent(&self, path: &str) -> bool {
         let (mut stale, now) = (self.stale(), self.now());
         let Some((absence, Error::NotFound { .. })) = stale.refused.get(&format!("GET {path}")) else { return false };
+        if absence.is_doubted {
+            return false;
+        }
         if absence.is_confirmed(REFUSALS_AGREE_AFTER) {
             return now < absence.last + ABSENCE_IS_BELIEVED;
         }
@@ -166,7 +171,9 @@ impl Client {
 
     /// A file that was found absent is asked for again when it is next read.
     pub(crate) fn doubt_absence(&self, path: &str) {
-        self.stale().refused.remove(&format!("GET {path}"));
+        if let Some((absence, _)) = self.stale().refused.get_mut(&format!("GET {path}")) {
+            absence.is_doubted = true;
+        }
     }
 
     /// Remembers what we created in a list, for as long as the list may lag behind.

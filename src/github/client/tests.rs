@@ -226,7 +226,7 @@ async fn an_absence_is_confirmed_before_it_is_believed() {
     bench.answers("GET", vec![status(404), file("mode:"), file(text)]).await;
     let ask = async || bench.client().get_file("/x", 100).await;
     assert_eq!(ask().await.unwrap(), None);
-    bench.pass(TimeDelta::seconds(28));
+    bench.pass(TimeDelta::seconds(29));
     assert_eq!(ask().await.unwrap(), None, "believed for a moment");
     bench.pass(TimeDelta::seconds(1));
     assert!(matches!(ask().await, Err(Error::Unreadable { .. })), "cut off on the way, and not kept");
@@ -555,10 +555,10 @@ async fn a_token_that_is_refused_once_is_asked_for_again_and_twice_waits_for_an_
     let refused = tokens().respond_with(status(404).set_body_json(json!({ "message": "Not Found" })));
     refused.expect(3).mount(&bench.server).await;
     let retry = async || bench.client().get::<u8>("/x").await.unwrap_err().retry();
-    let confirmed_at = bench.github.now() + TimeDelta::seconds(30);
+    let confirmed_at = bench.github.now() + TimeDelta::seconds(31);
     assert_eq!(retry().await, Retry::At(confirmed_at));
     assert_eq!(retry().await, Retry::At(confirmed_at), "nothing is asked meanwhile");
-    bench.pass(TimeDelta::seconds(30));
+    bench.pass(TimeDelta::seconds(31));
     assert_eq!(retry().await, Retry::OnEvent);
     bench.pass(TimeDelta::hours(9));
     assert_eq!(retry().await, Retry::OnEvent, "nothing is asked");
