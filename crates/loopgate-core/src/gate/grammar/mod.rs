@@ -13,11 +13,11 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
-pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss, IntentKind, inspect};
+pub use self::inspection::inspect;
 
 use self::{
     near_miss::Missed,
-    phrase::{PhraseVerdict, Vocabulary},
+    phrase::Vocabulary,
     visible::{Inside, LONGEST_BODY, Line},
 };
 use super::report::{PhraseProblem, Word};
@@ -193,7 +193,10 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         Err(problem) if line.wholly_inside().is_none() => {
             let meant = near_miss::meant(&line.text);
             let missed = |gate| Missed { problem: problem.clone(), gate, meant };
-            let mut gates: Vec<Option<GateName>> = gate_of(&problem).map(Some).into_iter().collect();
+            let mut gates: Vec<Option<GateName>> = match &problem {
+                PhraseProblem::UnknownGate { nearest: Some(nearest), .. } => vec![Some(nearest.clone())],
+                _ => Vec::new(),
+            };
             for beside in near_miss::problems(&line.text, vocabulary) {
                 if !gates.contains(&beside.gate) {
                     gates.push(beside.gate);
@@ -236,19 +239,7 @@ fn stated(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>
         return slash::read(line, vocabulary);
     }
     let Some(text) = line.plain() else { return Ok(None) };
-    let intent = |phrase: phrase::Phrase| match phrase.verdict {
-        PhraseVerdict::Approved => Intent::Approve { gate: phrase.gate, commit: phrase.commit },
-        PhraseVerdict::Rejected => Intent::Reject { gate: phrase.gate, reason: None },
-        PhraseVerdict::Revoked => Intent::Revoke { gate: phrase.gate },
-    };
-    Ok(phrase::read(text, vocabulary)?.map(|phrase| vec![intent(phrase)]))
-}
-
-fn gate_of(problem: &PhraseProblem) -> Option<GateName> {
-    match problem {
-        PhraseProblem::UnknownGate { nearest, .. } => nearest.clone(),
-        _ => None,
-    }
+    Ok(phrase::read(text, vocabulary)?.map(|intent| vec![intent]))
 }
 
 /// How a word is written.

@@ -151,36 +151,14 @@ impl NamedGate {
 }
 
 /// Words and signs of agreement that people type for an approval.
-const AGREEMENTS: [&str; 22] = [
-    "lgtm",
-    "ok",
-    "okay",
-    "ack",
-    "accepted",
-    "cleared",
-    "signed",
-    "signoff",
-    "👍",
-    "✅",
-    "✔",
-    "☑",
-    "🚢",
-    "👌",
-    "💯",
-    "+1",
-    ":+1:",
-    ":thumbsup:",
-    ":white_check_mark:",
-    ":heavy_check_mark:",
-    ":ok_hand:",
-    ":shipit:",
-];
+const AGREEMENTS: &str = "lgtm ok okay ack accepted cleared signed signoff 👍 ✅ ✔ ☑ 🚢 👌 💯 +1 :+1: :thumbsup: \
+                          :white_check_mark: :heavy_check_mark: :ok_hand: :shipit:";
 /// Words of a line that agrees at most: `security signed off by me`.
 const SHORT_AGREEMENT: usize = 5;
 
 fn agrees(raw: &str) -> bool {
     let word = raw.trim_matches(['.', ',', '!', '*', '_', '(', ')']).to_lowercase();
-    AGREEMENTS.iter().any(|known| if known.is_ascii() { *known == word } else { word.starts_with(known) })
+    AGREEMENTS.split_whitespace().any(|known| if known.is_ascii() { known == word } else { word.starts_with(known) })
 }
 
 /// Whether a line agrees without naming a gate: `LGTM`, `+1`, `looks good, approving`.

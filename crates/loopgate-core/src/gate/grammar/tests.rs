@@ -8,7 +8,7 @@ fn names() -> (Login, BTreeSet<GateName>) {
     ("loopgate[bot]".parse().unwrap(), gates.into())
 }
 
-fn inspected(body: &str) -> CommentInspection {
+fn inspected(body: &str) -> impl serde::Serialize {
     let (bot, gates) = names();
     inspect(body, &bot, &gates)
 }
