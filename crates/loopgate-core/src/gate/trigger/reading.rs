@@ -135,7 +135,7 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 }
 
 impl<'a> FileReading<'a> {
-    pub(super) fn of(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
         let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
         let needed = need(file);
