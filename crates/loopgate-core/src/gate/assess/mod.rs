@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     grammar::{Intent, NearMiss},
-    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, WordOutcome},
+    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, WordOutcome},
     trigger::{self, Triggered, fingerprint},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     state::{HeadObservation, LoopState, WordSource},
 };
 
-use self::words::What;
+use self::words::{Said, What};
 pub(super) use self::words::{Utterance, utterances};
 
 pub use self::checklist::ticked_boxes;
@@ -91,24 +91,27 @@ pub fn assess(
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
-    let conversation = weighing::Conversation { snapshot, state, said: &said, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
     let mut approvers = BTreeSet::new();
     for (name, gate_policy) in &policy.gates {
-        let own = weighing::OneGate {
+        let triggered = triggers.get(name);
+        let (report, tampered_with, may_approve) = weighing::report(&weighing::OneGate {
             name,
             policy: gate_policy,
             mode: policy.mode,
-            triggered: triggers.get(name),
+            triggered,
             changes: &changes,
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
-            paths: triggers.get(name).map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
-        };
-        let weighed = weighing::report(&conversation, &own);
-        gates.push(weighed.report);
-        tampered.extend(weighed.tampered);
-        approvers.extend(weighed.approvers);
+            paths: triggered.map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
+            snapshot,
+            remembered: state.gates.get(name),
+            said: &said,
+            record: &record,
+        });
+        gates.push(report);
+        tampered.extend(tampered_with);
+        approvers.extend(may_approve);
     }
     let mut unmatched =
         if gates.iter().any(GateReport::is_waiting) { unmatched(&said, snapshot, &approvers) } else { Vec::new() };
@@ -182,8 +185,7 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
         let problem = miss.problem.clone();
         let word = utterance.word(What::NearMiss(miss), snapshot);
         let refusal = word.void.clone().unwrap_or(Refusal::Phrase(problem));
-        let speaker = if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other };
-        Some(word.considered(speaker, WordOutcome::Refused(refusal)))
+        Some(Said { outcome: WordOutcome::Refused(refusal), ..word }.considered(approvers))
     };
     said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
 }

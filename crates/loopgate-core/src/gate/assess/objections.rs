@@ -17,7 +17,8 @@ impl Weighing<'_> {
         // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
         let granted = self.authority.grant(&word.by);
         // Whoever could reject when they did still stands in the way without their rights: a maintainer may dismiss it.
-        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
+        let known =
+            self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
         let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
         match granted {
             _ if taken_back => WordOutcome::Superseded,
@@ -58,7 +59,8 @@ impl Weighing<'_> {
             return WordOutcome::Refused(refusal);
         }
         let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(&earlier.what));
-        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
+        let known =
+            self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
         if said || known {
             WordOutcome::Counted
         } else {
@@ -69,7 +71,7 @@ impl Weighing<'_> {
     /// Objections whose comment is gone, hidden or edited stand: only their writer can take them back, not whoever
     /// removed the comment.
     pub(super) fn remember_objections(&mut self) {
-        let Some(remembered) = self.remembered else { return };
+        let Some(remembered) = self.gate.remembered else { return };
         for objection in &remembered.objections {
             if self.is_present(objection) || self.is_ended(objection) {
                 continue;
@@ -94,7 +96,7 @@ impl Weighing<'_> {
                 && (by_writer(word) || self.dismisses(word, &objection.by))
         };
         let dismissed = matches!(objection.source, WordSource::Review(id)
-            if self.conversation.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
+            if self.gate.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
         dismissed || self.said.iter().any(ends)
     }
 }

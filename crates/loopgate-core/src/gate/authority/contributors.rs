@@ -39,7 +39,7 @@ impl People {
 impl Contributors {
     /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, merges of the base and rebases
     /// make nobody a contributor.
-    pub(in crate::gate) fn of(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
+    pub(in crate::gate) fn new(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
         let (makers, counts_all) = (&snapshot.makers, update_merges == Exclusion::Excluded);
         let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
         let mut found = Self::of_commits(snapshot, paths, no_merger, counts_all);
@@ -200,7 +200,7 @@ mod tests {
         let pull_request = fixtures::pull_request(1, "A", fixtures::person(90, "author"), head);
         let mut snapshot = fixtures::snapshot_of(pull_request, (7, 700), Vec::new());
         snapshot.commits = Listing::complete(commits);
-        Contributors::of(&snapshot, Exclusion::Allowed, &[])
+        Contributors::new(&snapshot, Exclusion::Allowed, &[])
     }
 
     #[test]

@@ -352,7 +352,7 @@ impl<'a> ResolvedApprovers<'a> {
 /// Why they may not, or why that could not be learned.
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
     let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
-    let contributors = Contributors::of(snapshot, gate.exclusions.update_merges, &paths);
+    let contributors = Contributors::new(snapshot, gate.exclusions.update_merges, &paths);
     let authority = ResolvedApprovers::resolve(gate, snapshot, &contributors, &paths);
     if let Some(refusal) = authority.excluded(person) {
         return Err(refusal);
@@ -366,7 +366,7 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
 pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool> {
     let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
     let wrote = person.id == snapshot.pull_request.author.id
-        || Contributors::of(snapshot, Exclusion::Allowed, &paths).include(person);
+        || Contributors::new(snapshot, Exclusion::Allowed, &paths).include(person);
     let asked = || snapshot.assignments.asked(person.id, snapshot.pull_request.created_at).ok();
     if wrote { Some(true) } else { asked() }
 }
