@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
-        gate::{GateStanding, OnlyHope, WordOutcome},
+        gate::{GateStanding, Inside, OnlyHope, WordOutcome},
         stage::Stage,
     };
 
@@ -207,7 +207,7 @@ mod tests {
             P::ShortSha,
             P::UnknownGate { named: "secuirty".into(), nearest: Some(fixtures::gate_name("security")) },
             P::UnknownGate { named: "@evil|gate".into(), nearest: None },
-            P::NotPlainText { inside: "a block quote".into() },
+            P::NotPlainText { inside: Inside::Quote },
             P::NoGate,
             P::Wording,
             P::Agreement,

@@ -116,9 +116,10 @@ pub fn assess(
     let mut unmatched =
         if gates.iter().any(GateReport::is_waiting) { unmatched(&said, snapshot, &approvers) } else { Vec::new() };
     flood::limit(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
-    let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
-    let by_others = said.iter().filter(|utterance| utterance.is_edited_by_another());
-    let edited_by_others = by_others.map(|utterance| utterance.source).collect();
+    let altered =
+        |how: Refusal| said.iter().filter(move |one| one.altered.as_ref() == Some(&how)).map(|one| one.source);
+    let edited_by_others: BTreeSet<WordSource> = altered(Refusal::EditedByAnother).collect();
+    let edited = altered(Refusal::Edited).chain(edited_by_others.iter().copied()).collect();
     Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
 }
 

@@ -323,8 +323,7 @@ impl<'a> Weighing<'a> {
             return GateStanding::NotApplicable;
         }
         if let Some(newest) = self.objections.iter().max_by_key(|objection| objection.at) {
-            let Objection { by, by_id, at, words, url, .. } = newest.clone();
-            return GateStanding::Rejected { by, by_id, at, words, url };
+            return GateStanding::Rejected(newest.clone());
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;

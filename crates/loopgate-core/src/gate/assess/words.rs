@@ -122,7 +122,7 @@ pub(in crate::gate) struct Utterance<'a> {
     /// Of reviews: the verdict and the commit it was given on.
     review: Option<(ReviewVerdict, Option<Sha>)>,
     /// What was done to it after it was written: it was edited, by another or not, or hidden.
-    altered: Option<Refusal>,
+    pub(super) altered: Option<Refusal>,
     /// When it got the text it has, as far as that is known.
     edited_at: Timestamp,
     /// Written while the pull request was closed.
@@ -247,7 +247,9 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
         match &spoken.intent {
             // A review shows the commit it was written on.
             Intent::Approve { .. } if matches!(utterance.review, Some((ReviewVerdict::ChangesRequested, _))) => {
-                said.push(What::NearMiss(against_review(gate)));
+                let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
+                let (text, meant) = (String::new(), Word::Approve);
+                said.push(What::NearMiss(NearMiss { text, problem, gate, meant, instead: None, line: 1 }));
             }
             Intent::Approve { commit, .. } => {
                 let shown = utterance.review.and_then(|(_, commit)| commit);
@@ -266,12 +268,6 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
     said.extend(decisive);
     said.extend(near_miss(utterance, gate, spoke));
     said.into_iter().map(|what| utterance.word(what, snapshot)).collect()
-}
-
-/// A review that asks for changes, and says that it approves.
-fn against_review(gate: &GateName) -> NearMiss {
-    let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
-    NearMiss { text: String::new(), problem, gate, meant: Word::Approve, instead: None, line: 1 }
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
@@ -298,14 +294,6 @@ impl Utterance<'_> {
 
     pub(super) const fn is_on_the_diff(&self) -> bool {
         matches!(self.source, WordSource::Inline(_))
-    }
-
-    pub(super) fn is_edited(&self) -> bool {
-        matches!(self.altered, Some(Refusal::Edited | Refusal::EditedByAnother))
-    }
-
-    pub(super) fn is_edited_by_another(&self) -> bool {
-        self.altered == Some(Refusal::EditedByAnother)
     }
 
     pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {

@@ -4,7 +4,7 @@
 //! element hides all that follows until its own end tag, in the same quote, item or cell, follows the end tags of all
 //! that it holds; `<details open>` hides nothing. A browser repairs broken markup; here it leaves more text uncounted.
 
-use super::visible::Inside;
+use crate::gate::report::Inside;
 
 /// The raw HTML elements open at a point of a comment.
 #[derive(Debug, Default)]

@@ -85,7 +85,7 @@ fn reason(problem: &PhraseProblem) -> String {
             format!("there is no gate `{named}`; the nearest is `{nearest}`")
         }
         PhraseProblem::UnknownGate { named, nearest: None } => format!("there is no gate `{named}`"),
-        PhraseProblem::NotPlainText { inside } => format!("it stands in {inside}"),
+        PhraseProblem::NotPlainText { inside } => format!("it stands in {}", inside.as_str()),
         PhraseProblem::AgainstReview => "the review asks for changes".to_owned(),
         PhraseProblem::NoGate => "it names no gate".to_owned(),
         PhraseProblem::Usage { usage } => format!("the command is written `{usage}`"),

@@ -18,9 +18,9 @@ pub use self::inspection::inspect;
 use self::{
     near_miss::Missed,
     phrase::Vocabulary,
-    visible::{Inside, LONGEST_BODY, Line},
+    visible::{LONGEST_BODY, Line},
 };
-use super::report::{PhraseProblem, Word};
+use super::report::{Inside, PhraseProblem, Word};
 use crate::{
     commands::Command,
     ids::{GateName, Login, Sha},
@@ -214,7 +214,7 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
     let looks = Line { written: text.clone(), text, number: line.number, alien: None };
     if let Ok(Some(intents)) = stated(&looks, vocabulary) {
         let problem = match line.alien {
-            Some((_, inside)) => PhraseProblem::NotPlainText { inside: inside.as_str().to_owned() },
+            Some((_, inside)) => PhraseProblem::NotPlainText { inside },
             None => PhraseProblem::Lookalike,
         };
         let missed = |intent: &Intent| {

@@ -207,8 +207,8 @@ fn commands_with_something_wrong_say_what() {
         ("/loop dispute 3fa9c01b", usage("/loop dispute <failure> <reason>")),
         ("/loop `retry`", usage("/loop retry")),
         ("/loop resume --accept `tampering`", usage("/loop resume [--accept tampering | results_lost | skipped]")),
-        ("`/approve` security", NotPlainText { inside: "code".into() }),
-        ("/approve `security`", NotPlainText { inside: "code".into() }),
+        ("`/approve` security", NotPlainText { inside: Inside::Code }),
+        ("/approve `security`", NotPlainText { inside: Inside::Code }),
     ] {
         let reading = reading(body);
         assert!(reading.intents.is_empty(), "{body}");

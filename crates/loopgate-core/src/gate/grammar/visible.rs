@@ -11,50 +11,10 @@ use super::{
     html::{OpenElements, Piece},
     reply,
 };
+use crate::gate::report::Inside;
 
 /// GitHub's own limit is 65,536 characters of at most 4 bytes. A longer text did not come from there.
 pub(super) const LONGEST_BODY: usize = 4 * 65_536;
-
-/// What words stand in that do not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inside {
-    Quote,
-    EmailReply,
-    Code,
-    Suggestion,
-    Heading,
-    Table,
-    Strikethrough,
-    Link,
-    Image,
-    ClosedDetails,
-    Html,
-    HtmlComment,
-    Footnote,
-    TaskItem,
-}
-
-impl Inside {
-    /// As it is named to the person: "it stands in …".
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Quote => "a quote",
-            Self::EmailReply => "a quoted e-mail",
-            Self::Code => "code",
-            Self::Suggestion => "a suggestion block",
-            Self::Heading => "a heading",
-            Self::Table => "a table",
-            Self::Strikethrough => "struck-through text",
-            Self::Link => "a link",
-            Self::Image => "an image's description",
-            Self::ClosedDetails => "a closed details block",
-            Self::Html => "HTML",
-            Self::HtmlComment => "an HTML comment",
-            Self::Footnote => "a footnote",
-            Self::TaskItem => "a task-list item",
-        }
-    }
-}
 
 /// One line of text as a reader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::{
     gate::{GateStanding, OnlyHope, PhraseProblem, Refusal, WordOutcome},
     observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing, Visibility},
     policy::ApproveBy,
-    state::ClosedPeriod,
+    state::{ClosedPeriod, Objection},
 };
 
 #[test]
@@ -13,7 +13,7 @@ fn any_approvers_rejection_blocks_whoever_else_approves() {
     let mut world = World::new();
     world.comment("bob", "security changes requested\n\nThe token is logged.");
     world.comment("alice", "security approved");
-    let GateStanding::Rejected { by, words, .. } = world.report().standing else { panic!("not rejected") };
+    let GateStanding::Rejected(Objection { by, words, .. }) = world.report().standing else { panic!("not rejected") };
     assert_eq!(by, login("bob"));
     assert!(words.contains("The token is logged."));
 }
