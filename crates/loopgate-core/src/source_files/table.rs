@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use serde::Deserialize;
 
-use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
+use super::{FileKind, syntax::Syntax, test_syntax::TestSyntax};
 use crate::evidence::TestFramework;
 
 /// Marks of places that are not the repository's.
@@ -64,9 +64,9 @@ pub(crate) struct Runner {
     pub start: String,
     pub framework: Option<TestFramework>,
     #[serde(default)]
-    pub languages: Vec<SourceLanguage>,
+    pub languages: Vec<String>,
     #[serde(default)]
-    pub usual_for: Vec<SourceLanguage>,
+    pub usual_for: Vec<String>,
     #[serde(default)]
     pub traces: Vec<String>,
     #[serde(default)]
@@ -122,7 +122,7 @@ impl Runner {
 #[serde(deny_unknown_fields)]
 pub(super) struct Language {
     /// `None` of a format.
-    pub name: Option<SourceLanguage>,
+    pub name: Option<String>,
     syntax: String,
     #[serde(default)]
     pub code: Vec<String>,
@@ -182,12 +182,6 @@ pub(super) struct KindRow {
     pub extensions: Vec<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Assets {
-    pub extensions: Vec<String>,
-}
-
 /// The whole file, with its look-ups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -200,12 +194,11 @@ pub(super) struct Table {
     pub languages: Vec<Language>,
     #[serde(rename = "kind")]
     pub kinds: Vec<KindRow>,
-    pub assets: Assets,
     foreign: Foreign,
     #[serde(rename = "frame")]
     frames: Vec<FrameForm>,
     #[serde(rename = "runner")]
-    runners: Vec<Runner>,
+    pub runners: Vec<Runner>,
     #[serde(skip)]
     by_extension: HashMap<String, usize>,
     #[serde(skip)]
