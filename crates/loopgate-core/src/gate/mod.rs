@@ -23,7 +23,7 @@ pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
-    Inside, MatchReason, OnlyHope, PhraseProblem, Refusal, RuleEvidence, Speaker, TriggerMatch, Unusable,
-    UnusableApprover, Word, WordOutcome, holding,
+    Inside, MatchReason, PhraseProblem, Refusal, RuleEvidence, TriggerMatch, Unusable, UnusableApprover, Word,
+    WordOutcome, holding,
 };
 pub use trigger::{MATCHES_KEPT, matches};

@@ -252,7 +252,7 @@ pub struct EligibleApprovers {
     /// Whom the configuration names and who may not approve here, and why.
     pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
-    pub only_hope: OnlyHope,
+    pub only_hope: bool,
 }
 
 /// A preset's team that cannot approve here, and why.
@@ -316,7 +316,8 @@ pub struct Considered {
     pub word: Word,
     /// What a near miss means to say; of other words the word itself.
     pub meant: Word,
-    pub speaker: Speaker,
+    /// Its writer could approve the gate they speak of; where they name none, any gate that waits.
+    pub by_approver: bool,
     pub answer: AnswerExtent,
     pub outcome: WordOutcome,
 }
@@ -329,14 +330,6 @@ impl Considered {
             WordOutcome::Counted | WordOutcome::Superseded => None,
         }
     }
-}
-
-/// Whether somebody could approve the gate they speak of; where they name none, any gate that waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Speaker {
-    Approver,
-    #[default]
-    Other,
 }
 
 /// How much of an answer a word gets that does not count. What counts counts whatever is answered.
@@ -375,7 +368,7 @@ pub enum WordOutcome {
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
     IsAuthor {
-        only_hope: OnlyHope,
+        only_hope: bool,
     },
     /// They wrote or committed one of its commits.
     IsContributor,
@@ -466,15 +459,6 @@ pub enum Refusal {
     NotOpen,
     /// The gate does not apply to this pull request.
     NotTriggered,
-}
-
-/// Whether allowing the author is the only way a gate could ever open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnlyHope {
-    Yes,
-    #[default]
-    No,
 }
 
 words! {

@@ -18,9 +18,10 @@ pub use test_syntax::{Pattern, TestSyntax};
 
 words! {
     /// What kind of file a path is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum FileKind {
         /// What runs, wherever it lies, and what nothing else is known of.
+        #[default]
         Code = "code",
         Tests = "tests",
         Docs = "docs",

@@ -79,7 +79,20 @@ fn no_two_rows_share_an_extension_and_each_names_a_syntax() {
     extensions.sort_unstable();
     extensions.dedup();
     assert_eq!(extensions.len(), count);
-    table.languages.iter().for_each(|row| _ = row.syntax());
+    for row in &table.languages {
+        assert!(table.syntax.contains_key(&row.syntax), "{}", row.syntax);
+        assert!(row.tests.as_ref().is_none_or(|tests| table.test_syntax.contains_key(tests)), "{:?}", row.tests);
+    }
+}
+
+/// What has no default may not be left out.
+#[test]
+fn each_row_says_what_it_is_of() {
+    let file: toml::Table = include_str!("../../data/languages.toml").parse().unwrap();
+    for (rows, key) in [("language", "syntax"), ("kind", "kind"), ("runner", "tool"), ("frame", "pattern")] {
+        let rows = file[rows].as_array().unwrap();
+        assert!(rows.iter().all(|row| row.get(key).is_some()), "{key}");
+    }
 }
 
 #[test]

@@ -160,13 +160,7 @@ pub(super) fn triggers(
         let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(snapshot, &policy.verify.workflows);
-            found = match (found, governing) {
-                (Some(mut found), Some(governing)) => {
-                    found.add(governing);
-                    Some(found)
-                }
-                (found, governing) => found.or(governing),
-            };
+            found = found.into_iter().chain(governing).reduce(Triggered::and);
         }
         if policy.mode == Mode::Supervised {
             found = found.or_else(|| Some(Triggered::whole(MatchReason::Mode)));
@@ -194,14 +188,12 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
 fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
     let mut commands = Vec::new();
     for utterance in said {
-        let mut lines: Vec<(u32, Result<Command, NearMiss>)> = Vec::new();
-        for spoken in &utterance.reading.intents {
-            if let Intent::Command(command) = &spoken.intent {
-                lines.push((spoken.line, Ok(command.clone())));
-            }
-        }
+        let stated = utterance.reading.intents.iter().filter_map(|stated| match &stated.intent {
+            Intent::Command(command) => Some((stated.line, Ok(command.clone()))),
+            _ => None,
+        });
         let wrong = utterance.reading.near_misses.iter().filter(|miss| miss.problem.is_of_command());
-        lines.extend(wrong.map(|miss| (miss.line, Err(miss.clone()))));
+        let mut lines: Vec<_> = stated.chain(wrong.map(|miss| (miss.line, Err(miss.clone())))).collect();
         lines.sort_by_key(|(line, _)| *line);
         commands.extend(lines.into_iter().map(|(_, command)| CommandWord {
             by: utterance.by.clone(),

@@ -19,7 +19,8 @@ impl Weighing<'_> {
         // Whoever could reject when they did still stands in the way without their rights: a maintainer may dismiss it.
         let known =
             self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
-        let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
+        let is_dismissed = || self.said[at + 1..].iter().any(|later| self.dismisses(later, &word.by.login));
+        let taken_back = self.later(at).any(|later| lifts(&later.what)) || is_dismissed();
         match granted {
             _ if taken_back => WordOutcome::Superseded,
             _ if granted.is_ok() || known => {
@@ -41,11 +42,6 @@ impl Weighing<'_> {
                 WordOutcome::Refused(refusal)
             }
         }
-    }
-
-    fn is_dismissed(&self, at: usize) -> bool {
-        let of = &self.said[at].by.login;
-        self.said[at + 1..].iter().any(|word| self.dismisses(word, of))
     }
 
     fn dismisses(&self, word: &Said, login: &Login) -> bool {
@@ -71,19 +67,15 @@ impl Weighing<'_> {
     /// Objections whose comment is gone, hidden or edited stand: only their writer can take them back, not whoever
     /// removed the comment.
     pub(super) fn remember_objections(&mut self) {
-        let Some(remembered) = self.gate.remembered else { return };
-        for objection in &remembered.objections {
-            if self.is_present(objection) || self.is_ended(objection) {
-                continue;
-            }
-            self.objections.push(objection.clone());
-        }
-    }
-
-    /// Whether its own words still stand there, and were weighed with the others.
-    fn is_present(&self, objection: &Objection) -> bool {
-        let is_it = |word: &Said| word.source == objection.source && word.void.is_none() && rejects(&word.what);
-        self.said.iter().any(is_it)
+        // Whether its own words still stand there, and were weighed with the others.
+        let is_present = |objection: &Objection| {
+            let is_it = |word: &Said| word.source == objection.source && word.void.is_none() && rejects(&word.what);
+            self.said.iter().any(is_it)
+        };
+        let remembered = self.gate.remembered.into_iter().flat_map(|gate| &gate.objections);
+        let stands = |objection: &&Objection| !is_present(objection) && !self.is_ended(objection);
+        let standing: Vec<Objection> = remembered.filter(stands).cloned().collect();
+        self.objections.extend(standing);
     }
 
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     gate::{
         grammar::{Intent, NearMiss, Reading, read},
-        report::{AnswerExtent, Considered, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
+        report::{AnswerExtent, Considered, PhraseProblem, Refusal, Word, WordOutcome},
     },
     ids::{AppId, GateName, Login, Sha, Timestamp, UserId},
     observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
@@ -32,7 +32,6 @@ pub(super) struct Said {
 impl Said {
     /// As a report shows it, where these may approve.
     pub(super) fn considered(&self, approvers: &BTreeSet<UserId>) -> Considered {
-        let speaker = if approvers.contains(&self.by.id) { Speaker::Approver } else { Speaker::Other };
         Considered {
             by: self.by.login.clone(),
             by_id: self.by.id,
@@ -41,7 +40,7 @@ impl Said {
             url: self.url.clone(),
             word: self.what.word(),
             meant: self.what.meant(),
-            speaker,
+            by_approver: approvers.contains(&self.by.id),
             answer: AnswerExtent::default(),
             outcome: self.outcome.clone(),
         }
@@ -249,7 +248,7 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
             Intent::Approve { .. } if matches!(utterance.review, Some((ReviewVerdict::ChangesRequested, _))) => {
                 let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
                 let (text, meant) = (String::new(), Word::Approve);
-                said.push(What::NearMiss(NearMiss { text, problem, gate, meant, instead: None, line: 1 }));
+                said.push(What::NearMiss(NearMiss { text, problem, gate, meant, line: 1 }));
             }
             Intent::Approve { commit, .. } => {
                 let shown = utterance.review.and_then(|(_, commit)| commit);

@@ -8,7 +8,7 @@ mod contributors;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, Unusable, UnusableApprover},
+    report::{Absence, AbsentTeam, EligibleApprovers, Refusal, Unusable, UnusableApprover},
     trigger::Scope,
 };
 use crate::{
@@ -326,10 +326,10 @@ impl<'a> ResolvedApprovers<'a> {
     }
 
     /// Whether the author is excluded, could approve if they were not, and nobody else can.
-    fn only_hope(&self) -> OnlyHope {
+    fn only_hope(&self) -> bool {
         let author = &self.snapshot.pull_request.author;
         if self.policy.exclusions.author == Exclusion::Allowed || self.unknown().is_some() {
-            return OnlyHope::No;
+            return false;
         }
         let members = self.teams.values().flat_map(|members| members.keys());
         let named: Vec<UserId> =
@@ -339,12 +339,11 @@ impl<'a> ResolvedApprovers<'a> {
         let others = named.iter().any(|id| *id != author.id && !contributed(*id));
         // On a person's own repository nobody but the owner has more than write.
         let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
-        let hope = match self.permission {
+        match self.permission {
             _ if others => false,
             None => named.contains(&author.id),
             Some(least) => owns && least >= Permission::Maintain,
-        };
-        if hope { OnlyHope::Yes } else { OnlyHope::No }
+        }
     }
 }
 

@@ -65,7 +65,7 @@ impl From<ParsedIntent> for InspectedIntent {
 
 impl From<NearMiss> for InspectedNearMiss {
     fn from(miss: NearMiss) -> Self {
-        let hint = match (&miss.instead, &miss.problem) {
+        let hint = match (miss.instead(), &miss.problem) {
             (Some(instead), _) => format!("write `{instead}` on a line of its own"),
             (None, PhraseProblem::TooLong) => "write a comment of less than 65,536 characters".to_owned(),
             (None, _) => "name the gate: `<gate> approved` on a line of its own".to_owned(),

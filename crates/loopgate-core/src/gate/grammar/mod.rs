@@ -99,10 +99,29 @@ pub struct NearMiss {
     pub gate: Option<GateName>,
     /// What its writer means to say: whoever speaks against a gate is never told how to approve it.
     pub meant: Word,
-    /// What to write instead.
-    pub instead: Option<String>,
     /// Line of the body, from 1.
     pub line: u32,
+}
+
+impl NearMiss {
+    /// What to write instead.
+    pub fn instead(&self) -> Option<String> {
+        let gate = self.gate.as_ref().map_or("<gate>", GateName::as_str);
+        let form = match self.meant {
+            Word::Dismiss => format!("/dismiss {gate} @user <reason>"),
+            Word::Reject => format!("{gate} rejected"),
+            Word::Revoke => format!("{gate} approval revoked"),
+            Word::Approve | Word::NearMiss => format!("{gate} approved"),
+        };
+        match &self.problem {
+            PhraseProblem::Usage { usage } => Some(usage.clone()),
+            PhraseProblem::UnknownCommand { nearest, .. } => {
+                Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
+            }
+            PhraseProblem::ShortSha => self.gate.is_some().then(|| format!("{form} <all 40 digits of the commit id>")),
+            _ => (self.gate.is_some() || self.meant != Word::Approve).then_some(form),
+        }
+    }
 }
 
 /// All that a body says to Loopgate, in the order of its lines.
@@ -139,7 +158,7 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     if body.len() > LONGEST_BODY {
         let text = body.chars().take(QUOTED).collect();
         let problem = PhraseProblem::TooLong;
-        reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, instead: None, line: 1 });
+        reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, line: 1 });
         return reading;
     }
     for line in visible::lines(body) {
@@ -152,10 +171,14 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
             Judged::Misses(missed) => {
                 let text: String = line.text.trim().chars().take(QUOTED).collect();
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
-                reading.near_misses.extend(missed.into_iter().take(left).map(|Missed { problem, gate, meant }| {
-                    let instead = instead(&problem, meant, gate.as_ref());
-                    NearMiss { text: text.clone(), problem, gate, meant, instead, line: line.number }
-                }));
+                let miss = |Missed { problem, gate, meant }| NearMiss {
+                    text: text.clone(),
+                    problem,
+                    gate,
+                    meant,
+                    line: line.number,
+                };
+                reading.near_misses.extend(missed.into_iter().take(left).map(miss));
             }
         }
     }
@@ -240,29 +263,6 @@ fn stated(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>
     }
     let Some(text) = line.plain() else { return Ok(None) };
     Ok(phrase::read(text, vocabulary)?.map(|intent| vec![intent]))
-}
-
-/// How a word is written.
-fn form(meant: Word, gate: Option<&GateName>) -> String {
-    let gate = gate.map_or("<gate>", GateName::as_str);
-    match meant {
-        Word::Dismiss => format!("/dismiss {gate} @user <reason>"),
-        Word::Reject => format!("{gate} rejected"),
-        Word::Revoke => format!("{gate} approval revoked"),
-        Word::Approve | Word::NearMiss => format!("{gate} approved"),
-    }
-}
-
-/// What to write instead.
-fn instead(problem: &PhraseProblem, meant: Word, gate: Option<&GateName>) -> Option<String> {
-    match problem {
-        PhraseProblem::Usage { usage } => Some(usage.clone()),
-        PhraseProblem::UnknownCommand { nearest, .. } => {
-            Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
-        }
-        PhraseProblem::ShortSha => gate.map(|_| format!("{} <all 40 digits of the commit id>", form(meant, gate))),
-        _ => (gate.is_some() || meant != Word::Approve).then(|| form(meant, gate)),
-    }
 }
 
 #[cfg(test)]

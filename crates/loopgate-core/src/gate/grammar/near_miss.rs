@@ -54,7 +54,11 @@ pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
         let Some(named) = NamedGate::at(&words, at, vocabulary) else { continue };
         let Some(meant) = named.verdict(&verdicts, &words) else { continue };
         if missed.iter().all(|known| known.gate.as_ref() != Some(&named.gate)) {
-            missed.push(Missed { problem: named.problem(), gate: Some(named.gate), meant });
+            let NamedGate { gate, misspelt, .. } = named;
+            let nearest = Some(gate.clone());
+            let problem =
+                misspelt.map_or(PhraseProblem::Wording, |named| PhraseProblem::UnknownGate { named, nearest });
+            missed.push(Missed { problem, gate: Some(gate), meant });
         }
     }
     let spoken: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
@@ -140,13 +144,6 @@ impl NamedGate {
         let apart = verdicts.iter().filter(|(at, _)| !(self.at..end).contains(at));
         let near = apart.map(|(at, meant)| (distance(*at), *meant)).filter(|((distance, _), _)| *distance <= reach);
         near.min_by_key(|(distance, _)| *distance).map(|(_, meant)| meant)
-    }
-
-    fn problem(&self) -> PhraseProblem {
-        match self.misspelt.clone() {
-            Some(named) => PhraseProblem::UnknownGate { named, nearest: Some(self.gate.clone()) },
-            None => PhraseProblem::Wording,
-        }
     }
 }
 

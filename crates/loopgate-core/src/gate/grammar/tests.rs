@@ -164,7 +164,7 @@ fn nobody_who_says_no_is_told_how_to_approve() {
     ] {
         let reading = reading(body);
         let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
-        assert_eq!(miss.instead.as_deref(), Some(instead), "{body}");
+        assert_eq!(miss.instead().as_deref(), Some(instead), "{body}");
     }
 }
 
@@ -181,7 +181,7 @@ fn a_gate_and_a_verdict_in_other_words_have_one_answer() {
         let reading = reading(body);
         let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
         assert_eq!(
-            (&miss.problem, miss.instead.as_deref()),
+            (&miss.problem, miss.instead().as_deref()),
             (&PhraseProblem::Wording, Some("security approved")),
             "{body}"
         );

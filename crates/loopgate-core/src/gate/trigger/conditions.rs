@@ -31,11 +31,7 @@ impl Evaluator<'_> {
         let pull_request = &self.diff.snapshot.pull_request;
         let reason = match trigger {
             GateTrigger::Any(parts) => {
-                let found = parts.iter().filter_map(|part| self.evaluate(part));
-                return found.reduce(|mut all, found| {
-                    all.add(found);
-                    all
-                });
+                return parts.iter().filter_map(|part| self.evaluate(part)).reduce(Triggered::and);
             }
             GateTrigger::All(parts) => return self.all(parts),
             GateTrigger::Not(part) => {

@@ -63,7 +63,12 @@ impl Triggered {
         self.matches.is_empty()
     }
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    fn add(&mut self, other: Self) {
         self.is_certain |= other.is_certain;
         self.not_kept += other.not_kept;
         for found in other.matches {

@@ -2,7 +2,7 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{GateStanding, OnlyHope, PhraseProblem, Refusal, WordOutcome},
+    gate::{GateStanding, PhraseProblem, Refusal, WordOutcome},
     observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing, Visibility},
     policy::ApproveBy,
     state::{ClosedPeriod, Objection},
@@ -60,7 +60,7 @@ fn only_a_maintainer_dismisses() {
     world.comment("alice", "/dismiss security @bob nonsense");
     assert_eq!(world.refusal(), Refusal::NeedsMaintain);
     world.comment("author", "/dismiss security @bob nonsense");
-    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: false });
     world.comment("maintainer", "/dismiss security @alice nonsense");
     assert_eq!(world.refusal(), Refusal::NothingToDismiss { of: login("alice") });
     assert!(world.is_rejected());
