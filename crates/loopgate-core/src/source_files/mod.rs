@@ -80,6 +80,13 @@ pub fn runs(path: &str) -> bool {
     Table::get().language(path).is_some_and(Language::runs)
 }
 
+/// The words at the end of a file's name by which its program is built with it on some systems only: `plan9` of
+/// `login_plan9.go`.
+pub fn name_conditions(path: &str) -> Vec<&str> {
+    let conditions = row_of(path).map_or(&[][..], |row| &row.name_conditions);
+    stem(path).split('_').skip(1).filter(|word| conditions.iter().any(|known| known == word)).collect()
+}
+
 /// Whether a path is source code for which a test can be asked.
 ///
 /// Shell scripts, SQL and files that only declare (`.pyi`) are none: few projects test them one by one.

@@ -117,6 +117,7 @@ pub(super) struct Language {
     kind: Option<FileKind>,
     runs: bool,
     pub tests: Option<String>,
+    pub name_conditions: Vec<String>,
     pub test: TestNames,
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     gate::{
-        authority::{Contributors, Grant, ResolvedApprovers, not_all_read},
+        authority::{Contributors, Grant, ResolvedApprovers},
         report::{Approval, Considered, GateReport, GateStanding, Refusal, WordOutcome, holding},
         trigger::{self, Triggered},
     },
@@ -309,7 +309,7 @@ impl<'a> Weighing<'a> {
     fn not_all_read(&self) -> Option<&'static str> {
         let snapshot = self.gate.snapshot;
         let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
-        not_all_read(&snapshot.commits)
+        incomplete(snapshot.commits.completeness, "the commits")
             .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
             .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
     }

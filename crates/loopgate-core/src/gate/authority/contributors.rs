@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     gate::report::Refusal,
     ids::{Login, Sha, UserId},
-    observed::{Account, AccountKind, Assignments, Commit, Completeness, Listing, PushContent, Snapshot},
+    observed::{Account, AccountKind, Assignments, Commit, PushContent, Snapshot},
     policy::{Exclusion, Exclusions},
 };
 
@@ -141,11 +141,6 @@ fn add(people: &mut People, account: Option<&Account>, email: &str, known: &BTre
     }
 }
 
-/// Why it cannot be known of anybody that they are no contributor, if the list of commits is not whole.
-pub(in crate::gate) fn not_all_read(commits: &Listing<Commit>) -> Option<&'static str> {
-    (commits.completeness == Completeness::Incomplete).then_some("the commits")
-}
-
 /// The addresses of `Co-authored-by:` trailers. Taken from any line: GitHub itself is as generous.
 pub fn co_authors(message: &str) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| {
@@ -168,7 +163,10 @@ pub(in crate::gate) fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixtures, observed::Head};
+    use crate::{
+        fixtures,
+        observed::{Head, Listing},
+    };
 
     fn account(id: u64, login: &str) -> Account {
         Account { id: UserId::new(id), login: login.parse().unwrap(), kind: AccountKind::User }

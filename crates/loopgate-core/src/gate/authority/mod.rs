@@ -21,10 +21,7 @@ pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub use self::contributors::co_authors;
 pub(super) use self::contributors::noreply;
-pub(super) use self::{
-    codeowners::Rules,
-    contributors::{Contributors, not_all_read},
-};
+pub(super) use self::{codeowners::Rules, contributors::Contributors};
 
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
