@@ -196,7 +196,8 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Tri
                 || workflows.iter().any(|workflow| workflow == path)
         };
         if let Some(path) = file.paths().find(governs) {
-            let reason = MatchReason::Path { name: None, glob: Some(path.to_owned()) };
+            let (name, glob) = ("a_file_that_governs_gates".parse().ok(), Some(path.to_owned()));
+            let reason = MatchReason::Path { name, glob };
             found.add(Triggered::file(index, vec![in_file(file, None, reason)]));
         }
     }
