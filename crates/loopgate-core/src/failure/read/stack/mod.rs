@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     evidence::SourceLocation,
-    source_files::{Foreign, FrameForm, FrameLine, SourceLanguage, is_code, is_test},
+    source_files::{Foreign, FrameForm, FrameLine, is_code, is_test, language_of},
 };
 
 /// Most frames kept of one text.
@@ -264,8 +264,8 @@ impl Section {
 /// Whether a printed path is one of a JavaScript or TypeScript test.
 fn is_javascript_test(printed: &str) -> bool {
     let path = printed.split('?').next().unwrap_or(printed);
-    let language = SourceLanguage::of(path);
-    matches!(language, Some(SourceLanguage::JavaScript | SourceLanguage::TypeScript)) && is_test(path)
+    let language = language_of(path);
+    matches!(language, Some("javascript" | "typescript")) && is_test(path)
 }
 
 /// The path of a class's file below some source directory; for foreign classes one that [`paths`] knows as such.
