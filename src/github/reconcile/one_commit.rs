@@ -2,12 +2,13 @@
 
 use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest, Target};
 use crate::{
-    github::{LeftCheckRun, ObservedSurface},
+    github::{LeftCheckRun, ObservedSurface, storage::Storage},
     render::{self, Rendered, SharedVerdict},
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
-    deciding::{CheckRunPlan, Surface},
+    deciding::{CheckRunPlan, LabelWish, StatusCommentWish, Surface},
+    gate::reviewer,
     observed::{Conclusion, OwnCheck},
 };
 
@@ -73,9 +74,26 @@ impl Reconcile {
     }
 
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
-    /// check of the commit would open that one again, whatever was said since.
+    /// check of the commit would open that one again, whatever was said since. Where a commit took the configuration
+    /// away, what was asked for is taken back, and the status comment says so.
     pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
         let target = Target { repository: &job.repository, number: job.number };
+        if !self.observer.dormant.is_dormant(&job.repository)
+            && let Some(state) = self.store(job, &Storage::hidden_ref(client, &job.repository)).load().await?.intact()
+            && let Some(left) = self.observer.switched_off(client, target).await?
+        {
+            let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
+            let wished = Surface {
+                labels: left.labels.into_iter().map(|label| (label, LabelWish::Absent)).collect(),
+                withdraw: asked.filter_map(|name| reviewer(name)).collect(),
+                status_comment: StatusCommentWish::Upsert,
+                ..Surface::default()
+            };
+            let status_comment = render::switched_off(&left.surface.base.branch, left.commit);
+            let texts = Rendered { status_comment, ..Rendered::default() };
+            let effects = super::plan(&left.surface, &wished, &texts);
+            self.executor.execute(client, &left.surface, &effects).await.map_err(Failed::from)?;
+        }
         let left = match self.observer.left_for_nothing(client, target).await {
             Err(Error::NotFound { .. }) => return Ok(()),
             left => left?,
