@@ -295,6 +295,8 @@ async fn a_configuration_that_a_commit_took_away_takes_labels_and_requests_with_
     security_team(&bench.sim, &bench);
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = Reconcile::new(bench.github.clone()).staying();
+    // Who is asked is recorded by the look that the request itself causes.
+    bench.decided(&reconcile, &pr).await;
     bench.decided(&reconcile, &pr).await;
     let asked = bench.view(&pr);
     assert!(asked.labels.len() == 3 && !asked.requested_teams.is_empty(), "{asked:?}");

@@ -95,7 +95,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after.status = status;
     after.fingerprint = Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
     after.notes = match &report.standing {
-        GateStanding::Rejected { words, .. } => Some(words.clone()),
+        GateStanding::Rejected(objection) => Some(objection.words.clone()),
         _ => None,
     };
     if let GateStanding::Approved { by } = &report.standing {
@@ -156,7 +156,9 @@ fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateS
                 let by = by.iter().map(|approval| approval.by.clone()).collect();
                 events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
             }
-            GateStanding::Rejected { by, .. } => events.push(Event::GateRejected { by: by.clone(), gate: gate() }),
+            GateStanding::Rejected(objection) => {
+                events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
+            }
             GateStanding::Open | GateStanding::NotApplicable => {}
         }
     }

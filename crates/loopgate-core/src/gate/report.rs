@@ -99,19 +99,18 @@ pub enum Holding {
 pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> Holding {
     let configured = policy.definition == GateDefinition::Configured;
     let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
+    // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
+    // us one that is not there.
+    let has_team = || {
+        let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
+        matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
+    };
     let holds = match mode {
         Mode::Supervised => true,
         Mode::Autonomous => configured,
-        Mode::Hybrid => configured || always() || has_team(policy, repository, authority),
+        Mode::Hybrid => configured || always() || has_team(),
     };
     if holds { Holding::Holds } else { Holding::Advisory }
-}
-
-/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
-/// one that is not there.
-fn has_team(policy: &GatePolicy, repository: &RepoName, authority: &Authority) -> bool {
-    let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
-    matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
 }
 
 /// Where a gate stands.
@@ -124,13 +123,7 @@ pub enum GateStanding {
     Approved {
         by: Vec<Approval>,
     },
-    Rejected {
-        by: Login,
-        by_id: UserId,
-        at: Timestamp,
-        words: String,
-        url: String,
-    },
+    Rejected(Objection),
 }
 
 /// One approval that counts.
@@ -259,7 +252,7 @@ pub struct EligibleApprovers {
     /// Whom the configuration names and who may not approve here, and why.
     pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
-    pub only_hope: OnlyHope,
+    pub only_hope: bool,
 }
 
 /// A preset's team that cannot approve here, and why.
@@ -306,6 +299,12 @@ pub enum Unusable {
     Unknown(String),
 }
 
+impl Unusable {
+    pub(super) fn not_looked_up() -> Self {
+        Self::Unknown("not looked up".to_owned())
+    }
+}
+
 /// One word about a gate, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
@@ -317,7 +316,8 @@ pub struct Considered {
     pub word: Word,
     /// What a near miss means to say; of other words the word itself.
     pub meant: Word,
-    pub speaker: Speaker,
+    /// Its writer could approve the gate they speak of; where they name none, any gate that waits.
+    pub by_approver: bool,
     pub answer: AnswerExtent,
     pub outcome: WordOutcome,
 }
@@ -330,14 +330,6 @@ impl Considered {
             WordOutcome::Counted | WordOutcome::Superseded => None,
         }
     }
-}
-
-/// Whether somebody could approve the gate they speak of; where they name none, any gate that waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Speaker {
-    Approver,
-    #[default]
-    Other,
 }
 
 /// How much of an answer a word gets that does not count. What counts counts whatever is answered.
@@ -376,7 +368,7 @@ pub enum WordOutcome {
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
     IsAuthor {
-        only_hope: OnlyHope,
+        only_hope: bool,
     },
     /// They wrote or committed one of its commits.
     IsContributor,
@@ -469,13 +461,25 @@ pub enum Refusal {
     NotTriggered,
 }
 
-/// Whether allowing the author is the only way a gate could ever open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnlyHope {
-    Yes,
-    #[default]
-    No,
+words! {
+    /// What words stand in that do not count, as it is named to the person: "it stands in …".
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Inside {
+        Quote = "a quote",
+        EmailReply = "a quoted e-mail",
+        Code = "code",
+        Suggestion = "a suggestion block",
+        Heading = "a heading",
+        Table = "a table",
+        Strikethrough = "struck-through text",
+        Link = "a link",
+        Image = "an image's description",
+        ClosedDetails = "a closed details block",
+        Html = "HTML",
+        HtmlComment = "an HTML comment",
+        Footnote = "a footnote",
+        TaskItem = "a task-list item",
+    }
 }
 
 /// Why a line that talks about approving is not the phrase.
@@ -491,7 +495,7 @@ pub enum PhraseProblem {
     },
     /// It stands in a quote, code, heading, table, link, strike-through, …
     NotPlainText {
-        inside: String,
+        inside: Inside,
     },
     /// A verdict without a gate: "approved".
     NoGate,

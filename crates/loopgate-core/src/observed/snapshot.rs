@@ -85,9 +85,7 @@ impl Snapshot {
     pub fn is_from_fork(&self) -> bool {
         self.pull_request.head.repository.as_ref().is_some_and(|head| head != &self.repository)
     }
-}
 
-impl Snapshot {
     /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
     pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
         Self {

@@ -17,51 +17,11 @@ use table::{KindRow, Language, Table, TestNames};
 pub use test_syntax::{Pattern, TestSyntax};
 
 words! {
-    /// A programming language whose files are known by their extension.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum SourceLanguage {
-        C = "c",
-        Clojure = "clojure",
-        Cpp = "cpp",
-        CSharp = "csharp",
-        Dart = "dart",
-        Elixir = "elixir",
-        Erlang = "erlang",
-        FSharp = "fsharp",
-        Go = "go",
-        Groovy = "groovy",
-        Haskell = "haskell",
-        Java = "java",
-        JavaScript = "javascript",
-        Julia = "julia",
-        Kotlin = "kotlin",
-        Lua = "lua",
-        Nim = "nim",
-        ObjectiveC = "objective_c",
-        OCaml = "ocaml",
-        Perl = "perl",
-        Php = "php",
-        Python = "python",
-        R = "r",
-        Ruby = "ruby",
-        Rust = "rust",
-        Scala = "scala",
-        Shell = "shell",
-        Sql = "sql",
-        Svelte = "svelte",
-        Swift = "swift",
-        TypeScript = "typescript",
-        VisualBasic = "visual_basic",
-        Vue = "vue",
-        Zig = "zig",
-    }
-}
-
-words! {
     /// What kind of file a path is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum FileKind {
         /// What runs, wherever it lies, and what nothing else is known of.
+        #[default]
         Code = "code",
         Tests = "tests",
         Docs = "docs",
@@ -80,18 +40,16 @@ words! {
     }
 }
 
-impl SourceLanguage {
-    /// By the extension of a path, whose case counts.
-    ///
-    /// ```
-    /// use loopgate_core::source_files::SourceLanguage;
-    ///
-    /// assert_eq!(SourceLanguage::of("src/cart.mts"), Some(SourceLanguage::TypeScript));
-    /// assert_eq!(SourceLanguage::of("README.md"), None);
-    /// ```
-    pub fn of(path: &str) -> Option<Self> {
-        Table::get().language(path)?.name
-    }
+/// The programming language of a path, by its extension, whose case counts, in the word of `data/languages.toml`.
+///
+/// ```
+/// use loopgate_core::source_files::language_of;
+///
+/// assert_eq!(language_of("src/cart.mts"), Some("typescript"));
+/// assert_eq!(language_of("README.md"), None);
+/// ```
+pub fn language_of(path: &str) -> Option<&'static str> {
+    Table::get().language(path)?.name.as_deref()
 }
 
 /// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
@@ -108,12 +66,7 @@ pub fn kind(path: &str) -> FileKind {
         (Some(kind @ (FileKind::Vendored | FileKind::Manifest)), _) => kind,
         // A tool reads these wherever they lie, folders of tests and documents included.
         (_, Some(kind @ (FileKind::Ci | FileKind::Manifest))) => kind,
-        _ if by_name == Some(FileKind::Generated) => FileKind::Generated,
-        _ if extension(&lower)
-            .is_some_and(|extension| table.assets.extensions.iter().any(|known| known == extension)) =>
-        {
-            FileKind::Asset
-        }
+        (_, Some(kind @ (FileKind::Generated | FileKind::Asset))) if by_name == Some(kind) => kind,
         _ if named_test => FileKind::Tests,
         (_, Some(_)) if runs => FileKind::Code,
         _ if (in_test_folder(path) || is_test(path)) && !in_spec_alone() => FileKind::Tests,
@@ -125,6 +78,13 @@ pub fn kind(path: &str) -> FileKind {
 /// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
 pub fn runs(path: &str) -> bool {
     Table::get().language(path).is_some_and(Language::runs)
+}
+
+/// The words at the end of a file's name by which its program is built with it on some systems only: `plan9` of
+/// `login_plan9.go`.
+pub fn name_conditions(path: &str) -> Vec<&str> {
+    let conditions = row_of(path).map_or(&[][..], |row| &row.name_conditions);
+    stem(path).split('_').skip(1).filter(|word| conditions.iter().any(|known| known == word)).collect()
 }
 
 /// Whether a path is source code for which a test can be asked.

@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Pattern {
 impl TestSyntax {
     /// By the language of a path. `None` if its tests are not known.
     pub fn of(path: &str) -> Option<&'static Self> {
-        Table::get().language(path)?.test_syntax()
+        Table::get().test_syntax.get(Table::get().language(path)?.tests.as_ref()?)
     }
 
     /// The name of the test that begins in this line; empty if the name stands in a line below.

@@ -81,7 +81,7 @@ pub(super) fn is_settled(snapshot: &Snapshot) -> bool {
 }
 
 /// The entry of a commit that somebody named or reviewed: as it stood at that moment, else as it was first seen.
-pub(super) fn of(record: &[HeadObservation], commit: Sha, moment: Timestamp) -> Option<&HeadObservation> {
+pub(super) fn entry(record: &[HeadObservation], commit: Sha, moment: Timestamp) -> Option<&HeadObservation> {
     let of_commit = || record.iter().filter(|seen| seen.sha == commit);
     of_commit().rfind(|seen| seen.at < moment).or_else(|| of_commit().next())
 }

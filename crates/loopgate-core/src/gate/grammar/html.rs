@@ -4,14 +4,15 @@
 //! element hides all that follows until its own end tag, in the same quote, item or cell, follows the end tags of all
 //! that it holds; `<details open>` hides nothing. A browser repairs broken markup; here it leaves more text uncounted.
 
-use super::visible::Inside;
+use crate::gate::report::Inside;
 
 /// The raw HTML elements open at a point of a comment.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     open: Vec<Element>,
-    /// How many Markdown containers are open.
-    depth: usize,
+    /// How many Markdown containers are open: quotes, list items, table cells, headings. A closing tag in one closes nothing
+    /// outside: a browser might, or ignore it. Elements that were opened inside and not closed outlast it.
+    pub(super) depth: usize,
     unfinished: Option<Unfinished>,
 }
 
@@ -42,17 +43,6 @@ impl OpenElements {
             Some(Unfinished::Tag) => Some(Inside::Html),
             None => self.open.iter().find_map(|element| element.hides),
         }
-    }
-
-    /// A Markdown container begins: a quote, a list item, a table cell, a heading. A closing tag in it closes nothing
-    /// outside: a browser might, or ignore it.
-    pub(super) fn enter(&mut self) {
-        self.depth += 1;
-    }
-
-    /// The container ends. Elements that were opened inside and not closed outlast it.
-    pub(super) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
     }
 
     /// Reads a piece of raw HTML, and returns the text that stands in it: never counting, but worth a word to whoever
@@ -238,9 +228,9 @@ mod tests {
         let after = |outside: &str, inside: &str| {
             let mut elements = OpenElements::default();
             elements.read(outside);
-            elements.enter();
+            elements.depth += 1;
             elements.read(inside);
-            elements.leave();
+            elements.depth -= 1;
             elements.hides()
         };
         assert_eq!(after("", "<details>"), Some(Inside::ClosedDetails));

@@ -3,7 +3,8 @@
 //! After a line that introduces a quoted mail, the rest is somebody else's words. When a Markdown quote follows that
 //! line, the quote is the quoted mail, and what comes after it is the writer's own.
 
-use super::visible::{Inside, Line};
+use super::visible::Line;
+use crate::gate::report::Inside;
 
 /// How many lines an introduction may be wrapped over.
 const WRAPPED: usize = 3;

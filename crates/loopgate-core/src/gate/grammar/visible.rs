@@ -11,50 +11,10 @@ use super::{
     html::{OpenElements, Piece},
     reply,
 };
+use crate::gate::report::Inside;
 
 /// GitHub's own limit is 65,536 characters of at most 4 bytes. A longer text did not come from there.
 pub(super) const LONGEST_BODY: usize = 4 * 65_536;
-
-/// What words stand in that do not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inside {
-    Quote,
-    EmailReply,
-    Code,
-    Suggestion,
-    Heading,
-    Table,
-    Strikethrough,
-    Link,
-    Image,
-    ClosedDetails,
-    Html,
-    HtmlComment,
-    Footnote,
-    TaskItem,
-}
-
-impl Inside {
-    /// As it is named to the person: "it stands in …".
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Quote => "a quote",
-            Self::EmailReply => "a quoted e-mail",
-            Self::Code => "code",
-            Self::Suggestion => "a suggestion block",
-            Self::Heading => "a heading",
-            Self::Table => "a table",
-            Self::Strikethrough => "struck-through text",
-            Self::Link => "a link",
-            Self::Image => "an image's description",
-            Self::ClosedDetails => "a closed details block",
-            Self::Html => "HTML",
-            Self::HtmlComment => "an HTML comment",
-            Self::Footnote => "a footnote",
-            Self::TaskItem => "a task-list item",
-        }
-    }
-}
 
 /// One line of text as a reader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,22 +108,20 @@ impl<'s> Reader<'s> {
             Event::InlineHtml(html) => self.inline_html(&html, at),
             Event::Html(html) => self.raw.push_str(&html),
             Event::FootnoteReference(_) => self.append("", at, Some(Inside::Footnote)),
-            Event::SoftBreak | Event::HardBreak => self.line_break(range.end),
+            // What hides words goes on behind a line break: a link may begin on one line and end on the next, before the
+            // words that seem to stand alone there.
+            Event::SoftBreak | Event::HardBreak => {
+                self.flush();
+                if let Some(inside) = self.hides() {
+                    self.append("", range.end, Some(inside));
+                }
+            }
             Event::Rule => self.flush(),
             Event::TaskListMarker(_) => {
                 if let Some(item) = self.containers.iter_mut().rev().find(|container| container.is_item) {
                     item.hides = Some(Inside::TaskItem);
                 }
             }
-        }
-    }
-
-    /// What hides words goes on behind a line break: a link may begin on one line and end on the next, before the words
-    /// that seem to stand alone there.
-    fn line_break(&mut self, next: usize) {
-        self.flush();
-        if let Some(inside) = self.hides() {
-            self.append("", next, Some(inside));
         }
     }
 
@@ -200,14 +158,14 @@ impl<'s> Reader<'s> {
         let is_item = matches!(tag, Tag::Item);
         let container = Container { hides, is_item };
         if container.is_closed() {
-            self.elements.enter();
+            self.elements.depth += 1;
         }
         self.containers.push(container);
     }
 
     fn end(&mut self, tag: TagEnd, at: usize) {
         if self.containers.pop().is_some_and(|container| container.is_closed()) {
-            self.elements.leave();
+            self.elements.depth -= 1;
         }
         if tag == TagEnd::HtmlBlock {
             let html = std::mem::take(&mut self.raw);

@@ -34,41 +34,32 @@ pub(super) struct DependencyForm {
     folds: bool,
 }
 
-/// What a file says about new dependencies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Added {
-    NotAManifest,
-    /// The line at the head and the name, in order; empty when there is none.
-    Names(Vec<(u32, String)>),
-    /// The patch is missing or cannot be read.
-    Unreadable,
-}
-
-/// The dependencies a file adds. `patch` are its changes, if they could be read.
-pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Added {
+/// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if its
+/// changes cannot be read. `patch` are they, if they could be read.
+pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(Option<u32>, String)>> {
     let is_in_form = |form: &DependencyForm, path: &str| is_named(path, &form.files);
-    let forms = || TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path));
-    if forms().next().is_none() {
-        return Added::NotAManifest;
+    let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path)).collect();
+    if forms.is_empty() {
+        return Some(Vec::new());
     }
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
-    let was_other = |old: &String| !forms().all(|form| is_in_form(form, old));
+    let was_other = |old: &String| !forms.iter().all(|form| is_in_form(form, old));
     if file.status == FileStatus::Renamed && file.previous_path.as_ref().is_some_and(was_other) {
-        return Added::Unreadable;
+        return None;
     }
     if file.status == FileStatus::Removed || has_no_change(file) {
-        return Added::Names(Vec::new());
+        return Some(Vec::new());
     }
-    let Some(patch) = patch else { return Added::Unreadable };
+    let patch = patch?;
     let is_compiled = |mark: &Pattern| patch.lines().any(|line| mark.is_match(line.text));
-    if forms().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
-        return Added::NotAManifest;
+    if forms.iter().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
+        return Some(Vec::new());
     }
-    let mut added: Vec<(u32, String)> = forms().flat_map(|form| form.added(patch)).collect();
+    let mut added: Vec<(u32, String)> = forms.iter().flat_map(|form| form.added(patch)).collect();
     added.sort_by_key(|(line, _)| *line);
     let mut known = BTreeSet::new();
     added.retain(|(_, name)| known.insert(name.clone()));
-    Added::Names(added)
+    Some(added.into_iter().map(|(line, name)| (Some(line), name)).collect())
 }
 
 /// What is known of the section that a line stands in.
@@ -125,7 +116,10 @@ impl DependencyForm {
                 2 => *section == Section::Dependencies,
                 _ => *section == Section::Unseen && name.is_some_and(|name| !self.others.contains(name)),
             };
-            names.extend(name.filter(|_| counts).map(|name| self.folded(name)));
+            names.extend(name.filter(|_| counts).map(|name| match self.folds {
+                true => name.to_ascii_lowercase().replace(['_', '.'], "-"),
+                false => name.to_owned(),
+            }));
             *section = match (order, name) {
                 (1, None) => Section::Dependencies,
                 // A header that names a dependency is followed by its settings.
@@ -134,10 +128,6 @@ impl DependencyForm {
             };
         }
         names
-    }
-
-    fn folded(&self, name: &str) -> String {
-        if self.folds { name.to_ascii_lowercase().replace(['_', '.'], "-") } else { name.to_owned() }
     }
 }
 

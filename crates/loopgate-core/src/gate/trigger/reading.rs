@@ -9,7 +9,7 @@ use crate::{
     ids::Sha,
     letters::LineWords,
     observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
-    source_files::{FileKind, Syntax, kind, runs},
+    source_files::{FileKind, Syntax, kind, name_conditions, runs},
 };
 
 /// Files whose texts are read for one pull request, so that a large one costs no more than others.
@@ -116,10 +116,11 @@ fn kinds(file: &ChangedFile) -> [FileKind; 2] {
     [new, file.previous_path.as_deref().map_or(new, kind)]
 }
 
-/// Whether a rename makes it a file of another kind, or one that no program is written in, or the other way round.
+/// Whether a rename makes it a file of another kind, or one that no program is written in or that is built on other
+/// systems, or the other way round.
 fn becomes_another(file: &ChangedFile) -> bool {
-    let [new, old] = kinds(file);
-    new != old || file.previous_path.as_deref().is_some_and(|old| runs(old) != runs(&file.path))
+    let part = |path| (kind(path), runs(path), name_conditions(path));
+    file.previous_path.as_deref().is_some_and(|old| part(old) != part(&file.path))
 }
 
 /// Whether no line of a file changes: it is empty, or has another name alone. Of a removed file GitHub shows every line
@@ -135,7 +136,7 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 }
 
 impl<'a> FileReading<'a> {
-    pub(super) fn of(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
         let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
         let needed = need(file);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, LineChange},
-    source_files::{Pattern, SourceLanguage, is_test},
+    source_files::{Pattern, is_test, language_of},
 };
 
 const FILE: &str = include_str!("../../../data/test_runs.toml");
@@ -124,7 +124,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
     for lines in files.filter_map(Lines::of) {
         let (path, name) = (&lines.file.path, name_of(&lines.file.path));
-        let is_program = SourceLanguage::of(path).is_some() && !is_test(path);
+        let is_program = language_of(path).is_some() && !is_test(path);
         let has_commands = WORDS.commands.is_match(name);
         if has_commands {
             found.extend(commands(change, &lines));
@@ -133,7 +133,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.is_match(name)).collect();
         if has_commands || !settings.is_empty() {
             // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
-            let is_script = is_program && SourceLanguage::of(path) == Some(SourceLanguage::Shell);
+            let is_script = is_program && language_of(path) == Some("shell");
             let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.is_match(line));
             let ignored = lines.each(&WORDS.ignores_failures, ground, "failures are ignored");
             found.extend(ignored.filter(runs_check));
