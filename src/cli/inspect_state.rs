@@ -60,7 +60,7 @@ async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
     let number = what.and_then(|what| what.parse().ok()).map(PrNumber::new);
     for name in &names {
         let commit = match (repository.resolve_commit(name).await?, number) {
-            (None, Some(number)) => refs::archived(&repository, number).await?,
+            (None, Some(number)) if name.contains("/pr/") => refs::archived(&repository, number).await?,
             (commit, _) => commit,
         };
         let Some(commit) = commit else { continue };

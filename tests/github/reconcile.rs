@@ -290,6 +290,40 @@ async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_configuration_that_a_commit_took_away_takes_labels_and_requests_with_it() {
+    let bench = Bench::new().await;
+    security_team(&bench.sim, &bench);
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone()).staying();
+    // Who is asked is recorded by the look that the request itself causes.
+    bench.decided(&reconcile, &pr).await;
+    bench.decided(&reconcile, &pr).await;
+    let asked = bench.view(&pr);
+    assert!(asked.labels.len() == 3 && !asked.requested_teams.is_empty(), "{asked:?}");
+    let olga = bench.sim.user("olga");
+    let file = ".github/loopgate.yml";
+    let removed = CommitSpec::new("Off").remove(file);
+    olga.push_to(&bench.repo, "main", removed).unwrap();
+    let mut first = None;
+    for process in [&reconcile, &reconcile, &Reconcile::new(app(&bench.sim, &bench.clock)).staying()] {
+        bench.clock.advance(TimeDelta::minutes(1));
+        assert_eq!(bench.run(process, &pr).await.result, Settled::Dormant);
+        let left = bench.view(&pr);
+        assert_eq!((left.labels.len(), left.requested_teams.len()), (0, 0), "{left:?}");
+        let said = ours(&left);
+        assert!(said[0].contains("switched off here") && said[0].contains("`main`"), "{said:?}");
+        let said = said.join("\n");
+        assert_eq!(first.get_or_insert_with(|| said.clone()), &said, "it is said once");
+    }
+    olga.push_to(&bench.repo, "main", CommitSpec::new("On").file(file, CONFIG)).unwrap();
+    bench.clock.advance(TimeDelta::minutes(1));
+    bench.decided(&reconcile, &pr).await;
+    let back = bench.view(&pr);
+    assert_eq!((&back.labels, &back.requested_teams), (&asked.labels, &asked.requested_teams));
+    assert!(!ours(&back)[0].contains("switched off here"));
+}
+
+#[tokio::test]
 async fn a_reopened_pull_request_gets_its_run_back() {
     let bench = Bench::new().await;
     let alice = bench.sim.user("alice");

@@ -94,11 +94,17 @@ pub async fn fold_ended_runs(
     let mut folded = Folded { runs: 0, requests: 2 + ended.len() / 100, is_complete: true };
     ended.retain(|(name, _)| name.is_of_pull_request() && name.number().is_none_or(|number| !open.contains(&number)));
     ended.sort_by_key(|(name, _)| name.number());
-    let made = stream::iter(ended).map(async |run| Ok::<_, RefsError>((objects.made_at(run.1).await?, run)));
+    let made = stream::iter(ended).map(async |run| match objects.made_at(run.1).await {
+        Ok(made) => Ok(Some((made, run))),
+        // It points at no commit: nothing of ours.
+        Err(RefsError::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    });
     let mut made = std::pin::pin!(made.buffered(READ_AT_ONCE));
     while folded.requests < most_requests
-        && let Some(((made_at, is_known), run)) = made.try_next().await?
+        && let Some(read) = made.try_next().await?
     {
+        let Some(((made_at, is_known), run)) = read else { continue };
         folded.requests += usize::from(!is_known);
         if made_at + KEPT_AFTER_THE_END <= now {
             due.push(run);
@@ -126,7 +132,7 @@ async fn fold_batch(
             runs.iter().filter_map(|(name, tip)| Some(archive_entry(name.number()?, *tip))).collect();
         let files: Vec<_> = entries.into_iter().collect();
         let keeps: Vec<Sha> = runs.iter().map(|(_, tip)| *tip).collect::<BTreeSet<_>>().into_iter().collect();
-        let subject = format!("{} ended runs are folded", files.len());
+        let subject = format!("ended runs folded: {}", files.len());
         let commit = NewCommit { parent: before, keeps: &keeps, files: &files, subject: &subject };
         let commit = objects.write_commit(commit).await?;
         let mut moves = vec![(archive.clone(), before, Some(commit))];

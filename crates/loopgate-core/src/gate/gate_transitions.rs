@@ -179,7 +179,7 @@ fn written(who: &Reviewer) -> String {
     }
 }
 
-fn reviewer(name: &str) -> Option<Reviewer> {
+pub fn reviewer(name: &str) -> Option<Reviewer> {
     match name.contains('/') {
         true => name.parse().ok().map(Reviewer::Team),
         false => name.parse().ok().map(Reviewer::User),
