@@ -166,6 +166,17 @@ impl Run<'_> {
             }
             place += 1;
         }
+        // A pass over everything also folds what has ended long ago: no server does it.
+        if let ([Target::Repository(repository)], 0) = (&targets[..], report.left) {
+            let open = found.iter().map(|(_, number)| *number).collect();
+            let left = self.arguments.most_requests.saturating_sub(self.github.usage().total);
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            match github::fold_ended_runs(&client, repository, &open, left, Utc::now()).await {
+                Ok(folded) if folded.runs == 0 => {}
+                Ok(folded) => output::note_line(format_args!("refs of {} ended runs are folded", folded.runs)),
+                Err(error) => output::note_line(format_args!("refs of ended runs are not folded: {error}")),
+            }
+        }
         if let Some(artifact) = &artifact {
             report.state_folder = artifact.to_upload().await.map(Path::to_owned);
         }

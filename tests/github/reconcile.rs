@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
 use loopgate::{
-    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary},
+    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary, fold_ended_runs},
     refs::{GitObjects as _, NewCommit, RefName, Retry},
 };
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
@@ -239,7 +239,10 @@ async fn a_state_somebody_broke_is_recovered_and_people_are_told() {
     let objects = GithubObjects::new(bench.client(), bench.repo.clone());
     let (name, files) = (RefName::pull_request(pr.number), [("loop-state.json".to_owned(), "{}".to_owned())]);
     let parent = objects.read_ref(&name).await.unwrap();
-    let meddled = objects.write_commit(NewCommit { parent, files: &files, subject: "meddled" }).await.unwrap();
+    let meddled = objects
+        .write_commit(NewCommit { parent, files: &files, subject: "meddled", ..NewCommit::default() })
+        .await
+        .unwrap();
     objects.compare_and_swap(&name, parent, meddled).await.unwrap();
     let summary = bench.decided(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
     assert_eq!((summary.run_id, summary.attempt), (run, 1));
@@ -270,7 +273,7 @@ async fn a_merged_branch_is_deleted_where_the_configuration_says_so() {
 }
 
 #[tokio::test]
-async fn a_merge_completes_the_run_which_is_archived_and_left_alone() {
+async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
     let bench = Bench::new().await;
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = Reconcile::new(bench.github.clone());
@@ -280,13 +283,9 @@ async fn a_merge_completes_the_run_which_is_archived_and_left_alone() {
     let merged = bench.run(&reconcile, &pr).await;
     let Settled::Decided(summary) = &merged.result else { panic!("{merged:?}") };
     assert_eq!(summary.word, DecisionWord::Proceed);
-    let revisit = merged.revisit_at.expect("it is archived later");
-    assert!(revisit > bench.now() + TimeDelta::days(13) && revisit <= bench.now() + TimeDelta::days(14));
     bench.clock.advance(TimeDelta::days(15));
-    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Archived);
-    let refs = bench.sim.refs(&bench.repo).unwrap();
-    assert!(refs.contains(&format!("refs/loopgate/archive/{}", pr.number)), "{refs:?}");
-    assert!(!refs.contains(&format!("refs/loopgate/pr/{}", pr.number)));
+    let folded = fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
+    assert_eq!(folded.runs, 1);
     assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Nothing, "a late comment begins no new run");
 }
 
@@ -301,7 +300,7 @@ async fn a_reopened_pull_request_gets_its_run_back() {
     bench.run(&reconcile, &pr).await;
     bench.run(&reconcile, &pr).await;
     bench.clock.advance(TimeDelta::days(20));
-    bench.run(&reconcile, &pr).await;
+    fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
     assert!(bench.sim.state_ref(&bench.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().is_none());
     alice.reopen(&pr).unwrap();
     assert_eq!(bench.decided(&reconcile, &pr).await.run_id, run);

@@ -19,6 +19,7 @@ mod turn_doubts;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub use self::archive::{Folded, fold_ended_runs};
 use self::{
     concurrent_writer::SaveMemory, look_again::LookAgain, problems::ProblemMemory, proposed::Proposals, turn::decide,
 };
@@ -112,8 +113,6 @@ pub enum Settled {
     Nothing,
     /// The repository is archived: nothing may be written there.
     ReadOnly,
-    /// The run had ended a fortnight ago; its state was moved to the archive.
-    Archived,
     Decided(Summary),
 }
 
@@ -432,7 +431,7 @@ type Settlement = (PullRequestFacts, Storage, LoadedRun, Option<ObservationProbl
 const fn nothing(result: Settled) -> ReconcileOutcome {
     let seen = match result {
         Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
-        Settled::Nothing | Settled::Archived => Seen::Ended,
+        Settled::Nothing => Seen::Ended,
     };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }
 }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{
+    cause,
     error_type::{Forms, type_of},
     patterns::Patterns,
     stack, text,
@@ -42,18 +43,30 @@ pub(in crate::failure) fn headline_of_output(cleaned: &str) -> Headline {
     headline_of(cleaned, true)
 }
 
+/// The headline of the error that caused the others, where a text tells of a chain of errors.
+pub(in crate::failure) fn deepest_cause(cleaned: &str) -> Option<Headline> {
+    let chain = cause::chain(cleaned);
+    let (_, causes) = chain.split_last()?;
+    // What is no error, an object say, may be the cause of one.
+    let is_told = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);
+    causes.iter().map(|lines| headline_in(lines, false)).find(is_told)
+}
+
 fn headline_of(cleaned: &str, is_output: bool) -> Headline {
-    let lines: Vec<&str> = cleaned.lines().collect();
+    headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
+}
+
+fn headline_in(lines: &[&str], is_output: bool) -> Headline {
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
-    let found = traceback.and_then(|start| find(&lines, start)).or_else(|| find(&lines, 0));
+    let found = traceback.and_then(|start| find(lines, start)).or_else(|| find(lines, 0));
     let Some((index, row)) = found else {
         return traceback
             .and_then(|start| end_of_traceback(&lines[start..]))
-            .unwrap_or_else(|| without_form(&lines, is_output));
+            .unwrap_or_else(|| without_form(lines, is_output));
     };
     let form = &Forms::get().form[row];
-    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines, is_output) };
+    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(lines, is_output) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding =

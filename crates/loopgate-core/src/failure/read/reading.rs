@@ -55,10 +55,15 @@ impl Reading {
             headline.class = of_trace.class;
             headline.error_type = known(headline.error_type).unwrap_or(of_trace.error_type);
         }
-        let class = failure.error_class.clone().or(headline.class);
-        let error_type = known(failure.error_type)
+        let mut class = failure.error_class.clone().or(headline.class);
+        let mut error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
+        // What an assertion says is what went wrong, whatever was thrown on the way to it.
+        let is_assertion = class.as_deref().is_some_and(error_type::is_assertion);
+        if let Some(cause) = message::deepest_cause(&whole).filter(|_| !is_assertion) {
+            (class, error_type, headline.message) = (cause.class, cause.error_type, cause.message);
+        }
         let told = TextKind::of(class.as_deref(), error_type);
         let found = match told {
             TextKind::Exception => expected::sides_in(&headline.message, told),

@@ -9,6 +9,7 @@ use regex::Captures;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    cause,
     changes::{Changes, FrameOrigin},
     paths,
     patterns::Patterns,
@@ -105,23 +106,20 @@ pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
     })
 }
 
-/// The places of a cleaned trace: one section per `Caused by:`, the last cause first.
+/// The places of a cleaned trace, the deepest cause first.
 pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
-    let mut sections: Vec<Section> = vec![Section::default()];
     let mut found = 0;
-    for line in trace.lines() {
-        if found >= MAX_FRAMES {
-            break;
+    let mut places: Vec<Printed> = Vec::new();
+    for error in cause::chain(trace) {
+        let mut section = Section::default();
+        for line in error {
+            found += if found < MAX_FRAMES { section.read(line) } else { 0 };
         }
-        let trimmed = line.trim_start();
-        if trimmed.starts_with("Caused by:") || trimmed.starts_with("[cause]:") {
-            sections.push(Section::default());
+        if section.innermost_last {
+            section.places.reverse();
         }
-        if let Some(section) = sections.last_mut() {
-            found += section.read(line);
-        }
+        places.append(&mut section.places);
     }
-    let places: Vec<Printed> = sections.into_iter().rev().flat_map(Section::finish).collect();
     // What only a library's frames surround stands in the words of the message.
     let is_foreign = |place: &Printed| paths::foreign(&paths::tidy(&place.file)).is_some();
     let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| of_recipe(trace)) } else { None };
@@ -138,10 +136,10 @@ fn of_recipe(trace: &str) -> Option<Printed> {
 /// A place in the midst of a line: what is left where no tool's form is known.
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
-        r#"(?:^|[\s("'\[:])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)(?:[\s:,;.)\]"']|$)"#,
+        r#"(?:^|[\s("'\[:])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)(?:[\s:,;.)\]"']|$)"#,
     ])
 });
 
@@ -189,7 +187,8 @@ pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
 fn in_line(line: &str) -> Option<Printed> {
     // pip says of each package which line of the requirements asked for it.
     let (_, captures) = IN_WORDS.first(line).filter(|_| !line.contains("(from -r "))?;
-    let file = group(&captures, "file")?.to_owned();
+    // `name@https://…`: the rest of an address is no path.
+    let file = group(&captures, "file").filter(|file| !file.starts_with("//"))?.to_owned();
     let is_feature = file.ends_with(".feature") || file.ends_with(".robot");
     let says_line = captures.get_match().as_str().contains("line ");
     let is_source = is_code(&file) || is_test(&file) || is_feature || says_line || captures.name("col").is_some();
@@ -251,13 +250,6 @@ impl Section {
             }
         }
         0
-    }
-
-    fn finish(mut self) -> Vec<Printed> {
-        if self.innermost_last {
-            self.places.reverse();
-        }
-        self.places
     }
 }
 
