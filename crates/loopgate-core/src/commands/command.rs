@@ -77,11 +77,11 @@ pub enum Right {
     Anyone,
     /// The pull request's author, or permission write.
     AuthorOrWrite,
-    /// Whoever wrote a part of the change, or permission write.
+    /// A person who wrote a part of the change, or permission write.
     ContributorOrWrite,
     /// Permission write.
     Write,
-    /// Whoever may decide one of these gates, or permission maintain; never whoever wrote the code.
+    /// A person who may decide one of these gates, or permission maintain; never a contributor.
     GateApprovers(Vec<GateName>),
 }
 

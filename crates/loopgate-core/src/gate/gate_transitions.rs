@@ -55,7 +55,7 @@ pub fn follow_up(
         };
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
-        // Whoever was asked for at the last look is seen so at this one, where they may have decided.
+        // Who was asked at the last reconcile shows as requested at this one, where they may have decided.
         let at_last = match before {
             Some(before) if before.status == GateStatus::Requested => eligible_reviewers(report, snapshot),
             _ => BTreeSet::new(),
@@ -123,7 +123,7 @@ fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: T
     }
 }
 
-/// Each counted comment that somebody else changed is told in the history once.
+/// The history names each counted comment that somebody else changed once.
 fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampered>) -> Vec<Event> {
     let fresh = tampered.filter(|one| {
         after.tamperers.extend(one.changed_by.clone().map(|by| (one.comment, by)));

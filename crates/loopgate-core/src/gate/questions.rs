@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     assess::{Utterance, triggers, utterances},
-    authority::{Owner, Rules, is_unset},
+    authority::{Owner, OwnerRules, is_unset},
     grammar::Intent,
     report::MatchReason,
     trigger::{ReadDiff, Triggered},
@@ -19,7 +19,7 @@ use crate::{
     state::LoopState,
 };
 
-/// Most people asked about; who is left out has no authority for now, and is told so. Objectors come first: not
+/// Most people asked about; who is left out has no authority for now, and the answer says so. Objectors come first: not
 /// knowing whether an objection counts keeps its gate closed.
 const MOST_PEOPLE: usize = 100;
 const MOST_LOGINS: usize = 200;
@@ -75,7 +75,7 @@ pub fn may_approve(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Poli
     said.iter().any(|utterance| utterance.by.id != snapshot.pull_request.author.id && approves(utterance))
 }
 
-/// Whoever edited a comment of ours may have ticked a box of a required checklist.
+/// A person who edited a comment of ours may have ticked a box of a required checklist.
 fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy: &Policy) {
     if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {
         return;
@@ -187,7 +187,7 @@ impl AuthorityQuestions {
             self.teams.extend(gate.preset_team(&snapshot.repository));
         }
         if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
-            let rules = Rules::parse(text);
+            let rules = OwnerRules::parse(text);
             let files = found.scope.files(snapshot.files.known());
             let paths = files.into_iter().flat_map(|file| file.paths());
             paths.flat_map(|path| rules.owners(path)).for_each(|owner| self.name_owner(owner));

@@ -38,7 +38,7 @@ pub struct GateReport {
     pub approvals: Vec<Approval>,
     /// Triggering files whose owners have not approved yet, where only their owners can.
     pub awaiting_owners: BTreeSet<String>,
-    /// Every approval, rejection, revocation and near miss about this gate, oldest first, with what came of it.
+    /// Every approval, rejection, revocation and near miss about this gate, oldest first, with its outcome.
     pub considered: Vec<Considered>,
     /// Approving comments that count or once did, with the SHA-256 of their body then: kept in
     /// [`GateState::counted`](crate::state::GateState) so that a later edit is noticed.
@@ -305,7 +305,7 @@ impl Unusable {
     }
 }
 
-/// One word about a gate, and what came of it.
+/// One word about a gate, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
     pub by: Login,
@@ -376,7 +376,7 @@ pub enum Refusal {
     IsCoAuthor,
     /// They pushed to its branch.
     IsPusher,
-    /// Nobody knows who wrote a commit, nor who pushed it: the words must name the head.
+    /// No source names who wrote a commit, nor who pushed it: the words must name the head.
     PusherUnknown,
     /// They asked the coding agent for it that opened it.
     IsRequester,
@@ -391,7 +391,7 @@ pub enum Refusal {
     AccountGone,
     /// The comment was edited after it was written.
     Edited,
-    /// Somebody else than its writer edited it, as an event told.
+    /// An event names an editor who is not its writer.
     EditedByAnother,
     Hidden,
     /// Written while the pull request was closed.
@@ -402,7 +402,7 @@ pub enum Refusal {
     DiffChanged {
         seen: Sha,
     },
-    /// Whether it changed could not be told: `missing` are files that were not read.
+    /// It may have changed: `missing` are files that were not read.
     DiffUnread {
         seen: Sha,
         #[serde(skip)]

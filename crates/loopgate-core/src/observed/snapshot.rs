@@ -61,7 +61,7 @@ pub struct Snapshot {
     pub required_approvals: u32,
     /// The pull request with the same head and base on which both are decided, where it is not this one.
     pub judged_on: Option<PrNumber>,
-    /// Heads of before on which check runs of ours still say what does not hold any more.
+    /// Earlier heads on which check runs of ours still say what does not hold any more.
     pub left_heads: BTreeSet<Sha>,
     /// Where it is a layer of a native stack. Its base branch is then the stack's, and its files are its own part's.
     pub stack: Option<Stack>,
@@ -490,7 +490,7 @@ pub struct WorkflowJob {
     pub name: String,
     pub attempt: u32,
     pub progress: CheckProgress,
-    /// It ended while a step of it still ran: nobody heard from its runner again.
+    /// It ended while a step of it still ran: its runner stopped reporting.
     pub cut_off: bool,
     pub started_at: Option<Timestamp>,
     pub url: Option<String>,

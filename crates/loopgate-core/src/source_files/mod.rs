@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use syntax::{Lexed, Syntax};
 pub(crate) use table::{Foreign, FrameForm, FrameLine, Runner, Tool};
-use table::{KindRow, Language, Table, TestNames};
+use table::{KindRow, Language, LanguageTable, TestNames};
 pub use test_syntax::{Pattern, TestSyntax};
 
 words! {
@@ -49,13 +49,13 @@ words! {
 /// assert_eq!(language_of("README.md"), None);
 /// ```
 pub fn language_of(path: &str) -> Option<&'static str> {
-    Table::get().language(path)?.name.as_deref()
+    LanguageTable::get().language(path)?.name.as_deref()
 }
 
 /// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
 /// what machines write, unless its own name says that it is a test.
 pub fn kind(path: &str) -> FileKind {
-    let (table, lower) = (Table::get(), path.to_lowercase());
+    let (table, lower) = (LanguageTable::get(), path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
     let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
@@ -77,7 +77,7 @@ pub fn kind(path: &str) -> FileKind {
 
 /// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
 pub fn runs(path: &str) -> bool {
-    Table::get().language(path).is_some_and(Language::runs)
+    LanguageTable::get().language(path).is_some_and(Language::runs)
 }
 
 /// The words at the end of a file's name by which its program is built with it on some systems only: `plan9` of
@@ -119,7 +119,7 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
     let path = path.split_once("src/main/").map_or(path, |(above, _)| above);
     let mut folders = path.rsplit('/').skip(1);
     folders.any(|folder| {
-        let common = Table::get().tests.folders.iter().any(|known| folder.eq_ignore_ascii_case(known));
+        let common = LanguageTable::get().tests.folders.iter().any(|known| folder.eq_ignore_ascii_case(known));
         let is_own = |row: &Language| {
             row.test.folders.iter().any(|known| folder == known)
                 || row.test.folder_ends.iter().any(|end| folder.len() > end.len() && folder.ends_with(end.as_str()))
@@ -131,7 +131,7 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
 /// What a test's file name says it tests: `calc` for `test_calc.py`, `calc.test.ts`, `calc_test.go`, `CalcTest.java`.
 /// A file that is no test is its own subject.
 pub fn subject(path: &str) -> &str {
-    let (whole, common) = (stem(path), &Table::get().tests);
+    let (whole, common) = (stem(path), &LanguageTable::get().tests);
     let row = row_of(path);
     let starts = row.iter().flat_map(|row| &row.test.starts).filter_map(|start| whole.strip_prefix(start.as_str()));
     let starts = starts.chain(common.starts.iter().filter_map(|start| after(whole, start)));
@@ -153,7 +153,7 @@ impl Language {
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
         let (name, stem) = (file_name(path), stem(path));
-        let (common, own): (&TestNames, _) = (&Table::get().tests, &self.test);
+        let (common, own): (&TestNames, _) = (&LanguageTable::get().tests, &self.test);
         common.names.iter().any(|known| stem.eq_ignore_ascii_case(known))
             || common.starts.iter().any(|start| after(stem, start).is_some())
             || common.ends.iter().any(|end| before(stem, end).is_some())
@@ -190,7 +190,7 @@ impl KindRow {
 
 /// The row of a path in a language of programs.
 fn row_of(path: &str) -> Option<&'static Language> {
-    Table::get().language(path).filter(|row| row.name.is_some())
+    LanguageTable::get().language(path).filter(|row| row.name.is_some())
 }
 
 fn file_name(path: &str) -> &str {

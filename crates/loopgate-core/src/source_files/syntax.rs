@@ -1,6 +1,6 @@
 //! How a language writes comments and strings, and which lines of a text are code.
 //!
-//! Nothing is excused: a line is a comment only if that is certain. What cannot be told counts as code.
+//! Nothing is excused: a line is a comment only if that is certain. Every other line counts as code.
 
 use std::{
     borrow::Cow,
@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::table::Table;
+use super::table::LanguageTable;
 use crate::observed::{DiffLine, LineChange};
 
 /// A row `syntax` of `data/languages.toml`, which says what its keys mean.
@@ -60,7 +60,10 @@ impl Syntax {
     /// By the path's language or format. Of an unknown one nothing is a comment.
     pub fn of(path: &str) -> &'static Self {
         // Each row names a syntax of the file, and a test asks all.
-        Table::get().language(path).and_then(|row| Table::get().syntax.get(&row.syntax)).unwrap_or(&UNKNOWN)
+        LanguageTable::get()
+            .language(path)
+            .and_then(|row| LanguageTable::get().syntax.get(&row.syntax))
+            .unwrap_or(&UNKNOWN)
     }
 
     /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may be
@@ -86,7 +89,7 @@ impl Syntax {
 
     /// Whether what begins like a comment is code, or is read by a program: it is no prose.
     fn is_order(&self, line: &str) -> bool {
-        let (lower, directives) = (line.to_lowercase(), &Table::get().directives);
+        let (lower, directives) = (line.to_lowercase(), &LanguageTable::get().directives);
         let slashes = self.line.iter().any(|mark| mark == "//");
         let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
         let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());

@@ -100,7 +100,7 @@ pub(crate) enum Tool {
 impl Runner {
     /// All of them; earlier ones win.
     pub(crate) fn all() -> &'static [Self] {
-        &Table::get().runners
+        &LanguageTable::get().runners
     }
 }
 
@@ -161,7 +161,7 @@ pub(super) struct KindRow {
 /// The whole file, with its look-ups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
+pub(super) struct LanguageTable {
     pub tests: TestNames,
     pub directives: Directives,
     pub syntax: HashMap<String, Syntax>,
@@ -181,11 +181,12 @@ pub(super) struct Table {
     by_name: HashMap<String, usize>,
 }
 
-impl Table {
+impl LanguageTable {
     pub(super) fn get() -> &'static Self {
-        static TABLE: LazyLock<Table> = LazyLock::new(|| {
+        static TABLE: LazyLock<LanguageTable> = LazyLock::new(|| {
             let text = include_str!("../../data/languages.toml");
-            let mut table: Table = toml::from_str(text).expect("the file is part of the program, and tests read it");
+            let mut table: LanguageTable =
+                toml::from_str(text).expect("the file is part of the program, and tests read it");
             for (index, row) in table.languages.iter().enumerate() {
                 let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
                 table.by_extension.extend(extensions.map(|extension| (extension.clone(), index)));
@@ -211,14 +212,14 @@ impl Table {
 
 impl Foreign {
     pub(crate) fn get() -> &'static Self {
-        &Table::get().foreign
+        &LanguageTable::get().foreign
     }
 }
 
 impl FrameForm {
     /// All of them; earlier ones win.
     pub(crate) fn all() -> &'static [Self] {
-        &Table::get().frames
+        &LanguageTable::get().frames
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{FileKind, Syntax, in_test_folder, is_code, is_test, kind, language_of, subject, table::Table};
+use super::{FileKind, Syntax, in_test_folder, is_code, is_test, kind, language_of, subject, table::LanguageTable};
 
 /// Code of each language, and tests of it.
 const LANGUAGES: &[(&str, &[&str], &[&str])] = &[
@@ -52,12 +52,12 @@ const LANGUAGES: &[(&str, &[&str], &[&str])] = &[
 
 #[test]
 fn code_and_tests_of_each_language() {
-    let named = || Table::get().languages.iter().filter_map(|row| row.name.as_deref());
+    let named = || LanguageTable::get().languages.iter().filter_map(|row| row.name.as_deref());
     assert_eq!(LANGUAGES.len(), named().count());
-    let of_runners = Table::get().runners.iter().flat_map(|row| row.languages.iter().chain(&row.usual_for));
+    let of_runners = LanguageTable::get().runners.iter().flat_map(|row| row.languages.iter().chain(&row.usual_for));
     of_runners.for_each(|name| assert!(named().any(|known| known == name), "{name}"));
     for (language, code, tests) in LANGUAGES {
-        let rows = Table::get().languages.iter().filter(|row| row.name.as_deref() == Some(*language));
+        let rows = LanguageTable::get().languages.iter().filter(|row| row.name.as_deref() == Some(*language));
         assert_eq!(rows.count(), 1, "{language:?} has one row");
         for path in *code {
             assert_eq!(language_of(path), Some(*language), "{path}");
@@ -72,7 +72,7 @@ fn code_and_tests_of_each_language() {
 
 #[test]
 fn no_two_rows_share_an_extension_and_each_names_a_syntax() {
-    let table = Table::get();
+    let table = LanguageTable::get();
     let all = table.languages.iter().flat_map(|row| row.code.iter().chain(&row.other).chain(&row.test.extensions));
     let mut extensions: Vec<&String> = all.collect();
     let count = extensions.len();

@@ -12,7 +12,7 @@ use crate::{
     state::HeadObservation,
 };
 
-/// A page that was loaded may show the head of before for so long.
+/// A page that is loaded may show the previous head for so long.
 const YOUNG: TimeDelta = TimeDelta::seconds(60);
 
 impl OneGate<'_> {

@@ -25,7 +25,7 @@ use crate::{
     state::{HeadObservation, LoopState, WordSource},
 };
 
-use self::words::{Said, What};
+use self::words::{GateWord, What};
 pub(super) use self::words::{Utterance, utterances};
 
 pub use self::checklist::ticked_boxes;
@@ -68,7 +68,7 @@ pub struct Tampered {
     pub gate: GateName,
     pub comment: CommentId,
     pub by: Account,
-    /// None where neither an event nor the API told.
+    /// `None` if neither an event nor the API says.
     pub changed_by: Option<Login>,
     pub url: String,
 }
@@ -180,7 +180,7 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
         let problem = miss.problem.clone();
         let word = utterance.word(What::NearMiss(miss), snapshot);
         let refusal = word.void.clone().unwrap_or(Refusal::Phrase(problem));
-        Some(Said { outcome: WordOutcome::Refused(refusal), ..word }.considered(approvers))
+        Some(GateWord { outcome: WordOutcome::Refused(refusal), ..word }.considered(approvers))
     };
     said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Tampered,
     weighing::{OneGate, Weighing},
-    words::Said,
+    words::GateWord,
 };
 use crate::{
     ids::CommentId,
@@ -62,7 +62,7 @@ pub(super) fn editors(edited: CommentId, snapshot: &Snapshot) -> impl Iterator<I
 }
 
 /// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
-pub(super) fn changed_since_counted(word: &Said, gate: &OneGate<'_>) -> bool {
+pub(super) fn changed_since_counted(word: &GateWord, gate: &OneGate<'_>) -> bool {
     let WordSource::Comment(id) = word.source else { return false };
     let then = gate.remembered.and_then(|gate| gate.counted.get(&id));
     then.zip(gate.comment(id)).is_some_and(|(then, comment)| digest(&comment.body) != *then)

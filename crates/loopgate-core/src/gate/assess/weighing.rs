@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Tampered, checklist, sighting,
     tampering::changed_since_counted,
-    words::{Said, Utterance, What, about},
+    words::{GateWord, Utterance, What, about},
 };
 use crate::{
     gate::{
@@ -80,7 +80,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
 pub(super) struct Weighing<'a> {
     pub(super) gate: &'a OneGate<'a>,
     pub(super) authority: &'a ResolvedApprovers<'a>,
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<GateWord>,
     pub(super) approvals: Vec<(Approval, Grant)>,
     pub(super) objections: Vec<Objection>,
     pub(super) revocations: Vec<Revocation>,
@@ -92,11 +92,11 @@ pub(super) struct Weighing<'a> {
 
 impl<'a> Weighing<'a> {
     fn new(gate: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
-        let mut said: Vec<Said> =
+        let mut said: Vec<GateWord> =
             gate.said.iter().flat_map(|utterance| about(utterance, gate.name, gate.snapshot)).collect();
         let takes_reviews = gate.policy.approve_by.reviews();
         said.retain(|word| match word.what {
-            // An approver who approves in the wrong place is told so; other people's reviews are not about this gate.
+            // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
             What::ReviewApproved { .. } => takes_reviews || authority.names(&word.by),
             What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
             _ => true,
@@ -145,8 +145,8 @@ impl<'a> Weighing<'a> {
         self.objections = self.gate.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
     }
 
-    /// Whoever has said it since in a way that counts needs no answer to what did not count, and whoever has
-    /// approved since what was there then needs none to a near miss.
+    /// A person whose later word counts needs no answer to an earlier one that did not. A person whose later approval is
+    /// void only because the code changed needs none to a near miss.
     fn forget_mended(&mut self) {
         let (mut mended, mut void) = (BTreeSet::new(), BTreeSet::new());
         for word in self.said.iter_mut().rev() {
@@ -177,7 +177,7 @@ impl<'a> Weighing<'a> {
                 Ok((approval, grant)) => {
                     self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
                     // Only the newest approval of a person that counts is shown as counting.
-                    let newest = |earlier: &&mut Said| {
+                    let newest = |earlier: &&mut GateWord| {
                         earlier.by.id == word.by.id
                             && earlier.what.approves()
                             && earlier.outcome == WordOutcome::Counted
@@ -200,8 +200,8 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    /// What came of a word whose comment once closed the gate, and does not read so any more.
-    fn closed_before(&self, word: &Said) -> Option<WordOutcome> {
+    /// The outcome of a word whose comment once closed the gate, and does not read so any more.
+    fn closed_before(&self, word: &GateWord) -> Option<WordOutcome> {
         let remembered = self.gate.remembered?;
         let objection = remembered.objections.iter().find(|objection| objection.source == word.source);
         let revoked = remembered.revocations.iter().any(|revocation| revocation.source == word.source);
@@ -252,7 +252,7 @@ impl<'a> Weighing<'a> {
     /// Whether the writer of a revocation had a word here that it takes back.
     fn has_said_something(&self, at: usize) -> bool {
         let word = &self.said[at];
-        let stood = |earlier: &Said| {
+        let stood = |earlier: &GateWord| {
             earlier.by.id == word.by.id
                 && (earlier.what.approves() || earlier.what.closes())
                 && !matches!(earlier.outcome, WordOutcome::Refused(_))
@@ -266,14 +266,13 @@ impl<'a> Weighing<'a> {
             })
     }
 
-    /// Genuine words of the same person after this one. Whether a person still objects is told by their own newest
-    /// word, whatever else is wrong with it as an approval.
-    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &Said> {
+    /// Genuine words of the same person after this one. A person's own newest word says whether they still object, whatever else is wrong with it as an approval.
+    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &GateWord> {
         let by = self.said[at].by.id;
         self.said[at + 1..].iter().filter(move |word| word.by.id == by && word.void.is_none())
     }
 
-    fn approval(&self, word: &Said) -> Result<(Approval, Grant), Refusal> {
+    fn approval(&self, word: &GateWord) -> Result<(Approval, Grant), Refusal> {
         if let Some(refusal) = self.authority.excluded(&word.by) {
             return Err(refusal);
         }
@@ -327,7 +326,7 @@ impl<'a> Weighing<'a> {
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;
-        // Where whoever asked an agent for it may approve, somebody else approves, too.
+        // Where the person who asked an agent for it may approve, somebody else must approve, too.
         let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
         let closed = self.gate.snapshot.pull_request.lifecycle == Lifecycle::Closed;
@@ -339,11 +338,11 @@ impl<'a> Weighing<'a> {
     }
 
     fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
-        let applied = |word: &Said| {
+        let applied = |word: &GateWord| {
             let seen = self.gate.record.iter().rev().find(|seen| seen.at < word.at);
             seen.is_none_or(|seen| seen.gates.contains_key(self.gate.name))
         };
-        let shown = |word: &Said| match word.what {
+        let shown = |word: &GateWord| match word.what {
             What::ReviewDismissed => false,
             // Nobody meant a gate that did not apply yet.
             What::NearMiss(_) if !applied(word) => false,

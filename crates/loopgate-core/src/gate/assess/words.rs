@@ -18,7 +18,7 @@ const LONGEST_WORDS: usize = 2_000;
 
 /// One word about one gate.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct GateWord {
     pub(super) by: Account,
     pub(super) at: Timestamp,
     pub(super) source: WordSource,
@@ -29,7 +29,7 @@ pub(super) struct Said {
     pub(super) outcome: WordOutcome,
 }
 
-impl Said {
+impl GateWord {
     /// As a report shows it, where these may approve.
     pub(super) fn considered(&self, approvers: &BTreeSet<UserId>) -> Considered {
         Considered {
@@ -230,7 +230,7 @@ fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
 }
 
 /// What an utterance says about one gate. Of several words in one comment the last counts; the others are left out.
-pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<Said> {
+pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<GateWord> {
     let mut said = Vec::new();
     if let Some((verdict, commit)) = utterance.review {
         let words = || text::start(utterance.body.trim(), LONGEST_WORDS);
@@ -295,7 +295,7 @@ impl Utterance<'_> {
         matches!(self.source, WordSource::Inline(_))
     }
 
-    pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {
+    pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> GateWord {
         let (by, url) = (self.by.clone(), self.url.to_owned());
         // Editing a review's text does not change how it judges.
         let of_review =
@@ -309,7 +309,7 @@ impl Utterance<'_> {
         let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
         let at = if edited_in { self.edited_at } else { self.at };
-        Said { by, at, source: self.source, url, what, void, outcome: WordOutcome::Superseded }
+        GateWord { by, at, source: self.source, url, what, void, outcome: WordOutcome::Superseded }
     }
 
     /// Why nothing in it counts, if nothing does.

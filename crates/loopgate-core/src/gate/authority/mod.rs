@@ -1,6 +1,6 @@
 //! Who may approve a gate, asked of GitHub's answers at the time of the decision.
 //!
-//! Whoever could not be looked up has no authority for now, and is told so.
+//! A person who could not be looked up has no authority for now, and the answer says so.
 
 mod codeowners;
 mod contributors;
@@ -21,7 +21,7 @@ pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub use self::contributors::co_authors;
 pub(super) use self::contributors::noreply;
-pub(super) use self::{codeowners::Rules, contributors::Contributors};
+pub(super) use self::{codeowners::OwnerRules, contributors::Contributors};
 
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
@@ -124,7 +124,7 @@ impl<'a> ResolvedApprovers<'a> {
             self.cannot_use("CODEOWNERS", Unusable::NoCodeowners);
             return;
         };
-        let rules = Rules::parse(text);
+        let rules = OwnerRules::parse(text);
         for path in paths {
             let owners: BTreeSet<UserId> = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
             if !rules.owners(path).is_empty() {

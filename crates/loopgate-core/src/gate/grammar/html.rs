@@ -45,8 +45,8 @@ impl OpenElements {
         }
     }
 
-    /// Reads a piece of raw HTML, and returns the text that stands in it: never counting, but worth a word to whoever
-    /// wrote an approval there.
+    /// Reads a piece of raw HTML, and returns the text that stands in it: it never counts, and
+    /// who writes an approval there is answered.
     pub(super) fn read<'a>(&mut self, html: &'a str) -> Vec<Piece<'a>> {
         let mut pieces = Vec::new();
         let mut rest = html;
@@ -93,7 +93,7 @@ impl OpenElements {
         }
         let (is_end, name_on) = after.strip_prefix('/').map_or((false, after), |name| (true, name));
         if name_on.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let Some((tag, rest)) = Tag::read(name_on) else {
+            let Some((tag, rest)) = HtmlTag::read(name_on) else {
                 self.unfinished = Some(Unfinished::Tag);
                 return "";
             };
@@ -111,7 +111,7 @@ impl OpenElements {
         }
     }
 
-    fn opened(&mut self, tag: Tag) {
+    fn opened(&mut self, tag: HtmlTag) {
         let hides = match tag.name.as_str() {
             "details" if tag.open => None,
             "details" => Some(Inside::ClosedDetails),
@@ -136,12 +136,12 @@ const HIDING: &str = "a address applet article aside audio bdi bdo blockquote bo
     td template textarea tfoot th thead title tr tt ul var video xmp";
 
 /// A tag's name, and whether it has the attribute `open`.
-struct Tag {
+struct HtmlTag {
     name: String,
     open: bool,
 }
 
-impl Tag {
+impl HtmlTag {
     /// Reads from a tag's name past its `>`. None when the `>` is missing.
     fn read(text: &str) -> Option<(Self, &str)> {
         let name_end = text.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>')?;

@@ -18,7 +18,7 @@ pub use self::inspection::inspect;
 use self::{
     near_miss::Missed,
     phrase::Vocabulary,
-    visible::{LONGEST_BODY, Line},
+    visible::{LONGEST_BODY, VisibleLine},
 };
 use super::report::{Inside, PhraseProblem, Word};
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
     letters::skeleton,
 };
 
-/// Near misses told of one comment; more are the same slip again.
+/// Near misses kept of one comment; more are the same slip again.
 const NEAR_MISSES_KEPT: usize = 10;
 /// Characters of a line that are quoted back.
 const QUOTED: usize = 200;
@@ -95,9 +95,9 @@ pub struct NearMiss {
     /// The line as a reader sees it, shortened.
     pub text: String,
     pub problem: PhraseProblem,
-    /// The gate it speaks of, as far as that can be told.
+    /// The gate it speaks of; `None` if the line does not say.
     pub gate: Option<GateName>,
-    /// What its writer means to say: whoever speaks against a gate is never told how to approve it.
+    /// What its writer means to say: nobody who speaks against a gate is answered with how to approve it.
     pub meant: Word,
     /// Line of the body, from 1.
     pub line: u32,
@@ -163,12 +163,12 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     }
     for line in visible::lines(body) {
         match judge(&line, vocabulary) {
-            Judged::Nothing => {}
-            Judged::Says(intents) => {
+            Judgement::Nothing => {}
+            Judgement::Says(intents) => {
                 let spoken = |intent| ParsedIntent { intent, line: line.number };
                 reading.intents.extend(intents.into_iter().map(spoken));
             }
-            Judged::Misses(missed) => {
+            Judgement::Misses(missed) => {
                 let text: String = line.text.trim().chars().take(QUOTED).collect();
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
                 let miss = |Missed { problem, gate, meant }| NearMiss {
@@ -203,15 +203,15 @@ pub fn may_speak(body: &str) -> bool {
     STEMS.is_match(&letters) || body.lines().any(near_miss::may_agree)
 }
 
-enum Judged {
+enum Judgement {
     Nothing,
     Says(Vec<Intent>),
     Misses(Vec<Missed>),
 }
 
-fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
+fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Judgement {
     match stated(line, vocabulary) {
-        Ok(Some(intents)) => return Judged::Says(intents),
+        Ok(Some(intents)) => return Judgement::Says(intents),
         // What is wrong with words in a quote is that they are in a quote.
         Err(problem) if line.wholly_inside().is_none() => {
             let meant = near_miss::meant(&line.text);
@@ -229,12 +229,12 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
             if problem.is_of_command() || gates.is_empty() {
                 gates = vec![gates.into_iter().next().flatten()];
             }
-            return Judged::Misses(gates.into_iter().map(missed).collect());
+            return Judgement::Misses(gates.into_iter().map(missed).collect());
         }
         Ok(None) | Err(_) => {}
     }
     let text = skeleton(&line.text).into_owned();
-    let looks = Line { written: text.clone(), text, number: line.number, alien: None };
+    let looks = VisibleLine { written: text.clone(), text, number: line.number, alien: None };
     if let Ok(Some(intents)) = stated(&looks, vocabulary) {
         let problem = match line.alien {
             Some((_, inside)) => PhraseProblem::NotPlainText { inside },
@@ -246,18 +246,18 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         };
         let missed: Vec<_> = intents.iter().filter_map(missed).collect();
         if !missed.is_empty() {
-            return Judged::Misses(missed);
+            return Judgement::Misses(missed);
         }
     }
     let beside = line.wholly_inside().is_none() || line.wholly_inside() == Some(Inside::TaskItem);
     match near_miss::problems(&looks.text, vocabulary) {
-        missed if beside && !missed.is_empty() => Judged::Misses(missed),
-        _ => Judged::Nothing,
+        missed if beside && !missed.is_empty() => Judgement::Misses(missed),
+        _ => Judgement::Nothing,
     }
 }
 
 /// What the line states by the letter of the grammar.
-fn stated(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+fn stated(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
     if line.text.trim_start().starts_with('/') {
         return slash::read(line, vocabulary);
     }

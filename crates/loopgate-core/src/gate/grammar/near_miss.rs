@@ -38,7 +38,7 @@ pub(super) const VERDICTS: [(&str, Word); 14] = [
 #[derive(Clone, Debug)]
 pub(super) struct Missed {
     pub(super) problem: PhraseProblem,
-    /// None where it cannot be told.
+    /// `None` if the line does not say.
     pub(super) gate: Option<GateName>,
     /// What its writer means to say.
     pub(super) meant: Word,

@@ -8,7 +8,7 @@
 use super::{
     Intent,
     phrase::{Vocabulary, words},
-    visible::Line,
+    visible::VisibleLine,
 };
 use crate::{
     commands::{CommandProblem, command},
@@ -21,13 +21,13 @@ use crate::{
 const LONGEST_REASON: usize = 2_000;
 
 /// A command, and how many words of its line must be plain: the free text behind them may hold code or links. None: all.
-type Form = (Vec<Intent>, Option<usize>);
+type GateCommand = (Vec<Intent>, Option<usize>);
 
 /// Reads a line that begins with a slash.
 ///
 /// Free text at the end of a command is taken as it was written, with its code and links. `Ok(None)`: it is none of our
 /// commands, or not in plain words. An error: it is one, but for one thing.
-pub(super) fn read(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
     let text = line.text.trim();
     let name = words(text).next().unwrap_or_default().to_ascii_lowercase();
     let (intents, plain) = match name.as_str() {
@@ -39,7 +39,7 @@ pub(super) fn read(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec
     Ok(is_plain(line, plain).then_some(intents))
 }
 
-fn is_plain(line: &Line, wanted: Option<usize>) -> bool {
+fn is_plain(line: &VisibleLine, wanted: Option<usize>) -> bool {
     let Some((at, _)) = line.alien else { return true };
     let plain = &line.text[..at];
     let unfinished = usize::from(!plain.ends_with([' ', '\t', '\u{a0}']));
@@ -67,7 +67,7 @@ fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Phrase
 
 /// A command that speaks against an approval or ends somebody's objection. One that nearly names a gate is answered with
 /// its form.
-fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
+fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Result<GateCommand, PhraseProblem> {
     let form = match name {
         "/reject" => "/reject <gate> <reason>",
         "/revoke" => "/revoke <gate>",
@@ -96,7 +96,7 @@ fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Resul
 
 /// A command of the loop. What is quoted, or explained to others in code, is meant for nobody here; where only a part of it
 /// is not plain, it is answered.
-fn in_the_loop(line: &Line) -> Result<Form, PhraseProblem> {
+fn in_the_loop(line: &VisibleLine) -> Result<GateCommand, PhraseProblem> {
     const END_IN_FREE_TEXT: [&str; 5] = ["stop", "memory", "skip", "dispute", "settle"];
     let (text, written) = (line.text.trim(), line.written.trim());
     let verb = words(text).nth(1).unwrap_or_default().to_ascii_lowercase();

@@ -241,7 +241,7 @@ fn talk_is_left_alone() {
     }
 }
 
-/// `(gate, what is meant)` of each near miss; an agreement names what an approver of a waiting gate is told.
+/// `(gate, what is meant)` of each near miss; an agreement names what an approver of a waiting gate reads.
 #[test]
 fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
     use Word::*;

@@ -1,7 +1,7 @@
 //! What a reader of a comment sees as its writer's own plain words, line by line.
 //!
 //! Only lines of paragraphs count: at top level, in a list item, or in `<details open>`. Everything else is read too,
-//! with what it stands in, because whoever writes an approval there deserves an answer.
+//! with what it stands in, because who writes an approval there is answered.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) const LONGEST_BODY: usize = 4 * 65_536;
 
 /// One line of text as a reader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct VisibleLine {
     pub(super) text: String,
     /// Line of the source it begins on, from 1.
     pub(super) number: u32,
@@ -28,7 +28,7 @@ pub(super) struct Line {
     pub(super) written: String,
 }
 
-impl Line {
+impl VisibleLine {
     /// The whole line, if every word of it counts.
     pub(super) fn plain(&self) -> Option<&str> {
         self.alien.is_none().then_some(&self.text)
@@ -42,7 +42,7 @@ impl Line {
 }
 
 /// The lines of a comment or review body, in order. A body above [`LONGEST_BODY`] bytes has none.
-pub(super) fn lines(body: &str) -> Vec<Line> {
+pub(super) fn lines(body: &str) -> Vec<VisibleLine> {
     if body.len() > LONGEST_BODY {
         return Vec::new();
     }
@@ -66,8 +66,8 @@ pub(super) fn lines(body: &str) -> Vec<Line> {
 /// Follows the Markdown events and cuts the text into lines.
 struct Reader<'s> {
     source: &'s str,
-    lines: Vec<Line>,
-    current: Option<Line>,
+    lines: Vec<VisibleLine>,
+    current: Option<VisibleLine>,
     /// The Markdown elements open at this point.
     containers: Vec<Container>,
     elements: OpenElements,
@@ -83,7 +83,7 @@ struct Container {
 }
 
 impl Container {
-    /// Whether raw HTML in it ends with it. A task item is told from others only after it began, so all items are.
+    /// Whether raw HTML in it ends with it. The reader knows a task item only after it began, so all items are.
     const fn is_closed(&self) -> bool {
         self.hides.is_some() || self.is_item
     }
@@ -220,7 +220,7 @@ impl<'s> Reader<'s> {
         let new = || {
             let written = self.source.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            Line { text: String::new(), number, alien: None, written }
+            VisibleLine { text: String::new(), number, alien: None, written }
         };
         let line = self.current.get_or_insert_with(new);
         if let (None, Some(inside)) = (line.alien, inside) {
@@ -254,7 +254,7 @@ mod tests {
 
     /// Each line as `number: text`, and what it stands in behind a bar.
     fn read(body: &str) -> Vec<String> {
-        let show = |line: Line| match line.alien {
+        let show = |line: VisibleLine| match line.alien {
             None => format!("{}: {}", line.number, line.text),
             Some((0, inside)) => format!("{}: {} | {}", line.number, line.text, inside.as_str()),
             Some((at, inside)) => format!("{}: {} | {} from {at}", line.number, line.text, inside.as_str()),

@@ -64,7 +64,7 @@ pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec
 
 /// What is known of the section that a line stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Section {
+enum ManifestSection {
     /// The patch begins in the middle of it.
     Unseen,
     Dependencies,
@@ -78,7 +78,7 @@ impl DependencyForm {
         for hunk in &patch.hunks {
             // The header names the section that the hunk begins in, where git knows it. Lines that stay move both sides on
             // to the section they stand in.
-            let (mut new, mut old) = (Section::Unseen, Section::Unseen);
+            let (mut new, mut old) = (ManifestSection::Unseen, ManifestSection::Unseen);
             self.names(hunk.heading, &mut new);
             self.names(hunk.heading, &mut old);
             for line in &hunk.lines {
@@ -96,7 +96,7 @@ impl DependencyForm {
     }
 
     /// The dependencies that a line names, and the section that it leaves the reader in.
-    fn names(&self, line: &str, section: &mut Section) -> Vec<String> {
+    fn names(&self, line: &str, section: &mut ManifestSection) -> Vec<String> {
         let line = line.trim_end();
         if self.except.as_ref().is_some_and(|except| except.is_match(line)) {
             return Vec::new();
@@ -113,17 +113,17 @@ impl DependencyForm {
         for (_, order, name) in marks {
             let counts = match order {
                 0 | 1 => true,
-                2 => *section == Section::Dependencies,
-                _ => *section == Section::Unseen && name.is_some_and(|name| !self.others.contains(name)),
+                2 => *section == ManifestSection::Dependencies,
+                _ => *section == ManifestSection::Unseen && name.is_some_and(|name| !self.others.contains(name)),
             };
             names.extend(name.filter(|_| counts).map(|name| match self.folds {
                 true => name.to_ascii_lowercase().replace(['_', '.'], "-"),
                 false => name.to_owned(),
             }));
             *section = match (order, name) {
-                (1, None) => Section::Dependencies,
+                (1, None) => ManifestSection::Dependencies,
                 // A header that names a dependency is followed by its settings.
-                (0 | 1, _) => Section::Other,
+                (0 | 1, _) => ManifestSection::Other,
                 _ => *section,
             };
         }

@@ -6,7 +6,7 @@ use super::{
     ReadDiff,
     conditions::{existing_folders, new_folder},
     dependencies, excerpt, in_file,
-    reading::{ChangedLine, FileReading, Weight, texts},
+    reading::{ChangedLine, FileReading, LineWeight, texts},
     sources,
 };
 use crate::{
@@ -111,10 +111,10 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
         if !references {
             let paths = paths_named(book, reading).into_iter().filter(|&rule| of_kind(rule));
             found.extend(paths.map(|rule| hit(rule, None, RuleEvidence::Path, false)));
-            for line in reading.lines.iter().filter(|line| line.weight != Weight::Nothing) {
+            for line in reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing) {
                 let kind = kinds[usize::from(!line.is_added)];
                 let rules = lines_named(book, line).into_iter();
-                let is_doubtful = line.weight == Weight::Doubtful;
+                let is_doubtful = line.weight == LineWeight::Doubtful;
                 found.extend(
                     rules
                         .filter(|&rule| looks_at(&book.rules()[rule], kind, reading))
