@@ -76,7 +76,7 @@ impl<'w, 'r> ShortStrings<'w, 'r> {
         }
         self.place = place;
         self.window.consume(self.window.bytes().len());
-        (0..cut).for_each(|_| self.window.count_cut());
+        self.window.cut += cut;
         if deepest > MAX_DEPTH {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
         }
