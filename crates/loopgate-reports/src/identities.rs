@@ -123,7 +123,8 @@ impl Identities {
         self.grow_if_needed();
         let at = self.find(id);
         let Some(known) = self.slots[at].outcome() else {
-            if self.has_room_for(ended) {
+            let quarters = if ended.is_failure() { 7 } else { 6 };
+            if self.used < self.slots.len() / 8 * quarters {
                 self.slots[at] = Slot::new(id, ended, InSuite::new(suite, false).with(ended));
                 self.used += 1;
             } else {
@@ -164,11 +165,6 @@ impl Identities {
         let mut entries = Vec::with_capacity(self.slots.len());
         entries.extend(self.slots.into_iter().filter_map(Slot::outcome));
         TestOutcomes::new(entries, extent)
-    }
-
-    fn has_room_for(&self, ended: TestState) -> bool {
-        let quarters = if ended.is_failure() { 7 } else { 6 };
-        self.used < self.slots.len() / 8 * quarters
     }
 
     /// The slot that holds the test, or the empty one where it belongs. There is always an empty slot: at most seven

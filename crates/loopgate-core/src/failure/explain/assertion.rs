@@ -69,6 +69,7 @@ mod tests {
         for (expected, actual, said) in [
             ("\" title\"", "\" title \"", "Correct the white space of the value"),
             ("a\nb", "a b", "Correct the white space of the value"),
+            ("'a  b'", "'a b'", "Correct the white space of the value that `pads` checks, so that it is `'a  b'`."),
             ("\"1\"", "1", "Convert the value"),
             ("' 1 '", "1", "Convert the value"),
             ("\"a b\"", "\"a c\"", "Make the code that `pads` checks give"),

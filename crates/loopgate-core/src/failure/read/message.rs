@@ -33,27 +33,24 @@ static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant")
 });
 
-/// Reads the headline of a message that [`text::clean`] has bounded.
-pub(in crate::failure) fn headline(cleaned: &str) -> Headline {
-    headline_of(cleaned, false)
+/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
+/// lines that say nothing of a failure.
+pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
+    headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
 }
 
-/// Reads the headline of all that a tool printed, which may begin with lines that say nothing of a failure.
-pub(in crate::failure) fn headline_of_output(cleaned: &str) -> Headline {
-    headline_of(cleaned, true)
-}
-
-/// The headline of the error that caused the others, where a text tells of a chain of errors.
-pub(in crate::failure) fn deepest_cause(cleaned: &str) -> Option<Headline> {
-    let chain = cause::chain(cleaned);
-    let (_, causes) = chain.split_last()?;
+/// The headline of the error that caused the others, where a text tells of a chain of errors, and what was made of it.
+pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Option<Headline> {
     // What is no error, an object say, may be the cause of one.
     let is_told = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);
-    causes.iter().map(|lines| headline_in(lines, false)).find(is_told)
-}
-
-fn headline_of(cleaned: &str, is_output: bool) -> Headline {
-    headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
+    let chain = cause::chain(cleaned);
+    let (_, causes) = chain.split_last()?;
+    let cause = causes.iter().map(|lines| headline_in(lines, false)).find(is_told)?;
+    let first = |headline: &Headline| headline.message.lines().next().unwrap_or_default().to_owned();
+    let class = made.class.as_ref().map(|class| format!("{class}: ")).unwrap_or_default();
+    let message = format!("{}\n{class}{}", cause.message, first(made));
+    // Jest gives each time-out itself as its cause.
+    (first(&cause) != first(made)).then_some(Headline { message, ..cause })
 }
 
 fn headline_in(lines: &[&str], is_output: bool) -> Headline {
@@ -75,9 +72,11 @@ fn headline_in(lines: &[&str], is_output: bool) -> Headline {
         if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
     let captured = captures.name("class").map(|class| text::shorten(class.as_str(), 120));
     let class = captured.or_else(|| form.class.clone());
-    let lint = if form.error_type.is_none() && class.is_none() { rust_lint(&lines[index..]) } else { None };
-    if let Some(lint) = lint {
-        return Headline { class: Some(lint), error_type: ErrorType::LintError, message };
+    let named = lines[index..].iter().take(60).filter(|_| form.error_type.is_none() && class.is_none());
+    if let Some(captures) = named.into_iter().find_map(|line| RUST_LINT.captures(line)) {
+        let lint = captures.name("flag").or_else(|| captures.name("attribute")).map(|name| name.as_str());
+        let class = lint.map(|lint| lint.replace('-', "_"));
+        return Headline { class, error_type: ErrorType::LintError, message };
     }
     let points_at_source = lines.get(index + 1).is_some_and(|line| line.trim_start().starts_with("--> "));
     let error_type = match form.error_type {
@@ -101,12 +100,6 @@ fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
         }
     }
     best
-}
-
-fn rust_lint(lines: &[&str]) -> Option<String> {
-    let captures = lines.iter().take(60).find_map(|line| RUST_LINT.captures(line))?;
-    let name = captures.name("flag").or_else(|| captures.name("attribute"))?.as_str();
-    Some(name.replace('-', "_"))
 }
 
 /// The message and the lines that continue it, up to the trace.
@@ -186,7 +179,7 @@ mod tests {
     use crate::evidence::ErrorType::{AssertionError, CompileError, LintError, RuntimeError, TypeError};
 
     fn read(text: &str) -> (Option<String>, ErrorType, String) {
-        let headline = headline(&text::clean(text));
+        let headline = headline(&text::clean(text), false);
         (headline.class, headline.error_type, headline.message)
     }
 

@@ -147,7 +147,8 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
 /// else the first one below. None where no line tells of one, and of names that are no source file's.
 fn in_words(trace: &str) -> Option<Printed> {
     let lines: Vec<&str> = trace.lines().collect();
-    let anywhere = || lines.iter().find_map(|line| in_line(line).filter(is_exact));
+    // No address and no version has a column.
+    let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
     let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
         // A linter's finding need not say that it is one, but begins with its place.
         let mut words =
@@ -162,11 +163,6 @@ fn in_words(trace: &str) -> Option<Printed> {
     let above = lines[..at].iter().rev().take_while(is_there).find_map(|line| in_line(line));
     let below = || lines[at + 1..].iter().take_while(is_there).find_map(|line| in_line(line));
     in_line(lines[at]).or(above).or_else(below).or_else(anywhere)
-}
-
-/// Whether a place has a column, as no address and no version has.
-const fn is_exact(place: &Printed) -> bool {
-    place.column.is_some()
 }
 
 /// Whether a line that is no remark names a place and says something of it.
@@ -235,7 +231,10 @@ impl Section {
                     function.or(above).or_else(|| self.heading_function.take())
                 };
                 // Jest names the frames of test files after what their lines call.
-                let function = function.filter(|_| !is_javascript_test(&file));
+                let path = file.split('?').next().unwrap_or(&file);
+                let is_script =
+                    matches!(SourceLanguage::of(path), Some(SourceLanguage::JavaScript | SourceLanguage::TypeScript));
+                let function = function.filter(|_| !(is_script && is_test(path)));
                 let file = match group(&captures, "class") {
                     Some(class) => path_of_class(class, &file),
                     None => file,
@@ -251,13 +250,6 @@ impl Section {
         }
         0
     }
-}
-
-/// Whether a printed path is one of a JavaScript or TypeScript test.
-fn is_javascript_test(printed: &str) -> bool {
-    let path = printed.split('?').next().unwrap_or(printed);
-    let language = language_of(path);
-    matches!(language, Some("javascript" | "typescript")) && is_test(path)
 }
 
 /// The path of a class's file below some source directory; for foreign classes one that [`paths`] knows as such.
@@ -303,7 +295,9 @@ pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
     if let Some(index) = name.rfind("::h").filter(|index| name.len() - index == 19) {
         name = &name[..index];
     }
-    let name = without_arguments(name);
+    // `name(arguments) const` → `name`; Go's `pkg.(*T).Method` keeps its receiver.
+    let end = name.find('(').filter(|at| *at > 0 && !name[..*at].ends_with('.'));
+    let name = end.map_or(name, |end| name[..end].trim_end());
     let name: String =
         ["::{{closure}}", "{{closure}}", "{closure}", "::{closure#0}", "<anonymous>", "Object.", "Module."]
             .iter()
@@ -316,14 +310,6 @@ pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
 }
 
 const RUBY_BLOCKS: [&str; 3] = ["block", "rescue", "ensure"];
-
-/// `name(arguments) const` → `name`; Go's `pkg.(*T).Method` keeps its receiver.
-fn without_arguments(name: &str) -> &str {
-    match name.find('(') {
-        Some(index) if index > 0 && !name[..index].ends_with('.') => name[..index].trim_end(),
-        _ => name,
-    }
-}
 
 #[cfg(test)]
 mod tests;
