@@ -19,7 +19,7 @@ const MOST_RUNS: usize = 50;
 /// Changes that are named as tried and failed.
 const MOST_TRIED: usize = 5;
 /// Times in a row that a card was found stale before it goes.
-const STALE_TIMES: u32 = 3;
+pub(super) const STALE_TIMES: u32 = 3;
 
 /// What mended an error. Its texts come from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,10 +94,10 @@ impl Card {
         let fix = passed.fix_applied.clone().filter(|fix| !fix.hunks.is_empty())?;
         let fingerprint = fingerprint_of(failure);
         let analysis = failure.analysis.as_ref();
-        let citation = |hunk: &Hunk| Citation {
-            path: hunk.path.clone(),
-            blob: hunk.blob,
-            lines: (hunk.line, hunk.line.saturating_add(hunk.length().saturating_sub(1))),
+        let citation = |hunk: &Hunk| {
+            let after = hunk.text.lines().filter(|line| !line.starts_with('-')).count();
+            let last = hunk.line.saturating_add(u32::try_from(after).unwrap_or(u32::MAX).saturating_sub(1));
+            Citation { path: hunk.path.clone(), blob: hunk.blob, lines: (hunk.line, last) }
         };
         Some(Self {
             id: fingerprint.into(),
@@ -160,11 +160,6 @@ impl Card {
                 add(&mut self.worked, followed && gone);
             }
         }
-    }
-
-    /// Whether it was found stale so often that it goes.
-    pub(super) const fn has_decayed(&self) -> bool {
-        self.stale >= STALE_TIMES
     }
 
     /// The surest first: what worked when it was told, then what worked most often, then the newest.

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week, line::fingerprint_of};
+use super::{
+    Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week, card::STALE_TIMES,
+    line::fingerprint_of,
+};
 use crate::{
     ids::{FailureId, Fingerprint, PrNumber, Timestamp},
     text,
@@ -188,7 +191,8 @@ impl Memory {
     /// Drops what is older than its retention, and cards that were found stale too often.
     pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
         let keeps = |folder, seen_at| retention.keeps(folder, seen_at, now);
-        self.cards.retain(|_, card| !card.has_decayed() && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
+        self.cards
+            .retain(|_, card| card.stale < STALE_TIMES && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
         self.recurring.retain(|_, seen| {
             let folder = match seen.resolution {
                 Resolution::Pending => Folder::Failures,

@@ -220,11 +220,6 @@ impl Hunk {
         let before = self.text.lines().take_while(|line| !line.starts_with(['+', '-'])).count();
         self.line.saturating_add(u32::try_from(before).unwrap_or(u32::MAX))
     }
-
-    /// How many lines it spans after the change.
-    pub(super) fn length(&self) -> u32 {
-        u32::try_from(self.text.lines().filter(|line| !line.starts_with('-')).count()).unwrap_or(u32::MAX)
-    }
 }
 
 /// A comment or an attribute that says that a finding is not to be reported.
@@ -293,11 +288,13 @@ impl MemoryLine {
             hunks: if failures > 0 { fix.hunks } else { Vec::new() },
             ..fix
         });
+        // What statistics need: no texts.
+        let matches = self.memory_matches.iter();
         Self {
             failures: self.failures.iter().take(failures).map(|failure| remembered(failure, characters)).collect(),
             flaky: short(&self.flaky),
             fixed: self.fixed.iter().take(10 * failures).map(|name| text::start(name, 300)).collect(),
-            memory_matches: self.memory_matches.iter().take(20).map(MemoryMatch::outcome_only).collect(),
+            memory_matches: matches.take(20).map(|found| MemoryMatch { told: None, ..found.clone() }).collect(),
             analysis,
             fix_applied: fix,
             ..self.clone()

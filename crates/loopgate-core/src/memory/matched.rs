@@ -68,12 +68,6 @@ pub struct ToldFix {
 }
 
 impl MemoryMatch {
-    /// What statistics need: no texts.
-    #[must_use]
-    pub fn outcome_only(&self) -> Self {
-        Self { told: None, ..self.clone() }
-    }
-
     /// The card that is shown, and how like it is.
     pub fn shown(&self) -> Option<(&ToldFix, Tier, FailureId)> {
         let shown = (self.told.as_ref()?, self.tier?, self.card?);

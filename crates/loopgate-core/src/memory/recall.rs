@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::Failure,
-    ids::{FailureId, Fingerprint},
+    ids::Fingerprint,
     policy::{MemoryPolicy, PatternSource, Switch},
     source_files::is_test,
 };
@@ -50,13 +50,6 @@ impl TryFrom<u8> for Tier {
     }
 }
 
-/// A failure that is looked up.
-#[derive(Clone, Copy, Debug)]
-pub struct Sought<'a> {
-    pub run_id: &'a str,
-    pub failure: &'a Failure,
-}
-
 /// The cards that a failure may be like, tier after tier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recalled<'a> {
@@ -67,9 +60,8 @@ pub struct Recalled<'a> {
 }
 
 impl Memory {
-    /// What a failure may be like. No place is looked at yet.
-    pub fn look_up<'a>(&'a self, sought: &Sought<'_>, policy: &MemoryPolicy) -> Recalled<'a> {
-        let Sought { run_id, failure } = *sought;
+    /// What a failure of a run may be like. No place is looked at yet.
+    pub fn look_up<'a>(&'a self, run_id: &str, failure: &Failure, policy: &MemoryPolicy) -> Recalled<'a> {
         let (fingerprint, template) = (fingerprint_of(failure), template(failure));
         let checks = |source| policy.patterns_to_check.contains(&source);
         let same_error = |card: &Card| card.fingerprints.contains(&fingerprint) && is_same(card, failure);
@@ -164,12 +156,5 @@ impl<'a> Recalled<'a> {
             return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None, None)];
         }
         stale.into_iter().collect()
-    }
-}
-
-impl MemoryMatch {
-    /// Whether it is about a failure with this id.
-    pub fn is_of(&self, failure: FailureId) -> bool {
-        FailureId::from(self.fingerprint) == failure
     }
 }
