@@ -67,8 +67,7 @@ pub fn check_consistent(check: &CheckEvidence, kind: CheckKind) -> Result<(), Co
     }
     match check.exit_code {
         _ if tests && has_failures(check) => Err(Contradiction::PassedWithFailures(name())),
-        // Of a test that passed when it was run again, the code is that of the first run.
-        Some(code) if code != 0 && check.flaky_tests.is_empty() => Err(Contradiction::PassedWithExitCode(name(), code)),
+        Some(code) if code != 0 => Err(Contradiction::PassedWithExitCode(name(), code)),
         _ => Ok(()),
     }
 }
