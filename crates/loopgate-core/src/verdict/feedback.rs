@@ -10,7 +10,7 @@ use crate::{
     evidence::{Analysis, CheckKind, Failure, framework_of},
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine},
     ids::{CheckName, Login, RuleId},
-    policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
+    policy::{CheckSource, Policy, Severity},
     state::{Dispute, RejectedIn},
     verdict::{Evaluation, FailureView, RuleFailure, RuleOutcome},
 };
@@ -132,7 +132,10 @@ pub fn feedback(
 
 fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
     let check = policy.verify.checks.get(name);
-    let command = check.and_then(command_of);
+    let command = match check.map(|check| &check.source) {
+        Some(CheckSource::Command(command)) => Some(command),
+        _ => None,
+    };
     let directory = command.and_then(|command| command.working_directory.as_deref());
     let command = command.map(|command| command.run.as_str());
     let framework = command.map(framework_of);
@@ -142,13 +145,6 @@ fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy:
         (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));
     }
     line
-}
-
-fn command_of(check: &CheckPolicy) -> Option<&CommandCheck> {
-    match &check.source {
-        CheckSource::Command(command) => Some(command),
-        CheckSource::External(_) => None,
-    }
 }
 
 /// A clause as a sentence.

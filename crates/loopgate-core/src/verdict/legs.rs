@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::CheckStanding;
 use crate::{
-    evidence::{CheckEvidence, Evidence, Outcome, WorkflowOrigin},
+    evidence::{CheckEvidence, Evidence, EvidenceExtent, Outcome, WorkflowOrigin},
     ids::{CheckName, CheckRunId},
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
@@ -71,22 +71,18 @@ pub fn spoken<'a>(
     let legs = Legs::new(runs, received, documents);
     let mut lost = BTreeMap::new();
     let mut speaking = Vec::new();
+    let mut jobs = BTreeSet::new();
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
-        match legs.loss_of(document) {
-            losses if losses.is_empty() && !has_ended(document, check) => lost.extend(legs.interrupted(document)),
-            losses if losses.is_empty() && legs.is_cut_off(document, documents, check) => {
-                lost.extend(legs.interrupted(document));
-            }
-            losses if losses.is_empty() => speaking.push(document),
-            losses => lost.extend(losses),
+        jobs.extend(document.workflow.as_ref().map(|origin| (origin.path.as_str(), origin.job.as_str())));
+        let losses = legs.loss_of(document);
+        if !losses.is_empty() {
+            lost.extend(losses);
+        } else if !has_ended(document, check) || legs.is_cut_off(document, documents, check) {
+            lost.extend(legs.interrupted(document));
+        } else {
+            speaking.push(document);
         }
     }
-    let jobs: BTreeSet<(&str, &str)> = documents
-        .iter()
-        .filter(|document| of(document, check).is_some())
-        .filter_map(|document| document.workflow.as_ref())
-        .map(|origin| (origin.path.as_str(), origin.job.as_str()))
-        .collect();
     for job in jobs {
         lost.extend(legs.silent(job));
     }
@@ -142,7 +138,7 @@ pub fn refused_since(
 /// Whether a document that speaks of a check knows how it ended: one that was interrupted does not know of all.
 fn has_ended(document: &Evidence, check: &CheckName) -> bool {
     let outcome = of(document, check).map(|found| found.outcome);
-    document.extent.is_whole() || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
+    document.extent == EvidenceExtent::Whole || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
 }
 
 fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence> {
@@ -199,12 +195,14 @@ impl<'a> Legs<'a> {
     /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
     /// the evidence does not know of it. What fails is believed all the same.
     fn is_cut_off(&self, document: &Evidence, documents: &[&Evidence], check: &CheckName) -> bool {
-        let Some(origin) = document.workflow.as_ref().filter(|_| document.extent.is_whole()) else { return false };
+        let Some(origin) = document.workflow.as_ref().filter(|_| document.extent == EvidenceExtent::Whole) else {
+            return false;
+        };
         let id = origin.leg.and_then(|leg| leg.check_run_id);
         let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
         // Where no job is known, its run says it, unless that is told by the evidence of another job.
         let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
-        let mut others = documents.iter().filter(|other| !other.extent.is_whole());
+        let mut others = documents.iter().filter(|other| other.extent == EvidenceExtent::Interrupted);
         let is_told = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
         let of_run = |run: &&WorkflowRun| !is_told && (run.id, run.attempt) == execution(origin);
         let run = self.runs.iter().find(of_run);
@@ -377,7 +375,7 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
     let cut_short: Vec<_> = documents
         .iter()
-        .filter(|document| !document.extent.is_whole())
+        .filter(|document| document.extent == EvidenceExtent::Interrupted)
         .filter_map(|document| document.workflow.as_ref())
         .collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
