@@ -76,7 +76,7 @@ fn parts(results: &CheckResults) -> u128 {
     [results.passed, results.failed, results.errors, results.skipped].into_iter().map(u128::from).sum()
 }
 
-/// Tests that are listed as failures. A failure that is no test's is counted by nobody: what a log says, a missing report.
+/// Tests that are listed as failures. A failure that is no test's is not counted: what a log says, a missing report.
 fn listed(check: &CheckEvidence) -> u128 {
     let tests: BTreeSet<_> = check.failures.iter().filter_map(|failure| failure.test_id).collect();
     tests.len() as u128

@@ -39,13 +39,13 @@ pub struct Evidence {
     pub ended_at: Timestamp,
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<ChangedCoverage>,
-    /// What came of running the change's tests without the change; only where that was asked for.
+    /// The result of the change's tests without the change; only if the configuration asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_proof: Option<RegressionTrial>,
-    /// What came of running tests that the change edits as they were before it.
+    /// The results of tests that the change edits, as they were before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub base_tests: Vec<BaseTestRun>,
-    /// What came of running the tests that the change adds several times more.
+    /// The results of repeated runs of the tests that the change adds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub burn_in: Vec<RepeatedTest>,
     /// Left out where it is whole.
@@ -181,7 +181,7 @@ words! {
 }
 
 impl Outcome {
-    /// Whether the check ran to an end that speaks against the code.
+    /// Whether the check ended and did not pass.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted | Self::ResultsLost)
     }

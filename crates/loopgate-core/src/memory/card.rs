@@ -144,7 +144,7 @@ impl Card {
         }
     }
 
-    /// Counts what came of telling it, or of finding it stale.
+    /// Counts that it was shown, and the next attempt's result, or that it was found stale.
     pub(super) fn count(&mut self, found: &MemoryMatch) {
         match found.outcome {
             MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
@@ -162,7 +162,7 @@ impl Card {
         }
     }
 
-    /// The surest first: what worked when it was told, then what worked most often, then the newest.
+    /// The surest first: what worked when it was shown, then what worked most often, then the newest.
     pub(super) fn rank(&self) -> (i64, usize, Timestamp, FailureId) {
         let failed = self.followed.saturating_sub(self.worked);
         let worth = i64::from(self.worked) - i64::from(failed) - i64::from(self.stale);

@@ -29,7 +29,7 @@ pub struct Memory {
     pub offers: Offers,
     /// Weeks whose lines there are.
     pub weeks: BTreeSet<Week>,
-    /// When each of the newest runs was first heard of.
+    /// When the first attempt of each of the newest runs was counted.
     pub recent: BTreeSet<Timestamp>,
 }
 
@@ -62,7 +62,7 @@ pub enum Resolution {
     Pending,
     Resolved,
     Escalated,
-    /// A person said so.
+    /// A person decided that it stays.
     WontFix,
 }
 
@@ -80,7 +80,7 @@ impl Memory {
         memory
     }
 
-    /// Takes in a run: all its lines, of which `is_new` are told for the first time. Cards are the same however often a
+    /// Takes in a run: all its lines, of which `is_new` were not taken in before. Cards are the same however often a
     /// run is taken in; what is counted is counted for new lines.
     pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
         let mut run: Vec<&MemoryLine> = run.iter().collect();

@@ -69,7 +69,7 @@ pub struct MemoryLine {
     /// What was found in the memory for the attempt before, and whether it was followed and helped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_matches: Vec<MemoryMatch>,
-    /// What people have said of the run's disputed failures by then.
+    /// Disputes of the run that were settled by then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<Settled>,
     #[serde(default)]
@@ -86,8 +86,8 @@ pub enum LineStatus {
     Escalated,
 }
 
-/// Whether whoever pushed may write to the repository. What others push is remembered, and teaches nothing until it is
-/// merged: a card is advice, and anybody can open a pull request.
+/// Whether the person who pushed may write to the repository. What others push is remembered, and teaches nothing until
+/// it is merged: a card is advice, and anybody can open a pull request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
@@ -141,7 +141,7 @@ impl AppliedFix {
         }
     }
 
-    /// The same for records, which need no hunks.
+    /// A copy without hunks, for records.
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self { hunks: Vec::new(), ..self.clone() }

@@ -15,7 +15,7 @@ use crate::{
     source_files::is_test,
 };
 
-/// Cards that are told of one failure at most.
+/// Cards that are shown of one failure at most.
 pub const MOST_TOLD: usize = 3;
 /// Cards of a tier that are verified at most: each may cost requests.
 const MOST_VERIFIED: usize = 6;
@@ -24,9 +24,9 @@ const MOST_VERIFIED: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
 pub enum Tier {
-    /// The same fingerprint.
+    /// The card has the failure's fingerprint.
     SameError,
-    /// The same test, with the same message but for values.
+    /// The card has the failure's test, and its message but for values.
     SameTest,
 }
 
@@ -122,8 +122,8 @@ impl<'a> Recalled<'a> {
         cards.flat_map(Card::cited)
     }
 
-    /// What is kept and told of it: the first tier with a card whose place is there; of the first tier's others one is
-    /// said to be stale. `find` gives the line at which a card's place stands.
+    /// What is kept and shown of it: the first tier with a card whose place is there; of the first tier's others one is
+    /// marked as stale. `find` gives the line at which a card's place stands.
     pub fn matches(&self, policy: &MemoryPolicy, find: impl Fn(&Card) -> Option<u32>) -> Vec<MemoryMatch> {
         let seen = self.recurring.map_or(0, |recurring| recurring.occurrences);
         let found = |outcome, on: Option<(&Card, Tier)>, line: Option<u32>| MemoryMatch {

@@ -70,7 +70,7 @@ impl GatheredCheck {
         )
     }
 
-    /// Whether it ended in a way that speaks against the head.
+    /// Whether it ended and did not pass.
     pub fn has_failed(&self) -> bool {
         if self.baseline == OnBase::Excused {
             return false;
@@ -368,7 +368,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     let legs::Spoken { documents: speaking, lost } = legs::spoken(runs, received, &documents, name);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
-        // A failure is final although other legs said nothing.
+        // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
         (None, legs) if legs.is_empty() => refusal(snapshot)
@@ -378,7 +378,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     }
 }
 
-/// Whether the run that brought it is running again: what an earlier attempt said is about to be replaced.
+/// Whether the run that brought it is running again: its evidence is about to be replaced.
 fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
     evidence.workflow.as_ref().is_some_and(|origin| {
         snapshot.workflow_runs.iter().any(|run| {

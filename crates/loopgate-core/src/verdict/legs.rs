@@ -1,7 +1,7 @@
-//! Legs: the jobs that execute a check. It is done when each of them has spoken by its newest execution.
+//! The matrix jobs (legs) that execute a check. It is done when the newest execution of each of them has ended.
 //!
 //! Evidence names the execution it comes from ([`Leg`](crate::evidence::Leg)), GitHub names the jobs of a run. A leg
-//! whose newest execution brought nothing is *lost*: neither other legs nor its own older executions speak for it.
+//! whose newest execution brought nothing is *lost*: neither other legs nor its own older executions replace it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::{
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
 
-/// Lost legs told of at most.
+/// Lost legs that are shown at most.
 const MOST_LOST: usize = 20;
 
 /// A leg whose newest execution ended without evidence.
@@ -40,7 +40,7 @@ pub enum LegName {
 #[serde(rename_all = "snake_case")]
 pub enum LegEnd {
     As(Conclusion),
-    /// Its runner was not heard from again.
+    /// GitHub lost the connection to its runner.
     RunnerLost,
     /// Its evidence says that the check had not ended.
     Interrupted,
@@ -48,13 +48,13 @@ pub enum LegEnd {
 }
 
 impl LegEnd {
-    /// Whether GitHub says that it is nobody's code.
+    /// Whether GitHub says that no code is the cause.
     pub const fn is_outside(self) -> bool {
         matches!(self, Self::RunnerLost | Self::As(Conclusion::StartupFailure | Conclusion::Stale))
     }
 }
 
-/// Which documents speak of a check, and which of its legs are lost.
+/// The documents that hold a check, and its legs that are lost.
 #[derive(Clone, Debug)]
 pub struct Spoken<'a> {
     pub documents: Vec<&'a Evidence>,
@@ -86,7 +86,7 @@ pub fn spoken<'a>(
     for job in jobs {
         lost.extend(legs.silent(job));
     }
-    // A sibling's failure cancels the other legs of a matrix: that is what is told.
+    // A sibling's failure cancels the other legs of a matrix: only the failure is shown.
     let is_cancelled = |end: LegEnd| matches!(end, LegEnd::As(Conclusion::Cancelled) | LegEnd::Interrupted);
     if lost.values().any(|(end, _)| !is_cancelled(*end)) {
         lost.retain(|_, (end, _)| !is_cancelled(*end));
@@ -95,7 +95,7 @@ pub fn spoken<'a>(
     Spoken { documents: speaking, lost: lost.collect() }
 }
 
-/// Documents of one execution of a job that say different things of a check: nobody knows which of them is true. Those
+/// Documents of one execution of a job that contradict each other on a check: which of them is true is not known. Those
 /// of an older Action do not say which execution they are of.
 pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<String> {
     let mut said = BTreeMap::new();
@@ -135,7 +135,7 @@ pub fn refused_since(
     })
 }
 
-/// Whether a document that speaks of a check knows how it ended: one that was interrupted does not know of all.
+/// Whether a document that holds a check knows how it ended: one that was interrupted does not know all.
 fn has_ended(document: &Evidence, check: &CheckName) -> bool {
     let outcome = of(document, check).map(|found| found.outcome);
     document.extent == EvidenceExtent::Whole || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
@@ -163,7 +163,7 @@ impl<'a> Legs<'a> {
         Self { runs, received, origins, heard }
     }
 
-    /// What is lost although this document speaks: the newer execution of its leg, or where it does not say its leg,
+    /// What is lost although this document is there: the newer execution of its leg, or where it does not say its leg,
     /// the job that made its run end without success.
     fn loss_of(&self, document: &Evidence) -> Vec<Loss> {
         let Some(origin) = &document.workflow else { return Vec::new() };
@@ -200,7 +200,7 @@ impl<'a> Legs<'a> {
         };
         let id = origin.leg.and_then(|leg| leg.check_run_id);
         let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
-        // Where no job is known, its run says it, unless that is told by the evidence of another job.
+        // Where no job is known, its run says it, unless the evidence of another job does.
         let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
         let mut others = documents.iter().filter(|other| other.extent == EvidenceExtent::Interrupted);
         let is_told = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
@@ -313,7 +313,7 @@ impl<'a> Legs<'a> {
             || run.jobs.iter().filter(same).any(|other| self.heard.contains(&other.check_run))
     }
 
-    /// The newest execution of each job of a run, where nothing was heard of it.
+    /// The newest execution of each job of a run, if it brought no evidence.
     fn unheard(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
         let mut newest: BTreeMap<&str, &WorkflowJob> = BTreeMap::new();
         for job in &run.jobs {

@@ -95,7 +95,7 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The first finding that holds the change, of those that nobody took responsibility for: a proof, a ground that holds it
+/// The first finding that holds the change, of those that no person accepted: a proof, a ground that holds it
 /// alone, or the first of grounds that two comparisons find.
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
