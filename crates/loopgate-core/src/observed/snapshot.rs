@@ -86,6 +86,16 @@ impl Snapshot {
         self.pull_request.head.repository.as_ref().is_some_and(|head| head != &self.repository)
     }
 
+    /// The evidence of the head that was not refused.
+    pub fn evidence_of_head(&self) -> impl Iterator<Item = &Evidence> + Clone {
+        self.evidence.iter().filter_map(|received| match received {
+            ReceivedEvidence::Accepted(evidence) if evidence.head_sha == self.pull_request.head.sha => {
+                Some(evidence.as_ref())
+            }
+            _ => None,
+        })
+    }
+
     /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
     pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
         Self {

@@ -32,7 +32,7 @@ pub fn of_head(state: &LoopState, gates: &[GateReport], review: &ReviewStanding)
     of_gates.chain(of_review).filter(|rejection| !earlier(rejection)).collect()
 }
 
-/// The same gate that says no again is the same error again.
+/// The fingerprint of a rejection. A gate that rejects again is the same error again.
 pub fn fingerprint(rejection: &Rejection) -> Fingerprint {
     let of = match &rejection.of {
         RejectedIn::Gate(gate) => format!("{gate} gate"),

@@ -232,8 +232,7 @@ impl Section {
                 };
                 // Jest names the frames of test files after what their lines call.
                 let path = file.split('?').next().unwrap_or(&file);
-                let is_script =
-                    matches!(SourceLanguage::of(path), Some(SourceLanguage::JavaScript | SourceLanguage::TypeScript));
+                let is_script = matches!(language_of(path), Some("javascript" | "typescript"));
                 let function = function.filter(|_| !(is_script && is_test(path)));
                 let file = match group(&captures, "class") {
                     Some(class) => path_of_class(class, &file),
