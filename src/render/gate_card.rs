@@ -168,14 +168,11 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
     let mut lines = BTreeSet::new();
     let mut matches: Vec<&TriggerMatch> = report.matches.iter().collect();
     matches.retain(|found| found.line.is_none() || lines.insert((&found.file, found.line)));
+    let is_suspect = |found: &TriggerMatch| matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. });
     matches.sort_by_key(|found| (is_suspect(found), found.line.is_none()));
     let mut shown = Shown::first(most, &matches, |found| reason(found, links));
     shown.omitted += report.matches_not_kept;
     shown
-}
-
-const fn is_suspect(found: &TriggerMatch) -> bool {
-    matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. })
 }
 
 /// The place that a trigger matched, and what matched there.

@@ -79,6 +79,24 @@ pub struct WorkflowOrigin {
     pub leg: Option<Leg>,
 }
 
+impl WorkflowOrigin {
+    /// `test (ubuntu-latest, 3.12)`, as GitHub names the jobs of a matrix; its place where the values are not known.
+    pub fn job_name(&self) -> String {
+        let values: Option<BTreeMap<String, serde_json::Value>> =
+            self.matrix.as_deref().and_then(|matrix| serde_json::from_str(matrix).ok());
+        let values: Vec<String> = values
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        match (values.is_empty(), self.leg) {
+            (false, _) => format!("{} ({})", self.job, values.join(", ")),
+            (true, Some(leg)) if leg.total > 1 => format!("{} {}/{}", self.job, leg.index + 1, leg.total),
+            (true, _) => self.job.clone(),
+        }
+    }
+}
+
 /// One execution of a job: of a matrix, one of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
@@ -442,6 +460,9 @@ pub struct Failure {
     /// check's: a package of a workspace, a module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// The matrix job that brought it, known where evidence is gathered.
+    #[serde(skip)]
+    pub job: Option<String>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
     /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a

@@ -44,6 +44,7 @@ pub fn failures(
             let view = FailureView {
                 blame: of_failure,
                 blame_confidence,
+                repeats_sides: failure.analysis.is_none() && examined.repeats_sides(),
                 told: tell(&blame.check, &failure, examined, policy),
                 cause: examined.fingerprint().into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),

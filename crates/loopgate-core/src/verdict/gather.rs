@@ -12,7 +12,7 @@ use super::{
 use crate::{
     evidence::{
         ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
-        TestState, check_consistent, matrix_jobs,
+        TestState, WorkflowOrigin, check_consistent, matrix_jobs,
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
@@ -354,8 +354,14 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
     let running = runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     let merged = |documents: &[&Evidence]| {
-        let found = documents.iter().flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name);
-        let merged = found.cloned().reduce(matrix_jobs::merge);
+        let found = documents.iter().flat_map(|evidence| evidence.checks.iter().map(move |check| (evidence, check)));
+        let found = found.filter(|(_, check)| &check.name == name).map(|(evidence, check)| {
+            let mut check = check.clone();
+            let job = evidence.workflow.as_ref().map(WorkflowOrigin::job_name);
+            check.failures.iter_mut().for_each(|failure| failure.job.clone_from(&job));
+            check
+        });
+        let merged = found.reduce(matrix_jobs::merge);
         merged.map(|check| CheckEvidence { kind, ..check })
     };
     if let Some(run) = running {

@@ -78,6 +78,8 @@ pub struct FailureView {
     pub blame_confidence: f64,
     /// Its feedback, in the same words wherever it is shown.
     pub told: FeedbackLine,
+    /// What is told of it says only what the two sides of its assertion say.
+    pub repeats_sides: bool,
     /// The id of the first failure with its cause: its own, where it is the first.
     pub cause: FailureId,
     /// Its test passed before.

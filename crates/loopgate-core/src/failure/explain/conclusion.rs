@@ -14,6 +14,8 @@ pub(in crate::failure) struct Conclusion {
     pub action: String,
     /// Why that fixes it; empty without an action.
     pub reason: String,
+    /// Cause and action say only what the two sides of the assertion say.
+    pub repeats_sides: bool,
     /// What the known message is about: the module that is missing, the host that does not answer.
     pub subject: String,
 }
@@ -28,6 +30,7 @@ impl Conclusion {
             cause: String::new(),
             action: String::new(),
             reason: String::new(),
+            repeats_sides: false,
             subject: String::new(),
         }
     }

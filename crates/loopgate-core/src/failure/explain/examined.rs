@@ -55,6 +55,11 @@ impl ExaminedFailure {
         }
     }
 
+    /// Whether what is said of it repeats the two sides of its assertion.
+    pub const fn repeats_sides(&self) -> bool {
+        self.diagnosis.conclusion.repeats_sides
+    }
+
     /// The same for the same error in every run, on every machine, at every line.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

@@ -90,6 +90,7 @@ impl Known {
             action: fill(&self.action, as_code),
             reason: fill(&self.reason, as_code),
             subject: subject.join(" "),
+            ..Conclusion::silent()
         }
     }
 }
