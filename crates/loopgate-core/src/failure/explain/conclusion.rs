@@ -7,6 +7,8 @@ use crate::evidence::{Confidence, RetryClass, RootCauseCategory};
 pub(in crate::failure) struct Conclusion {
     pub category: RootCauseCategory,
     pub retry: RetryClass,
+    /// A program is not installed where the check runs.
+    pub missing_program: bool,
     pub certainty: Confidence,
     /// What was observed, as one or two sentences; empty where no rule is certain.
     pub cause: String,
@@ -26,6 +28,7 @@ impl Conclusion {
         Self {
             category: RootCauseCategory::Other,
             retry: RetryClass::Code,
+            missing_program: false,
             certainty: Confidence::percent(0),
             cause: String::new(),
             action: String::new(),

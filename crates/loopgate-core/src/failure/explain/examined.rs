@@ -60,6 +60,11 @@ impl ExaminedFailure {
         self.diagnosis.conclusion.repeats_sides
     }
 
+    /// Whether a program is not installed where the check runs: running the check again finds it no more.
+    pub const fn lacks_program(&self) -> bool {
+        self.diagnosis.conclusion.missing_program
+    }
+
     /// The same for the same error in every run, on every machine, at every line.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

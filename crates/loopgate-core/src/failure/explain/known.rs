@@ -61,6 +61,9 @@ struct Known {
     category: RootCauseCategory,
     #[serde(default = "RetryClass::ordinary")]
     retry: RetryClass,
+    /// A program is not installed: no later run of the check finds it.
+    #[serde(default)]
+    missing_program: bool,
     #[serde(default)]
     about: About,
     confidence: Confidence,
@@ -85,6 +88,7 @@ impl Known {
         Conclusion {
             category: self.category,
             retry: self.retry,
+            missing_program: self.missing_program,
             certainty: self.confidence,
             cause: fill(&self.cause, as_code),
             action: fill(&self.action, as_code),
