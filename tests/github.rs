@@ -4,6 +4,8 @@
 mod bench;
 #[path = "github/cost.rs"]
 mod cost;
+#[path = "github/folding.rs"]
+mod folding;
 #[path = "github/group.rs"]
 mod group;
 #[path = "github/makers.rs"]

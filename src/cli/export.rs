@@ -51,8 +51,8 @@ impl FromStr for RecordedRun {
         if text.contains('#') {
             return text.parse().map(Self::OnGithub);
         }
-        let number = text.parse().ok().map(|number| refs_of(PrNumber::new(number)));
-        let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number.into_iter().flatten()).collect();
+        let number = text.parse().ok().map(|number| RefName::pull_request(PrNumber::new(number)));
+        let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number).collect();
         if names.is_empty() {
             return Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned());
         }
@@ -60,15 +60,12 @@ impl FromStr for RecordedRun {
     }
 }
 
-/// Where the run of a pull request is, newest first.
-fn refs_of(number: PrNumber) -> [RefName; 2] {
-    [RefName::pull_request(number), RefName::archive(number)]
-}
-
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (repository, names) = match &arguments.run {
-        RecordedRun::OnGithub(PullRequest { repository, number }) => (Some(repository), &refs_of(*number)[..]),
-        RecordedRun::Here(names) => (None, &names[..]),
+        RecordedRun::OnGithub(PullRequest { repository, number }) => {
+            (Some(repository), &vec![RefName::pull_request(*number)])
+        }
+        RecordedRun::Here(names) => (None, names),
     };
     let (state, attempts) = runtime()?.block_on(async {
         match RunSource::open(repository).await? {
@@ -88,7 +85,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 async fn recorded<G: GitObjects>(objects: &G, names: &[RefName]) -> Result<(LoopState, Vec<Value>), CliError> {
     for name in names {
         let store = StateStore::new(objects, name.clone());
-        let run = store.load().await?;
+        let run = store.load_at(store.tip().await?).await?;
         let Some(tip) = run.tip else { continue };
         let state = run.intact().cloned();
         let state = state.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop state that can be read")))?;
@@ -100,7 +97,7 @@ async fn recorded<G: GitObjects>(objects: &G, names: &[RefName]) -> Result<(Loop
     }
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     Err(CliError::bad_data(format!(
-        "there is no ref {}; a run whose configuration keeps it elsewhere (`state.backend`) cannot be exported",
+        "there is no ref {}, and nothing archived; a run whose configuration keeps it elsewhere (`state.backend`) cannot be exported",
         names.join(" or ")
     )))
 }

@@ -8,7 +8,10 @@ use crate::{
     refs::{self, GitObjects, LocalRepository},
     render,
 };
-use loopgate_core::state::{LOOP_STATE_SCHEMA, LoopState};
+use loopgate_core::{
+    PrNumber,
+    state::{LOOP_STATE_SCHEMA, LoopState},
+};
 
 /// Bytes of a state that are read; larger ones were not written by us.
 const STATE_LIMIT: usize = 2 << 20;
@@ -52,10 +55,15 @@ async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
             vec![format!("refs/loopgate/task/{current}")]
         }
         Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
-        Some(name) => ["task", "pr", "archive"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
+        Some(name) => ["task", "pr"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
     };
+    let number = what.and_then(|what| what.parse().ok()).map(PrNumber::new);
     for name in &names {
-        let Some(commit) = repository.resolve_commit(name).await? else { continue };
+        let commit = match (repository.resolve_commit(name).await?, number) {
+            (None, Some(number)) if name.contains("/pr/") => refs::archived(&repository, number).await?,
+            (commit, _) => commit,
+        };
+        let Some(commit) = commit else { continue };
         let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
         let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
         return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     github::{Clock as _, SystemClock},
-    refs::{ListObjects, RefName, RunLines, StateStore, each_run},
+    refs::{ListObjects, RunLines, StateStore, each_run},
     render,
 };
 use loopgate_core::{
@@ -74,8 +74,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
     let whole = Window { from: window.before().from, to: window.to };
     let mut lines = RunLines::of_pull_requests(objects).read(whole).await?;
-    let is_live = |name: &RefName| !name.is_archived();
-    let (open, left_out) = each_run(objects, is_live, MOST_OPEN, |name, tip| async move {
+    let (open, left_out) = each_run(objects, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
         Ok(recorded.map(|(state, history)| {
             let ended = state.has_ended().then_some(state.updated_at);

@@ -203,11 +203,11 @@ fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Stri
         ))
     })?;
     #[derive(Deserialize)]
-    struct Refused {
+    struct ErrorAnswer {
         error: String,
     }
     let reason = || match serde_json::from_str(&answer) {
-        Ok(Refused { error }) => error,
+        Ok(ErrorAnswer { error }) => error,
         Err(_) => format!("{address} answers {status} to {path}: is it the admin address of this version's server?"),
     };
     match status.as_str() {

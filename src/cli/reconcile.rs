@@ -107,14 +107,6 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     })
 }
 
-impl Arguments {
-    fn state_artifact(&self) -> Result<Option<Arc<StateArtifact>>, CliError> {
-        let (Some(folder), Some(workflow)) = (&self.state_folder, &self.workflow_ref) else { return Ok(None) };
-        let artifact = StateArtifact::new(folder.clone(), workflow, &self.repository).map_err(CliError::bad_data)?;
-        Ok(Some(Arc::new(artifact)))
-    }
-}
-
 /// One run of the job.
 struct Run<'a> {
     arguments: &'a Arguments,
@@ -136,7 +128,13 @@ impl Run<'_> {
         };
         let mut found = self.pull_requests(&client, &targets).await?;
         let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
-        let artifact = self.arguments.state_artifact()?;
+        let artifact = match (&self.arguments.state_folder, &self.arguments.workflow_ref) {
+            (Some(folder), Some(workflow)) => {
+                let artifact = StateArtifact::new(folder.clone(), workflow, &self.arguments.repository);
+                Some(Arc::new(artifact.map_err(CliError::bad_data)?))
+            }
+            _ => None,
+        };
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
         for target in &targets {
             if let Some(group) = MergeGroup::of(None, target, &hints) {
@@ -165,6 +163,17 @@ impl Run<'_> {
                 break;
             }
             place += 1;
+        }
+        // A pass over everything also folds what has ended long ago: no server does it.
+        if let ([Target::Repository(repository)], 0) = (&targets[..], report.left) {
+            let open = found.iter().map(|(_, number)| *number).collect();
+            let left = self.arguments.most_requests.saturating_sub(self.github.usage().total);
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            match github::fold_ended_runs(&client, repository, &open, left, Utc::now()).await {
+                Ok(folded) if folded.runs == 0 => {}
+                Ok(folded) => output::note_line(format_args!("refs of {} ended runs are folded", folded.runs)),
+                Err(error) => output::note_line(format_args!("refs of ended runs are not folded: {error}")),
+            }
         }
         if let Some(artifact) = &artifact {
             report.state_folder = artifact.to_upload().await.map(Path::to_owned);
@@ -218,7 +227,8 @@ impl Run<'_> {
         let mut looks = 1;
         let mut above = None;
         loop {
-            let outcome = match self.try_look(reconcile, job).await {
+            let look = async || Box::pin(reconcile.run(job, Utc::now())).await;
+            let outcome = match trying(format!("#{}", job.number), look, pause).await {
                 Ok(outcome) => outcome,
                 Err(failed) => return (Ended::Failed(failed), above),
             };
@@ -236,14 +246,6 @@ impl Run<'_> {
 
     async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<GroupAnswer, Failed> {
         trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
-    }
-
-    async fn try_look(
-        &self,
-        reconcile: &Reconcile,
-        job: &ReconcileRequest,
-    ) -> Result<github::ReconcileOutcome, Failed> {
-        trying(format!("#{}", job.number), async || Box::pin(reconcile.run(job, Utc::now())).await, pause).await
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
 use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
 
 /// Changes with what is kept, so that nothing of another version is read.
-const FORM: &str = "3";
+const FORM: &str = "4";
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
     };
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
-    let kept = Kept::of(&arguments.repository, &text);
+    let kept = TryCache::of(&arguments.repository, &text);
     let by_own_checks = arguments.config.is_none();
     let policy = |checks: &[ExternalCheck]| match by_own_checks {
         true => policy.clone().with_checks_of(checks),
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 async fn read(
     arguments: &Arguments,
     policy: impl Fn(&[ExternalCheck]) -> Policy,
-    kept: &Kept,
+    kept: &TryCache,
 ) -> Result<(Vec<Tried>, Option<Error>), CliError> {
     let repository = &arguments.repository;
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
@@ -144,15 +144,15 @@ pub(super) fn with_remedy(error: &Error) -> String {
 }
 
 /// What earlier runs made of pull requests, in a folder of the user's cache; nowhere without one.
-struct Kept(Option<PathBuf>);
+struct TryCache(Option<PathBuf>);
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct CachedPull {
     updated_at: Timestamp,
     tried: Tried,
 }
 
-impl Kept {
+impl TryCache {
     /// For a repository under a configuration.
     fn of(repository: &RepoName, configuration: &str) -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -170,14 +170,14 @@ impl Kept {
 
     fn read(&self, one: &ListedPast) -> Option<Tried> {
         let text = fs::read_to_string(Self::file(self.0.as_deref()?, one)).ok()?;
-        let entry: Entry = serde_json::from_str(&text).ok()?;
+        let entry: CachedPull = serde_json::from_str(&text).ok()?;
         (entry.updated_at == one.updated_at).then_some(entry.tried)
     }
 
     /// What cannot be kept is asked for again.
     fn write(&self, one: &ListedPast, tried: &Tried) {
         let Some(folder) = self.0.as_deref() else { return };
-        let entry = Entry { updated_at: one.updated_at, tried: tried.clone() };
+        let entry = CachedPull { updated_at: one.updated_at, tried: tried.clone() };
         if let Ok(text) = serde_json::to_string(&entry) {
             let _ = fs::create_dir_all(folder).and_then(|()| fs::write(Self::file(folder, one), text));
         }

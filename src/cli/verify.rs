@@ -175,21 +175,19 @@ pub(super) fn verify(
     });
     let directory = checkout.root.join(&arguments.evidence);
     // However this process ends, what is left does not look like the evidence of something that did.
-    let unfinished = document(&checkout, not_ended(&plan), Environment::default(), changes.as_ref(), started);
+    let cancelled = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
+    let ran = Ran { checks: plan.kinds().map(cancelled).collect(), coverage: None };
+    let unfinished = document(&checkout, ran, Environment::default(), changes.as_ref(), started);
     let path = write(&Evidence { extent: EvidenceExtent::Interrupted, ..unfinished }, &directory)?;
     action_outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    let (Executed { ran, environment, proof, base_tests, burn_in }, ending) =
+    let Executed { ran, environment, proof, base_tests, burn_in, extent } =
         execute(&plan, trials.as_ref(), advice.as_ref(), stop)?;
-    let extent = match ending {
-        Ending::Finished => EvidenceExtent::Whole,
-        Ending::Interrupted => EvidenceExtent::Interrupted,
-    };
     let told = document(&checkout, ran, environment, changes.as_ref(), started);
     let evidence = Evidence { regression_proof: proof, base_tests, burn_in, extent, ..told };
     write(&evidence, &directory)?;
-    if ending == Ending::Interrupted {
+    if extent == EvidenceExtent::Interrupted {
         return Ok(None);
     }
     let mut local = Local::new(&checkout, base, changes, policy, evidence);
@@ -219,18 +217,6 @@ fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
     }
     policy.gates.clear();
     Ok(policy)
-}
-
-/// What is known of checks before any has ended.
-fn not_ended(plan: &Plan) -> Ran {
-    let check = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
-    Ran { checks: plan.kinds().map(check).collect(), coverage: None }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Ending {
-    Finished,
-    Interrupted,
 }
 
 /// What is tried with the tests of the change beside the checks.
@@ -268,6 +254,7 @@ struct Executed {
     proof: Option<RegressionTrial>,
     base_tests: Vec<BaseTestRun>,
     burn_in: Vec<RepeatedTest>,
+    extent: EvidenceExtent,
 }
 
 /// The analyzer command, and what it is told of.
@@ -296,7 +283,7 @@ fn execute(
     trials: Option<&Trials<'_>>,
     advice: Option<&Advice<'_>>,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<(Executed, Ending), CliError> {
+) -> Result<Executed, CliError> {
     let observer = progress::observer();
     let (interrupter, interrupt) = Interrupter::new();
     runtime()?.block_on(async {
@@ -331,8 +318,8 @@ fn execute(
             }
         }
         listening.abort();
-        let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
-        Ok((Executed { ran, environment, proof, base_tests, burn_in }, ending))
+        let extent = if pressed.is_interrupted() { EvidenceExtent::Interrupted } else { EvidenceExtent::Whole };
+        Ok(Executed { ran, environment, proof, base_tests, burn_in, extent })
     })
 }
 

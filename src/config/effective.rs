@@ -78,7 +78,8 @@ pub fn effective(
 fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
     match &node.kind {
         Kind::Null => {}
-        Kind::Map(map) if !map.is_empty() && !is_one_value(&path) => {
+        // A gate's condition is read as a whole.
+        Kind::Map(map) if !map.is_empty() && !(path.starts_with("gates.") && path.ends_with(".when")) => {
             for (key, entry) in map {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 collect(&entry.node, path, settings);
@@ -95,11 +96,6 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
             settings.push(Setting { key: path, value: node.to_json(), origin });
         }
     }
-}
-
-/// A gate's condition is read as a whole.
-fn is_one_value(path: &str) -> bool {
-    path.starts_with("gates.") && path.ends_with(".when")
 }
 
 #[cfg(test)]

@@ -27,7 +27,9 @@ const VALUE_COST: usize = 16;
 /// # Errors
 /// When the text is not YAML, is YAML that is refused, or is not keys with values.
 pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
-    let text = without_blank_end(source.checked(layer)?);
+    let text = source.checked(layer)?;
+    // Spaces after the last line break say nothing; the parser would take them for a line of a block scalar.
+    let text = Some(text.trim_end_matches(' ')).filter(|trimmed| trimmed.ends_with(['\n', '\r'])).unwrap_or(text);
     let builder = Builder { layer, text, open: Vec::new(), anchors: HashMap::new(), unfolded: 0, root: None };
     let Some(node) = builder.run()? else {
         return Ok(Node::empty(Place::start(layer)));
@@ -38,12 +40,6 @@ pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
             Err(Problem::unreadable(node.place, "a configuration is keys with values").hint("begin with `version: 1`"))
         }
     }
-}
-
-/// Spaces after the last line break say nothing; the parser would take them for a line of a block scalar.
-fn without_blank_end(text: &str) -> &str {
-    let trimmed = text.trim_end_matches(' ');
-    if trimmed.ends_with(['\n', '\r']) { trimmed } else { text }
 }
 
 /// A whole value, aliases unfolded.

@@ -248,16 +248,13 @@ impl FeedbackReader {
     }
 
     async fn state_of(&self, objects: &GithubObjects) -> Result<Option<Feedback>, RefsError> {
-        for name in [RefName::pull_request(self.number), RefName::archive(self.number)] {
-            let store = StateStore::new(objects, name);
-            let run = store.load().await?;
-            let (Some(tip), Some(state)) = (run.tip, run.intact()) else { continue };
-            let attempt = match state.attempts.last() {
-                Some(last) => store.recorded_attempt(tip, last.number).await?,
-                None => None,
-            };
-            return Ok(Some(Feedback::of_state(state, attempt.as_ref())));
-        }
-        Ok(None)
+        let store = StateStore::new(objects, RefName::pull_request(self.number));
+        let run = store.load_at(store.tip().await?).await?;
+        let (Some(tip), Some(state)) = (run.tip, run.intact()) else { return Ok(None) };
+        let attempt = match state.attempts.last() {
+            Some(last) => store.recorded_attempt(tip, last.number).await?,
+            None => None,
+        };
+        Ok(Some(Feedback::of_state(state, attempt.as_ref())))
     }
 }

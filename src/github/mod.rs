@@ -64,7 +64,9 @@ pub use observe::{
     OwnCheckRun, OwnComment, PastState, PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;
-pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
+pub use reconcile::{
+    Failed, Folded, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary, fold_ended_runs,
+};
 pub use recorded_loop::LoopReader;
 pub use resolve::ListedPull;
 pub use retry::Patience;

@@ -21,10 +21,14 @@ use super::{
     wire::{ObjectRef, Tree},
 };
 use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
-use loopgate_core::{RepoName, Sha};
+use loopgate_core::{RepoName, Sha, Timestamp};
 
-/// Pages of run refs read at most, of 100 each.
-const MOST_PAGES_OF_RUNS: usize = 50;
+/// Pages of refs read at most, of 100 each.
+const MOST_PAGES_OF_REFS: usize = 50;
+
+/// All of the updates are made or none, and each only where the ref is at `beforeOid`; zeros stand for a ref that does not
+/// exist (<https://docs.github.com/en/graphql/reference/mutations#updaterefs>).
+const UPDATE_REFS: &str = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
 
 /// The git database of one repository on GitHub.
 #[derive(Clone)]
@@ -44,6 +48,12 @@ struct Reference {
 struct Commit {
     tree: ObjectRef,
     parents: Vec<ObjectRef>,
+    committer: Committer,
+}
+
+#[derive(Deserialize)]
+struct Committer {
+    date: Timestamp,
 }
 
 impl GithubObjects {
@@ -64,6 +74,58 @@ impl GithubObjects {
         self.path(format_args!("replaced/{}/{old}", name.short()))
     }
 
+    /// What we replaced a tip by, or the tip.
+    fn newest(&self, name: &RefName, mut tip: Sha) -> Sha {
+        let newer = |tip| self.client.recall(&self.replaced_path(name, tip), Accept::Raw);
+        while let Some(newer) = newer(tip).and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()) {
+            tip = newer;
+        }
+        tip
+    }
+
+    fn replaces(&self, name: &RefName, old: Sha, new: Sha) {
+        self.client.remember(&self.replaced_path(name, old), Accept::Raw, Bytes::from(new.to_string()));
+    }
+
+    /// When a commit was made, and whether that was known without a request.
+    ///
+    /// # Errors
+    /// When GitHub does not answer.
+    pub(super) async fn made_at(&self, sha: Sha) -> Result<(Timestamp, bool), RefsError> {
+        let is_known = self.client.recall(&self.path(format_args!("commits/{sha}")), Accept::Json).is_some();
+        Ok((self.commit(sha).await?.committer.date, is_known))
+    }
+
+    /// Moves refs, all of them or none, each from where it was to where it is to be; none is a ref that does not exist.
+    /// Returns whether GitHub did so. It does not say why not: what the refs are by now tells.
+    ///
+    /// # Errors
+    /// When GitHub does not answer, or asks to wait.
+    pub(super) async fn move_all(&self, moves: &[(RefName, Option<Sha>, Option<Sha>)]) -> Result<bool, RefsError> {
+        #[derive(Deserialize)]
+        struct Repository {
+            node_id: String,
+        }
+        let repository: Repository = self.client.get(&path::repo(&self.repository)).await.map_err(told)?;
+        let oid = |at: &Option<Sha>| at.unwrap_or(Sha::from_bytes([0; 20]));
+        let updates: Vec<Value> = (moves.iter())
+            .map(|(name, old, new)| json!({ "name": name.to_string(), "beforeOid": oid(old), "afterOid": oid(new) }))
+            .collect();
+        let input = json!({ "repositoryId": repository.node_id, "refUpdates": updates });
+        let question = json!({ "query": UPDATE_REFS, "variables": { "input": input } });
+        let is_done = match self.client.graphql::<Value>(&question).await {
+            Ok(answer) => answer["data"]["updateRefs"].is_object(),
+            Err(error) if error.kind() == ErrorKind::Refusal => false,
+            Err(error) => return Err(told(error)),
+        };
+        for (name, old, new) in moves.iter().filter(|_| is_done) {
+            if let (Some(old), Some(new)) = (old, new) {
+                self.replaces(name, *old, *new);
+            }
+        }
+        Ok(is_done)
+    }
+
     /// Writes a commit on its parent, whose tree is `base` with the files put in.
     async fn write_on(&self, base: Option<Sha>, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
         let entries: Vec<Value> = commit
@@ -82,11 +144,12 @@ impl GithubObjects {
             Ok(object.sha)
         };
         let tree = send("trees", &body).await?;
-        let parents: Vec<Sha> = commit.parent.into_iter().collect();
+        let parents: Vec<Sha> = commit.parent.iter().chain(commit.keeps).copied().collect();
         let sha = send("commits", &json!({ "message": commit.subject, "tree": tree, "parents": parents })).await?;
         // What we have just written need not be read back at the next reconcile.
         let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": parent })).collect();
-        let known = json!({ "tree": { "sha": tree }, "parents": parents }).to_string();
+        let committer = json!({ "date": self.client.now() });
+        let known = json!({ "tree": { "sha": tree }, "parents": parents, "committer": committer }).to_string();
         self.client.remember(&self.path(format_args!("commits/{sha}")), Accept::Json, known.into());
         for (path, content) in commit.files {
             self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
@@ -119,11 +182,7 @@ impl GitObjects for GithubObjects {
             Err(Error::Rejected { status: 409, .. }) => None,
             Err(error) => return Err(told(error)),
         };
-        let mut tip = found;
-        while let Some(newer) = tip.and_then(|tip| self.client.recall(&self.replaced_path(name, tip), Accept::Raw)) {
-            tip = std::str::from_utf8(&newer).ok().and_then(|text| text.parse().ok());
-        }
-        Ok(tip.or(found))
+        Ok(found.map(|tip| self.newest(name, tip)))
     }
 
     async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
@@ -161,8 +220,7 @@ impl GitObjects for GithubObjects {
         match answer {
             Ok(()) => {
                 if let Some(old) = old {
-                    let newer = Bytes::from(new.to_string());
-                    self.client.remember(&self.replaced_path(name, old), Accept::Raw, newer);
+                    self.replaces(name, old, new);
                 }
                 Ok(())
             }
@@ -180,6 +238,22 @@ impl GitObjects for GithubObjects {
             Ok(()) | Err(Error::NotFound { .. } | Error::Rejected { status: 422, .. }) => Ok(()),
             Err(error) => Err(told(error)),
         }
+    }
+
+    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        let path = self.path(format_args!("matching-refs/loopgate/{below}"));
+        let found = match self.client.list::<Vec<Reference>>(&path, MOST_PAGES_OF_REFS).await {
+            Ok(found) => found.items,
+            // As in `read_ref`.
+            Err(Error::Rejected { status: 409, .. }) => Vec::new(),
+            Err(error) => return Err(told(error)),
+        };
+        let named = |found: Reference| {
+            let name = RefName::of(&found.name)?;
+            let tip = self.newest(&name, found.object.sha);
+            Some((name, tip))
+        };
+        Ok(found.into_iter().filter_map(named).collect())
     }
 }
 
@@ -199,21 +273,6 @@ impl ListObjects for GithubObjects {
 
     async fn write_whole(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
         self.write_on(None, commit).await
-    }
-
-    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
-        let mut runs = Vec::new();
-        for folder in ["pr", "archive"] {
-            let path = self.path(format_args!("matching-refs/loopgate/{folder}/"));
-            let found = match self.client.list::<Vec<Reference>>(&path, MOST_PAGES_OF_RUNS).await {
-                Ok(found) => found.items,
-                // As in `read_ref`.
-                Err(Error::Rejected { status: 409, .. }) => Vec::new(),
-                Err(error) => return Err(told(error)),
-            };
-            runs.extend(found.into_iter().filter_map(|found| Some((RefName::of_run(&found.name)?, found.object.sha))));
-        }
-        Ok(runs)
     }
 }
 

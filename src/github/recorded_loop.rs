@@ -11,7 +11,7 @@ use super::{
     objects::told, path, ttl_cache::TtlCache,
 };
 use crate::{
-    refs::{GitObjects as _, RefName, RefsError, Seal, StateStore},
+    refs::{RefName, RefsError, Seal, StateStore},
     render::{RecordedLoop, SavedState},
 };
 use loopgate_core::{InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId};
@@ -137,13 +137,9 @@ impl LoopReader {
     ) -> Result<Option<RecordedLoop>, RefsError> {
         let client = self.github.client(Some(installation));
         let objects = GithubObjects::new(client.clone(), repository.clone());
-        let mut name = RefName::pull_request(number);
-        let mut tip = objects.read_ref(&name).await?;
-        if tip.is_none() {
-            name = RefName::archive(number);
-            tip = objects.read_ref(&name).await?;
-        }
-        let Some(tip) = tip else { return Ok(None) };
+        let seal = self.seal.as_ref().map(|seal| seal.of(repository, number));
+        let store = StateStore::new(&objects, RefName::pull_request(number)).sealed(seal);
+        let Some(tip) = store.tip().await? else { return Ok(None) };
         let saved = saved_states(&client, repository, tip).await?;
         let commit = match at {
             // Any other commit of the repository holds nothing that was saved here.
@@ -151,8 +147,6 @@ impl LoopReader {
             Some(at) => at,
             None => tip,
         };
-        let seal = self.seal.as_ref().map(|seal| seal.of(repository, number));
-        let store = StateStore::new(&objects, name).sealed(seal);
         let Some((state, history)) = store.recorded(commit).await? else { return Ok(None) };
         let mut newest: Vec<u32> = state.attempts.iter().map(|attempt| attempt.number).collect();
         newest.drain(..newest.len().saturating_sub(MOST_ATTEMPTS));

@@ -85,6 +85,7 @@ pub(super) struct TreeEntry {
 #[derive(Deserialize)]
 pub(super) struct Repository {
     pub default_branch: String,
+    pub mirror_url: Option<String>,
 }
 
 /// A label, a folder, a secret.

@@ -74,13 +74,12 @@ impl FakeObjects {
         let parent = self.read_ref(name).await.unwrap();
         let text = format!("{}{line}\n", self.file(name, &path).unwrap_or_default());
         let files = [(path, text)];
-        let commit = self.write_commit(NewCommit { parent, files: &files, subject: "rival" }).await.unwrap();
+        let commit = self
+            .write_commit(NewCommit { parent, files: &files, subject: "rival", ..NewCommit::default() })
+            .await
+            .unwrap();
         self.0.lock().unwrap().refs.insert(name.clone(), commit);
     }
-}
-
-fn is_run(name: &RefName) -> bool {
-    RefName::of_run(&name.to_string()).is_some()
 }
 
 impl GitObjects for FakeObjects {
@@ -125,6 +124,13 @@ impl GitObjects for FakeObjects {
         self.0.lock().unwrap().refs.remove(name);
         Ok(())
     }
+
+    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        let world = self.0.lock().unwrap();
+        let prefix = format!("loopgate/{below}");
+        let refs = world.refs.iter().filter(|(name, _)| name.short().starts_with(&prefix));
+        Ok(refs.map(|(name, sha)| (name.clone(), *sha)).collect())
+    }
 }
 
 impl ListObjects for FakeObjects {
@@ -135,11 +141,6 @@ impl ListObjects for FakeObjects {
             folder => path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned),
         };
         Ok(world.commits[&commit].tree.keys().filter_map(within).collect())
-    }
-
-    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
-        let world = self.0.lock().unwrap();
-        Ok(world.refs.iter().map(|(name, sha)| (name.clone(), *sha)).filter(|(name, _)| is_run(name)).collect())
     }
 }
 

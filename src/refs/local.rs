@@ -191,8 +191,9 @@ impl GitObjects for LocalRepository {
         }
         let tree = self.make_tree(&root).await?.to_string();
         let mut arguments = vec!["commit-tree", &tree, "-m", commit.subject];
-        if let Some(base) = &base {
-            arguments.extend(["-p", base]);
+        let parents: Vec<String> = commit.parent.iter().chain(commit.keeps).map(ToString::to_string).collect();
+        for parent in &parents {
+            arguments.extend(["-p", parent]);
         }
         self.sha(&arguments, None).await
     }
@@ -214,22 +215,23 @@ impl GitObjects for LocalRepository {
     async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
         self.git(&["update-ref", "--no-deref", "-d", &name.to_string()], None).await.map(drop)
     }
+
+    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        let pattern = format!("refs/loopgate/{below}");
+        let listing = self.git(&["for-each-ref", "--format=%(refname) %(objectname)", &pattern], None).await?;
+        let listing = String::from_utf8_lossy(&listing).into_owned();
+        let named = |line: &str| {
+            let (name, sha) = line.split_once(' ')?;
+            Some((RefName::of(name)?, sha.parse().ok()?))
+        };
+        Ok(listing.lines().filter_map(named).collect())
+    }
 }
 
 impl ListObjects for LocalRepository {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
         let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else { return Ok(Vec::new()) };
         Ok(self.tree_of(Some(&tree.to_string())).await?.into_iter().map(|entry| entry.name).collect())
-    }
-
-    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
-        let listing = self.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/loopgate/"], None).await?;
-        let listing = String::from_utf8_lossy(&listing).into_owned();
-        let run = |line: &str| {
-            let (name, sha) = line.split_once(' ')?;
-            Some((RefName::of_run(name)?, sha.parse().ok()?))
-        };
-        Ok(listing.lines().filter_map(run).collect())
     }
 }
 

@@ -5,13 +5,14 @@
 //! one run. [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database, implemented over
 //! GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no ref may be
 //! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text. [`RunLines`] has a line
-//! of each run that ended.
+//! of each run that ended, and [`archived`] finds what was folded long after.
 //!
 //! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
 //! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an
 //! unreachable commit, which git forgets. A reader that sees an old tip (reads may lag a write) decides on an old state
 //! and is refused when it saves.
 
+mod archive;
 mod attempt;
 mod bundle;
 mod local;
@@ -29,6 +30,7 @@ mod subject;
 #[cfg(test)]
 pub(crate) mod fake;
 
+pub use archive::{ARCHIVE, archive_entry, archived};
 pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore, Recorded};

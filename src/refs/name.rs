@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use loopgate_core::{Malformed, PrNumber, memory::Week};
+use chrono::Datelike as _;
+use loopgate_core::{Malformed, PrNumber, Timestamp, memory::Week};
 
 /// A ref under `refs/loopgate/`. It shows in no branch list, starts no workflow, and a plain clone does not fetch it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,9 +15,9 @@ impl RefName {
         Self(format!("loopgate/pr/{number}"))
     }
 
-    /// Where that goes a fortnight after its end.
-    pub fn archive(number: PrNumber) -> Self {
-        Self(format!("loopgate/archive/{number}"))
+    /// The archive of the quarter of a year that this moment is in.
+    pub fn quarter(of: Timestamp) -> Self {
+        Self(format!("loopgate/archive/{}Q{}", of.year(), of.month0() / 3 + 1))
     }
 
     /// What is remembered of a week.
@@ -42,11 +43,6 @@ impl RefName {
         }
     }
 
-    /// Whether the run in it ended a fortnight ago.
-    pub fn is_archived(&self) -> bool {
-        self.0.starts_with("loopgate/archive/")
-    }
-
     /// The lines of ended runs.
     pub fn metrics() -> Self {
         Self("loopgate/metrics".to_owned())
@@ -57,13 +53,21 @@ impl RefName {
         Self("loopgate/local/metrics".to_owned())
     }
 
-    /// A run's ref by its whole name; none for any other ref.
-    pub fn of_run(name: &str) -> Option<Self> {
-        let below = name.strip_prefix("refs/loopgate/")?;
-        let number = |folder: &str| below.strip_prefix(folder)?.parse().ok().map(PrNumber::new);
-        (number("pr/").map(Self::pull_request))
-            .or_else(|| number("archive/").map(Self::archive))
-            .or_else(|| Self::task(below.strip_prefix("task/")?).ok())
+    /// One of ours by its whole name; none for any other ref.
+    pub fn of(name: &str) -> Option<Self> {
+        let short = name.strip_prefix("refs/")?;
+        short.starts_with("loopgate/").then(|| Self(short.to_owned()))
+    }
+
+    /// Whether it holds the state of a run, of a pull request or a local one, that is not archived.
+    pub fn is_run(&self) -> bool {
+        let is_task = |alias| Self::task(alias).is_ok();
+        self.0.strip_prefix("loopgate/task/").map_or_else(|| self.is_of_pull_request(), is_task)
+    }
+
+    /// Whether it holds the state of a pull request's run that is not archived.
+    pub fn is_of_pull_request(&self) -> bool {
+        self.0.starts_with("loopgate/pr/") && self.number().is_some()
     }
 
     /// The pull request whose state it is.
@@ -91,11 +95,22 @@ mod tests {
     #[test]
     fn names_are_whole_refs() {
         assert_eq!(RefName::pull_request(PrNumber::new(12)).to_string(), "refs/loopgate/pr/12");
-        assert_eq!(RefName::archive(PrNumber::new(12)).number(), Some(PrNumber::new(12)));
-        for name in ["refs/loopgate/pr/12", "refs/loopgate/archive/12", "refs/loopgate/task/fix-login"] {
-            assert_eq!(RefName::of_run(name).unwrap().to_string(), name);
+        let twelve = Some(PrNumber::new(12));
+        for (name, is_run, number) in [
+            ("refs/loopgate/pr/12", true, twelve),
+            ("refs/loopgate/archive/12", false, twelve),
+            ("refs/loopgate/archive/2026Q4", false, None),
+            ("refs/loopgate/task/fix-login", true, None),
+            ("refs/loopgate/metrics", false, None),
+            ("refs/loopgate/pr/twelve", false, None),
+        ] {
+            let read = RefName::of(name).unwrap();
+            assert_eq!((read.to_string().as_str(), read.is_run(), read.number()), (name, is_run, number));
         }
-        assert_eq!(RefName::of_run("refs/loopgate/metrics").or(RefName::of_run("refs/heads/pr/12")), None);
+        assert_eq!(RefName::of("refs/heads/pr/12"), None);
+        for (moment, name) in [("2026-01-01T00:00:00Z", "2026Q1"), ("2026-12-31T23:59:59Z", "2026Q4")] {
+            assert_eq!(RefName::quarter(moment.parse().unwrap()).short(), format!("loopgate/archive/{name}"));
+        }
         assert_eq!(RefName::task("pr-12").unwrap().number(), None);
         assert_eq!(RefName::task("fix-login").unwrap().to_string(), "refs/loopgate/task/fix-login");
         for bad in ["ab", "Fix-login", "a b c", "a/b/c", "../../heads/main", "-abc", &"a".repeat(65)] {

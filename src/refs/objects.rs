@@ -41,6 +41,9 @@ pub trait GitObjects: Sync {
 
     /// Removes a ref; it is fine if it is gone already.
     fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<(), RefsError>> + Send;
+
+    /// Our refs whose names begin so below `refs/loopgate/`, with their commits; at most some thousands.
+    fn refs(&self, below: &str) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
 }
 
 /// A git database that tells what it holds.
@@ -53,16 +56,15 @@ pub trait ListObjects: GitObjects {
     fn write_whole(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send {
         self.write_commit(commit)
     }
-
-    /// The runs that are kept, with their commits; at most some thousands.
-    fn runs(&self) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
 }
 
 /// A commit to write.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct NewCommit<'a> {
     /// The commit whose files stay where `files` does not replace them.
     pub parent: Option<Sha>,
+    /// Commits that are kept with it, further parents.
+    pub keeps: &'a [Sha],
     pub files: &'a [(String, String)],
     pub subject: &'a str,
 }

@@ -134,6 +134,10 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
     async fn delete_ref(&self, _: &RefName) -> Result<(), RefsError> {
         Ok(())
     }
+
+    async fn refs(&self, _: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        Ok(Vec::new())
+    }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl<'g, G: ListObjects> RunLines<'g, G> {
                 .map_err(|error| RefsError::Fault { message: error.to_string(), retry: Retry::Later })?;
             let files = [(path.clone(), format!("{day}{text}\n"))];
             let subject = format!("{} ended", line.run_id);
-            let commit = NewCommit { parent: tip, files: &files, subject: &subject };
+            let commit = NewCommit { parent: tip, files: &files, subject: &subject, ..NewCommit::default() };
             let commit = self.objects.write_commit(commit).await?;
             match self.objects.compare_and_swap(&self.name, tip, commit).await {
                 Err(RefsError::RefMoved { .. }) => {}
@@ -193,7 +193,10 @@ mod tests {
     async fn what_cannot_be_read_stays_and_is_left_out() {
         let objects = FakeObjects::default();
         let files = [("2026-11-21.jsonl".to_owned(), "{\"schema\":\"loopgate.run/v9\"}\nhalf a li".to_owned())];
-        let commit = objects.write_commit(NewCommit { parent: None, files: &files, subject: "x" }).await.unwrap();
+        let commit = objects
+            .write_commit(NewCommit { parent: None, files: &files, subject: "x", ..NewCommit::default() })
+            .await
+            .unwrap();
         objects.compare_and_swap(&RefName::metrics(), None, commit).await.unwrap();
         let lines = RunLines::of_pull_requests(&objects);
         lines.append(&line("pr-1", noon())).await.unwrap();

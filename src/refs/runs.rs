@@ -2,26 +2,25 @@
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{GitObjects, ListObjects, RefName, RefsError, StateStore};
+use super::{GitObjects, RefName, RefsError, StateStore};
 use loopgate_core::{PrNumber, Sha, replay::RecordedAttempt};
 
 /// Runs read at the same time.
 const AT_ONCE: usize = 8;
 
-/// What `read` makes of these runs, several at a time, at most `most` of them: those with the highest numbers.
+/// What `read` makes of the runs that are not archived, several at a time, at most `most` of them: those with the highest numbers.
 ///
 /// Returns how many were left out beside it.
 ///
 /// # Errors
 /// When the git database does not answer.
-pub async fn each_run<G: ListObjects, T, R: Future<Output = Result<Option<T>, RefsError>>>(
+pub async fn each_run<G: GitObjects, T, R: Future<Output = Result<Option<T>, RefsError>>>(
     objects: &G,
-    wanted: impl Fn(&RefName) -> bool,
     most: usize,
     read: impl Fn(RefName, Sha) -> R,
 ) -> Result<(Vec<T>, usize), RefsError> {
-    let mut runs = objects.runs().await?;
-    runs.retain(|(name, _)| wanted(name));
+    let mut runs = objects.refs("").await?;
+    runs.retain(|(name, _)| name.is_run());
     runs.sort_by_key(|(name, _)| std::cmp::Reverse(name.number()));
     let left_out = runs.len().saturating_sub(most);
     runs.truncate(most);
@@ -39,14 +38,8 @@ pub async fn recorded_attempts<G: GitObjects>(
     number: PrNumber,
     most: usize,
 ) -> Result<Vec<RecordedAttempt>, RefsError> {
-    let mut name = RefName::pull_request(number);
-    let mut tip = objects.read_ref(&name).await?;
-    if tip.is_none() {
-        name = RefName::archive(number);
-        tip = objects.read_ref(&name).await?;
-    }
-    let Some(tip) = tip else { return Ok(Vec::new()) };
-    let store = StateStore::new(objects, name);
+    let store = StateStore::new(objects, RefName::pull_request(number));
+    let Some(tip) = store.tip().await? else { return Ok(Vec::new()) };
     let Ok(state) = store.state_at(tip).await? else { return Ok(Vec::new()) };
     let mut attempts = Vec::new();
     for attempt in &state.attempts[state.attempts.len().saturating_sub(most)..] {

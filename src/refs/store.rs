@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     GitObjects, NewCommit, RefName, RefsError,
+    archive::archived,
     attempt::{self, AttemptFile},
     recover::{self, Damaged},
     seal::{self, SealOf},
@@ -135,7 +136,26 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer. Damage is no error: it is recovered from and told.
     pub async fn load(&self) -> Result<LoadedRun, RefsError> {
-        let Some(tip) = self.objects.read_ref(&self.name).await? else {
+        self.load_at(self.objects.read_ref(&self.name).await?).await
+    }
+
+    /// The commit it was saved in last, although the run may be archived by now.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn tip(&self) -> Result<Option<Sha>, RefsError> {
+        match (self.objects.read_ref(&self.name).await?, self.name.number()) {
+            (None, Some(number)) => archived(self.objects, number).await,
+            (tip, _) => Ok(tip),
+        }
+    }
+
+    /// [`load`](Self::load) from a commit, if there is one.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn load_at(&self, tip: Option<Sha>) -> Result<LoadedRun, RefsError> {
+        let Some(tip) = tip else {
             return Ok(LoadedRun { tip: None, remembered: Remembered::Nothing });
         };
         let remembered = match self.state_at(tip).await? {
@@ -268,21 +288,22 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             files.push((attempt.path(), attempt.text().to_owned()));
         }
         files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
-        let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject };
+        let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject, ..NewCommit::default() };
         let commit = self.objects.write_commit(commit).await?;
         self.objects.compare_and_swap(&self.name, loaded.tip, commit).await?;
         Ok(Some(commit))
     }
 
-    /// Moves the run to another ref, as it is: to the archive, or back.
+    /// Gives a run that was archived its ref again, and loads it.
     ///
     /// # Errors
-    /// [`RefsError::RefMoved`] when the other ref exists with another commit.
-    pub async fn move_to(&self, other: &RefName, tip: Sha) -> Result<(), RefsError> {
-        if self.objects.read_ref(other).await? != Some(tip) {
-            self.objects.compare_and_swap(other, None, tip).await?;
+    /// When the git database does not answer.
+    pub async fn unfold(&self, tip: Sha) -> Result<LoadedRun, RefsError> {
+        match self.objects.compare_and_swap(&self.name, None, tip).await {
+            Ok(()) => self.load_at(Some(tip)).await,
+            Err(RefsError::RefMoved { .. }) => self.load().await,
+            Err(error) => Err(error),
         }
-        self.objects.delete_ref(&self.name).await
     }
 
     /// Takes over a run that was kept elsewhere until now, with all its documents.
@@ -306,7 +327,12 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
                 Err(error) => return Err(error),
             }
         }
-        let commit = NewCommit { parent: None, files: &files, subject: "taken over from where it was kept before" };
+        let commit = NewCommit {
+            parent: None,
+            files: &files,
+            subject: "taken over from where it was kept before",
+            ..NewCommit::default()
+        };
         let commit = self.objects.write_commit(commit).await?;
         self.objects.compare_and_swap(&self.name, None, commit).await
     }

@@ -35,7 +35,7 @@ pub(super) fn shown(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
 pub(super) fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
     let of_file = |run: &&&BaseTestRun| {
         let file = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
-        found.path().is_some_and(|path| path == run.file || file.is_some_and(|file| file.path == path))
+        found.path.as_deref().is_some_and(|path| path == run.file || file.is_some_and(|file| file.path == path))
     };
     let as_it_was = match runs(snapshot).values().find(of_file).map(|run| run.on_head) {
         Some(ProofEnd::Failed) => " As it was before, it fails here.",

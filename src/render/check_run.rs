@@ -88,6 +88,12 @@ pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
     CheckRunText { title: title(format!("Superseded: now {now}")), summary, ..CheckRunText::default() }
 }
 
+/// The status comment of a pull request from whose base a commit took the configuration away.
+pub fn switched_off(branch: &str, by: Sha) -> String {
+    let model = context! { branch, commit => by.short() };
+    messages::markdown("check_run", &"switched_off", model).into_string()
+}
+
 /// What another pull request on the same commit comes to, where branches share the names of their checks.
 pub struct SharedVerdict {
     pub number: PrNumber,

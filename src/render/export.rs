@@ -83,8 +83,12 @@ fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<Strin
         String::new()
     });
     let environment = attempts.last().and_then(|attempt| attempt["environment"].as_object());
-    let environment: Map<String, Value> =
-        environment.into_iter().flatten().filter(|(_, value)| value.is_string()).map(owned).collect();
+    let environment: Map<String, Value> = environment
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| value.is_string())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     json!({
         "test_framework": config.test_framework,
         "test_command": command,
@@ -94,10 +98,6 @@ fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<Strin
         "fail_fast": config.fail_fast,
         "verbose": config.verbose,
     })
-}
-
-fn owned((key, value): (&String, &Value)) -> (String, Value) {
-    (key.clone(), value.clone())
 }
 
 fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
@@ -174,7 +174,8 @@ fn test_results(attempt: &Value) -> Value {
     let counted = ["total", "passed", "failed", "errors", "skipped", "duration_ms"];
     let mut sums = counted.map(|_| 0);
     let tests = attempt["checks"].as_array().into_iter().flatten();
-    for check in tests.filter(|check| is_of(&check["kind"], &[CheckKind::Test, CheckKind::Integration])) {
+    let kinds = [CheckKind::Test, CheckKind::Integration].map(|kind| json!(kind));
+    for check in tests.filter(|check| kinds.contains(&check["kind"])) {
         let results = &check["results"];
         let one = counted.map(|name| results[name].as_u64().unwrap_or(0));
         sums.iter_mut().zip(one).for_each(|(sum, one)| *sum += one);
@@ -192,10 +193,6 @@ fn test_results(attempt: &Value) -> Value {
         results.insert("coverage_percent".to_owned(), json!((covered / total * 1_000.0).round() / 10.0));
     }
     results.into()
-}
-
-fn is_of(kind: &Value, kinds: &[CheckKind]) -> bool {
-    kinds.iter().any(|one| json!(one) == *kind)
 }
 
 /// The document without fields that say nothing: the schema knows no null.

@@ -1,7 +1,10 @@
 //! One failure as people need it: what the tool says, what to do, why, and how to see it fail. Every surface shows it in
 //! these words, under its id.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde::Serialize;
 
@@ -9,16 +12,17 @@ use super::{
     disputes,
     fit::{Shortened, Shown},
     links::{Links, place},
-    sanitize::{Markdown, clip_lines, code, fence, short_text, summary_code},
+    sanitize::{Markdown, clip, clip_lines, code, fence, short_text, summary_code},
     words,
 };
 use loopgate_core::{
+    CheckName,
     deciding::View,
     evidence::Failure,
     failure::Blame,
     state::RejectedIn,
     untrusted::without_secrets,
-    verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
+    verdict::{CheckStanding, EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
 };
 
 /// Names of further failures with one cause.
@@ -49,18 +53,34 @@ pub(super) fn causes(failures: &[FailureView]) -> Vec<Cause<'_>> {
 impl Cause<'_> {
     /// "39 more fail in the same way: `b`, `c`, `d` and 36 more", each named by `quote`.
     pub fn others(&self, quote: impl Fn(&str) -> String) -> Option<String> {
-        let names: Vec<String> = self.others.iter().map(|other| quote(&told_apart(other, self.first))).collect();
+        let mut alike: BTreeMap<(&CheckName, String), usize> = BTreeMap::new();
+        for view in self.others.iter().chain([&self.first]) {
+            *alike.entry((&view.check, name(view))).or_default() += 1;
+        }
+        // A name that stands for several failures needs the job beside it, or the place.
+        let told_apart = |other: &&FailureView| {
+            let name = name(other);
+            let check = (other.check != self.first.check).then(|| other.check.to_string());
+            let is_shared = alike.get(&(&other.check, name.clone())).is_some_and(|alike| *alike > 1);
+            let place =
+                || other.failure.location().map(|(file, line)| place(file, line)).filter(|place| *place != name);
+            let job = is_shared
+                .then(|| other.failure.job.as_deref().map(|job| clip(job, 100).into_owned()).or_else(place))
+                .flatten();
+            let beside: Vec<String> = check.into_iter().chain(job).collect();
+            if beside.is_empty() { name } else { format!("{name} ({})", beside.join(", ")) }
+        };
+        let names: Vec<String> = self.others.iter().map(|other| quote(&told_apart(other))).collect();
         let fail = words::plural(names.len(), "more fails", "more fail");
         (!names.is_empty()).then(|| format!("{fail} in the same way: {}", words::few(&names, NAMED)))
     }
 }
 
-/// What tells a failure from another with the same cause: its test or place, and its check where that is another.
-fn told_apart(view: &FailureView, first: &FailureView) -> String {
-    let place = view.failure.location().map(|(file, line)| place(file, line));
+/// The test, else the place, else the check.
+fn name(view: &FailureView) -> String {
+    let place = || view.failure.location().map(|(file, line)| place(file, line));
     let test = view.failure.test_name.clone().filter(|name| !name.trim().is_empty());
-    let name = test.or(place).unwrap_or_else(|| view.check.to_string());
-    if view.check == first.check { name } else { format!("{name} ({})", view.check) }
+    test.or_else(place).unwrap_or_else(|| view.check.to_string())
 }
 
 /// The test, else the first line of what its tool says.
@@ -85,8 +105,8 @@ pub(super) type Said<'a> = BTreeSet<&'a str>;
 /// What is told of a failure beside the tool's own message, in the order in which it is read.
 pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'static str, &'a str)> {
     let line = &view.told;
-    // What is fixed elsewhere, or by itself, asks nothing of whoever reads this.
-    let asks = !matches!(view.blame, Blame::Base | Blame::Flaky);
+    // What is fixed elsewhere, or by itself, asks nothing of the reader. Nor does an action that repeats the assertion.
+    let asks = !matches!(view.blame, Blame::Base | Blame::Flaky) && !view.repeats_sides;
     let reason = Some(line.reason.as_str()).filter(|reason| asks && said.insert(reason));
     let command = line.reproduce.as_deref().filter(|command| said.insert(command));
     let told = [
@@ -111,11 +131,24 @@ pub(super) fn told_lines<'a>(view: &'a FailureView, said: &mut Said<'a>) -> impl
         REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
         _ => format!("{label}: {}", super::sanitize::short_line(&without_secrets(words), 400)),
     });
-    told.chain(remembered)
+    let sides = sides(view).map(|sides| sides.map(|side| super::sanitize::short_line(&side, 200)));
+    let sides = sides.map(|[expected, actual]| format!("Expected {expected}, got {actual}"));
+    sides.into_iter().chain(told).chain(remembered)
+}
+
+/// What was expected, and what was there, where the tool's message does not show both.
+fn sides(view: &FailureView) -> Option<[Cow<'_, str>; 2]> {
+    let [expected, actual] = view.failure.shown_sides();
+    let sides = [expected?, actual?];
+    let is_in_message = sides.iter().all(|side| view.failure.error_message.contains(side.as_ref()));
+    (!is_in_message).then_some(sides)
 }
 
 /// What explains a failure, where it names something that the tool's message and the failure's place do not.
 pub(super) fn explained(view: &FailureView) -> Option<&str> {
+    if view.repeats_sides {
+        return None;
+    }
     let Failure { error_message, test_name, error_class, expected, actual, .. } = &view.failure;
     let known = [Some(error_message), test_name.as_ref(), error_class.as_ref(), expected.as_ref(), actual.as_ref()];
     let mut known: String = known.into_iter().flatten().map(|text| format!("{text}\n")).collect();
@@ -168,7 +201,14 @@ impl Failures {
         Self {
             cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said)),
             todos: Shown::first(most, view.feedback.iter().filter_map(|fact| todo(fact, view)), |todo| todo),
-            not_kept: not_kept(view),
+            not_kept: view
+                .checks
+                .iter()
+                .map(|check| match &check.standing {
+                    CheckStanding::Done(evidence) => evidence.failures_not_kept,
+                    _ => 0,
+                })
+                .sum(),
         }
     }
 
@@ -184,23 +224,9 @@ impl Failures {
     }
 }
 
-fn not_kept(view: &View) -> u64 {
-    use loopgate_core::verdict::CheckStanding::Done;
-    view.checks
-        .iter()
-        .map(|check| if let Done(evidence) = &check.standing { evidence.failures_not_kept } else { 0 })
-        .sum()
-}
-
 fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCard {
     let view = cause.first;
     let failure = &view.failure;
-    let [expected, actual] = failure.shown_sides();
-    let sides = expected.as_deref().zip(actual.as_deref());
-    // A message that shows both sides needs no line that shows them again.
-    let sides = sides.filter(|(expected, actual)| {
-        !(failure.error_message.contains(expected) && failure.error_message.contains(actual))
-    });
     let told = told(view, said).into_iter().map(|(label, words)| match label {
         REPRODUCE => (label, code(words)),
         _ => (label, words::sentence(&without_secrets(words), 400)),
@@ -218,7 +244,7 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
         blame: words::blame(view.blame),
         others: cause.others(|name| code(name).into_string()).map(Markdown::ours),
         message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(&said, 15))),
-        sides: sides.map(|(expected, actual)| [code(expected), code(actual)]),
+        sides: sides(view).map(|sides| sides.map(|side| code(&side))),
         told: told.chain(remembered).collect(),
         trace: trace(failure),
     }
@@ -258,4 +284,27 @@ fn todo(fact: &FeedbackFact, view: &View) -> Option<Todo> {
             Todo { whence, what: Markdown::ours(format!("“{}”", short_text(words, 400))) }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    #[test]
+    fn failures_of_one_name_are_told_apart() {
+        let named = |check: &str, test: &str, job: Option<&str>| {
+            let mut view = fixtures::failure();
+            (view.check, view.failure.test_name) = (fixtures::check(check), Some(test.to_owned()));
+            view.failure.job = job.map(str::to_owned);
+            view
+        };
+        let others = |failures: &[FailureView]| causes(failures)[0].others(str::to_owned).unwrap();
+        let jobs = ["test (3.11)", "test (3.12)", "test (3.13)"].map(|job| named("unit", "total", Some(job)));
+        assert_eq!(others(&jobs), "2 more fail in the same way: total (test (3.12)) and total (test (3.13))");
+        let apart = [jobs[0].clone(), named("unit", "sums", Some("test (3.12)")), named("api", "total", None)];
+        assert_eq!(others(&apart), "2 more fail in the same way: sums and total (api)");
+        let unknown = [named("unit", "total", None), named("unit", "total", None)];
+        assert_eq!(others(&unknown), "1 more fails in the same way: total (src/auth/token.rs:10)");
+    }
 }

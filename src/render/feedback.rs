@@ -3,7 +3,7 @@
 use super::{disputes, words};
 use loopgate_core::{
     failure::{FeedbackLine, cut_at_sentence},
-    state::{Dispute, RejectedIn},
+    state::RejectedIn,
     verdict::{FeedbackFact, feedback::sentence},
 };
 
@@ -29,7 +29,14 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             reason: "It counts in the score that the loop asks for.".to_owned(),
             reproduce: None,
         },
-        FeedbackFact::Settled(dispute) => settled(dispute),
+        FeedbackFact::Settled(dispute) => FeedbackLine {
+            id: None,
+            location: dispute.test.clone().unwrap_or_else(|| dispute.check.to_string()),
+            problem: disputes::settled(dispute),
+            action: disputes::to_do(dispute),
+            reason: "It was disputed, and settled by a person.".to_owned(),
+            reproduce: None,
+        },
         FeedbackFact::Objection { by, of, words } => FeedbackLine {
             id: None,
             location: match of {
@@ -41,17 +48,5 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             reason: "Their objection stands until they approve or revoke it.".to_owned(),
             reproduce: None,
         },
-    }
-}
-
-/// What a person said of a disputed failure.
-fn settled(dispute: &Dispute) -> FeedbackLine {
-    FeedbackLine {
-        id: None,
-        location: dispute.test.clone().unwrap_or_else(|| dispute.check.to_string()),
-        problem: disputes::settled(dispute),
-        action: disputes::to_do(dispute),
-        reason: "It was disputed, and settled by a person.".to_owned(),
-        reproduce: None,
     }
 }

@@ -129,9 +129,9 @@ fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
             let approvers: Vec<Value> = by.iter().map(approved).map(Value::from).collect();
             ("✅", "approved", context! { approvers })
         }
-        GateStanding::Rejected { by, words, url, .. } => {
-            let person = Markdown::ours(linked(by, url));
-            ("❌", "rejected", context! { person, quoted => short_text(words, 300) })
+        GateStanding::Rejected(objection) => {
+            let person = Markdown::ours(linked(&objection.by, &objection.url));
+            ("❌", "rejected", context! { person, quoted => short_text(&objection.words, 300) })
         }
     };
     (icon, messages::markdown("gate_standing", &variant, beside))
@@ -147,7 +147,7 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
     let (name, eligible) = (report.name.as_str(), &report.eligible);
     let (variant, beside) = match &report.standing {
         GateStanding::NotApplicable | GateStanding::Approved { .. } => return None,
-        GateStanding::Rejected { by, .. } => ("rejected", context! { name, by => by.as_str() }),
+        GateStanding::Rejected(objection) => ("rejected", context! { name, by => objection.by.as_str() }),
         GateStanding::Open
             if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() =>
         {
@@ -168,14 +168,11 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
     let mut lines = BTreeSet::new();
     let mut matches: Vec<&TriggerMatch> = report.matches.iter().collect();
     matches.retain(|found| found.line.is_none() || lines.insert((&found.file, found.line)));
+    let is_suspect = |found: &TriggerMatch| matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. });
     matches.sort_by_key(|found| (is_suspect(found), found.line.is_none()));
     let mut shown = Shown::first(most, &matches, |found| reason(found, links));
     shown.omitted += report.matches_not_kept;
     shown
-}
-
-const fn is_suspect(found: &TriggerMatch) -> bool {
-    matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. })
 }
 
 /// The place that a trigger matched, and what matched there.

@@ -197,13 +197,7 @@ fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
     let standing = match i % 3 {
         0 => GateStanding::Open,
         1 => GateStanding::NotApplicable,
-        _ => GateStanding::Rejected {
-            by: fixtures::login("bob"),
-            by_id: loopgate_core::UserId::new(1),
-            at: fixtures::at(1),
-            words: texts.take(),
-            url: texts.take(),
-        },
+        _ => GateStanding::Rejected(fixtures::objection(fixtures::at(1), texts.take(), texts.take())),
     };
     let name = if i == 0 { "security".to_owned() } else { format!("gate-{i}") };
     let mut report = fixtures::gate(&name, Stage::Validate, standing);

@@ -76,7 +76,7 @@ use loopgate_core::{
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
 pub use causes::history_lines;
-pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
+pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded, switched_off};
 pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
     LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue,

@@ -11,7 +11,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Sha,
-    gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Speaker, Word},
+    gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word},
     policy::ApproveBy,
     state::WordSource,
 };
@@ -68,8 +68,8 @@ pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_
         }
     }
     folded.reverse();
-    folded.sort_by_key(|(word, ..)| (word.speaker, Reverse((word.at, word.source))));
-    let approvers = folded.iter().filter(|(word, ..)| word.speaker == Speaker::Approver).count();
+    folded.sort_by_key(|(word, ..)| (!word.by_approver, Reverse((word.at, word.source))));
+    let approvers = folded.iter().filter(|(word, ..)| word.by_approver).count();
     let most = approvers.min(MOST_OF_APPROVERS) + MOST_LINES.saturating_sub(approvers);
     Shown::first(most, folded, |(word, refusal, times)| {
         let line = line(word, refusal, gate);
@@ -126,7 +126,7 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         meant => if word.meant == Word::Approve { "approve" } else { "no" },
         with_head => code(&format!("{name} approved {head}")),
         since => Markdown::ours(since),
-        is_other => word.speaker == Speaker::Other,
+        is_other => !word.by_approver,
         takes_review_only => gate.approve_by == ApproveBy::Review,
         nearest_words => nearest,
         at => head,
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
-        gate::{GateStanding, OnlyHope, WordOutcome},
+        gate::{GateStanding, Inside, WordOutcome},
         stage::Stage,
     };
 
@@ -157,8 +157,8 @@ mod tests {
     fn every_refusal_says_why_and_what_to_do() {
         use Refusal as R;
         let refusals = [
-            R::IsAuthor { only_hope: OnlyHope::No },
-            R::IsAuthor { only_hope: OnlyHope::Yes },
+            R::IsAuthor { only_hope: false },
+            R::IsAuthor { only_hope: true },
             R::IsContributor,
             R::IsCoAuthor,
             R::IsPusher,
@@ -207,7 +207,7 @@ mod tests {
             P::ShortSha,
             P::UnknownGate { named: "secuirty".into(), nearest: Some(fixtures::gate_name("security")) },
             P::UnknownGate { named: "@evil|gate".into(), nearest: None },
-            P::NotPlainText { inside: "a block quote".into() },
+            P::NotPlainText { inside: Inside::Quote },
             P::NoGate,
             P::Wording,
             P::Agreement,

@@ -38,6 +38,8 @@ pub struct Tried {
     pub author: String,
     pub author_kind: AuthorKind,
     pub merged: bool,
+    /// Checks ran on at least one head.
+    pub checked: bool,
     /// What each head came to.
     pub attempts: Vec<TriedAttempt>,
     /// Heads in a row that failed with the same error, beyond the first.
@@ -95,6 +97,7 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
     let attempts: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| has_checks(attempt.head_sha)).collect();
     let same =
         |(before, after): &(&&AttemptDigest, &&AttemptDigest)| !before.fingerprints.is_disjoint(&after.fingerprints);
+    let reports = judged.last().map(|last| last.decision.view.gates.as_slice()).unwrap_or_default();
     Tried {
         number: pull.number,
         title: line(&clip(&pull.title, 120)),
@@ -102,6 +105,7 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
         author: pull.author.login.to_string(),
         author_kind,
         merged: matches!(pull.lifecycle, Lifecycle::Merged { .. }),
+        checked: past.heads.iter().any(|head| !head.checks.is_empty()),
         attempts: attempts
             .iter()
             .map(|attempt| TriedAttempt {
@@ -112,7 +116,7 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
             .collect(),
         same_error: attempts.iter().zip(attempts.iter().skip(1)).filter(same).count(),
         gates: judged.last().map(gates).unwrap_or_default(),
-        gates_of_all: judged.last().map(gates_of_all).unwrap_or_default(),
+        gates_of_all: reports.iter().filter(is_of_all).map(|report| report.name.to_string()).collect(),
         calls: calls(judged),
         waited: past.waited(),
         unknown: past.last.problems.iter().map(|it| line(&format!("{}: {}", it.what, it.reason))).collect(),
@@ -121,10 +125,6 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
 
 fn is_of_all(report: &&GateReport) -> bool {
     report.matches.iter().any(|found| found.reason == MatchReason::Always)
-}
-
-fn gates_of_all(last: &Judged) -> Vec<String> {
-    last.decision.view.gates.iter().filter(is_of_all).map(|report| report.name.to_string()).collect()
 }
 
 fn gates(last: &Judged) -> Vec<TriedGate> {
@@ -331,5 +331,28 @@ fn long(seconds: i64) -> String {
         (0, 0) => format!("{minutes} min"),
         (0, _) => format!("{hours} h {minutes} min"),
         _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_that_brought_no_attempt_are_not_called_absent() {
+        for (checked, in_text, on_page) in [
+            (true, "(alice, closed, checks without a verdict)", "Its checks ended without a verdict."),
+            (false, "(alice, closed, no checks)", "No checks are known."),
+        ] {
+            let tried = serde_json::json!({
+                "number": 7, "title": "feat: sign in", "url": "https://github.com/acme/widgets/pull/7",
+                "author": "alice", "author_kind": "person", "merged": false, "checked": checked, "attempts": [],
+                "same_error": 0, "gates": [], "gates_of_all": [], "calls": [], "unknown": [],
+                "waited": { "ci": 0, "author": 0, "people": 0 },
+            });
+            let one = Trial::new("acme/widgets".to_owned(), vec![serde_json::from_value(tried).unwrap()]);
+            let (text, page) = (trial(&one), trial_page(&one));
+            assert!(text.contains(in_text) && page.contains(on_page), "{text}{page}");
+        }
     }
 }

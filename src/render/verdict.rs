@@ -93,7 +93,7 @@ impl Subject<'_> {
     /// A closed gate that was turned down, and by whom.
     pub(super) fn rejection(&self) -> Option<(&GateReport, &Login)> {
         self.decision.view.gates.iter().filter(|gate| gate.is_closed()).find_map(|gate| match &gate.standing {
-            GateStanding::Rejected { by, .. } => Some((gate, by)),
+            GateStanding::Rejected(objection) => Some((gate, &objection.by)),
             _ => None,
         })
     }
@@ -334,13 +334,11 @@ mod tests {
 
     fn rejected_gate() -> Decision {
         let mut decision = fixtures::first_failure();
-        decision.view.gates = vec![fixtures::security_gate(GateStanding::Rejected {
-            by: fixtures::login("bob"),
-            by_id: loopgate_core::UserId::new(2),
-            at: fixtures::at(3),
-            words: "Use the vault".into(),
-            url: String::new(),
-        })];
+        decision.view.gates = vec![fixtures::security_gate(GateStanding::Rejected(fixtures::objection(
+            fixtures::at(3),
+            "Use the vault".into(),
+            String::new(),
+        )))];
         decision
     }
 

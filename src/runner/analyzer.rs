@@ -27,11 +27,11 @@ const ANSWER_LIMIT: u64 = 1 << 20;
 #[derive(Serialize)]
 struct AnalyzerRequest<'a> {
     schema: &'static str,
-    failures: Vec<Asked<'a>>,
+    failures: Vec<AskedFailure<'a>>,
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct AskedFailure<'a> {
     id: usize,
     check: &'a CheckName,
     failure: &'a Failure,
@@ -41,11 +41,11 @@ struct Asked<'a> {
 
 #[derive(Deserialize)]
 struct AnalyzerResponse {
-    analyses: Vec<Told>,
+    analyses: Vec<ExplainedFailure>,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct ExplainedFailure {
     id: usize,
     #[serde(flatten)]
     analysis: Analysis,
@@ -94,9 +94,9 @@ pub async fn ask(
         Ending::TimedOut => return Err("it took longer than 60 seconds".to_owned()),
         Ending::Interrupted => return Err("it was interrupted".to_owned()),
     }
-    let told = answer(&finished.read.unwrap_or_default())?;
+    let analyses = answer(&finished.read.unwrap_or_default())?;
     let mut kept = 0;
-    for (id, analysis) in told {
+    for (id, analysis) in analyses {
         let Some((check, failure)) = places.get(id) else {
             return Err(format!("it speaks of a failure {id}, of which it was not asked"));
         };
@@ -113,7 +113,7 @@ fn question<'a>(places: &[(usize, usize)], checks: &'a [CheckEvidence], changes:
     let asked = |(id, (check, failure)): (usize, &(usize, usize))| {
         let analysis = analyses.get(*check)?.get(*failure)?.clone();
         let check = checks.get(*check)?;
-        Some(Asked { id, check: &check.name, failure: check.failures.get(*failure)?, analysis })
+        Some(AskedFailure { id, check: &check.name, failure: check.failures.get(*failure)?, analysis })
     };
     AnalyzerRequest { schema: "loopgate.analyzer/v1", failures: places.iter().enumerate().filter_map(asked).collect() }
 }
@@ -124,7 +124,7 @@ fn answer(output: &[u8]) -> Result<BTreeMap<usize, Analysis>, String> {
     let read =
         serde_json::from_str::<AnalyzerResponse>(&text).or_else(|_| serde_json::from_str::<AnalyzerResponse>(last));
     let answer = read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
-    let named = |told: Told| (told.id, told.analysis.bounded());
+    let named = |explained: ExplainedFailure| (explained.id, explained.analysis.bounded());
     Ok(answer.analyses.into_iter().take(MOST_ASKED).map(named).collect())
 }
 

@@ -62,7 +62,12 @@ pub struct Ran<'a> {
 /// Turns a finished command into evidence, and the coverage its reports hold.
 pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let mut gathered = Gathered::default();
-    gather_written(ran, &mut gathered);
+    if let Some(written) = ran.written {
+        for path in report_files::find("**/*", written, written) {
+            let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
+            gathered.read(ran, &path, name);
+        }
+    }
     gather_promised(ran, &mut gathered);
     gather_usual_coverage(ran, &mut gathered);
     if let Some(Err(error)) = pattern(ran.command) {
@@ -247,15 +252,6 @@ impl Gathered {
         }
         self.add_coverage(ran, path, report.coverage.take());
         self.add(report);
-    }
-}
-
-/// Reads what the command left in the directory made for its reports.
-fn gather_written(ran: &Ran<'_>, gathered: &mut Gathered) {
-    let Some(written) = ran.written else { return };
-    for path in report_files::find("**/*", written, written) {
-        let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
-        gathered.read(ran, &path, name);
     }
 }
 

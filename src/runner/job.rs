@@ -19,8 +19,8 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
-    evidence::{CheckEvidence, FileCoverage, Outcome, RetryClass},
-    failure::{Changes, analyse_all},
+    evidence::{CheckEvidence, Failure, FileCoverage, Outcome, RetryClass},
+    failure::{Changes, ExaminedFailure},
     policy::{REPORTS_VARIABLE, Verbosity, Waits},
 };
 
@@ -49,14 +49,12 @@ pub async fn execute(
     (evidence, coverage)
 }
 
-/// Whether a check failed through a service, the network or the machine, as its output shows. A program that is not
-/// installed is not there at the next run either.
+/// Whether a check failed through a service, the network or the machine, as its output shows.
 fn may_pass_later(evidence: &CheckEvidence) -> bool {
-    const MISSING: [&str; 2] = ["command_not_found", "python_missing_tool"];
-    let is_missing = analyse_all(&evidence.failures, &Changes::default())
-        .iter()
-        .any(|analysis| analysis.rules_matched.iter().any(|rule| MISSING.contains(&rule.as_str())));
-    evidence.outcome == Outcome::Failed && evidence.retry_class == Some(RetryClass::External) && !is_missing
+    let lacks_program = |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).lacks_program();
+    evidence.outcome == Outcome::Failed
+        && evidence.retry_class == Some(RetryClass::External)
+        && !evidence.failures.iter().any(lacks_program)
 }
 
 /// One check, to be run once or more.

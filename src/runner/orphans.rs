@@ -68,7 +68,7 @@ impl ProcessTree {
             if running.is_empty() && linux::has_no_descendant() {
                 return;
             }
-            linux::end_marked(&self.mark);
+            linux::end_bearing(MARK, &self.mark);
             if running.is_empty() {
                 linux::end_adopted();
             }
@@ -99,8 +99,6 @@ mod linux {
         unistd::{Pid, getpid, getsid},
     };
 
-    use super::MARK;
-
     /// Rounds in which processes are looked for: one that forks while it is ended is found in the next.
     const ROUNDS: usize = 20;
 
@@ -116,10 +114,6 @@ mod linux {
     pub fn has_no_descendant() -> bool {
         let any = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         adopt_orphans() && waitid(Id::All, any) == Err(Errno::ECHILD)
-    }
-
-    pub fn end_marked(mark: &str) {
-        end_bearing(MARK, mark);
     }
 
     pub fn end_bearing(variable: &str, value: &str) -> usize {

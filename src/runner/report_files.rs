@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -39,7 +40,8 @@ fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     // The part without wildcards is where the search begins: `target/nextest/**/*.xml` never looks at `src`.
-    let fixed: PathBuf = Path::new(glob).iter().take_while(|part| !has_wildcard(&part.to_string_lossy())).collect();
+    let is_fixed = |part: &&OsStr| !part.to_string_lossy().contains(['*', '?', '[', '{']);
+    let fixed: PathBuf = Path::new(glob).iter().take_while(is_fixed).collect();
     let start = directory.join(&fixed);
     if start.is_file() {
         return if is_inside(&start, root) { vec![start] } else { Vec::new() };
@@ -69,10 +71,6 @@ fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
         }
     }
     found.into_iter().collect()
-}
-
-fn has_wildcard(part: &str) -> bool {
-    part.contains(['*', '?', '[', '{'])
 }
 
 fn is_inside(path: &Path, root: &Path) -> bool {

@@ -93,13 +93,13 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         log(&outcome.result);
         let ended = match &outcome.result {
             Settled::Decided(summary) => summary.ended.clone(),
-            Settled::Dormant | Settled::ReadOnly | Settled::Archived | Settled::Nothing => None,
+            Settled::Dormant | Settled::ReadOnly | Settled::Nothing => None,
         };
         let standing = match outcome.result {
             Settled::Decided(Summary { open: Some(open), .. }) => Standing::Open(open),
             Settled::Nothing if outcome.seen != Seen::Ended => Standing::NotSaid,
             Settled::ReadOnly => Standing::NotSaid,
-            Settled::Decided(_) | Settled::Dormant | Settled::Archived | Settled::Nothing => Standing::Over,
+            Settled::Decided(_) | Settled::Dormant | Settled::Nothing => Standing::Over,
         };
         Ok(LookOutcome {
             requeue: outcome.revisit_at,
@@ -134,6 +134,5 @@ fn log(result: &Settled) {
         Settled::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
         Settled::Nothing => tracing::info!("there is nothing to loop over: the pull request is closed or gone"),
         Settled::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
-        Settled::Archived => tracing::info!("the run has ended a fortnight ago: archived"),
     }
 }

@@ -20,10 +20,16 @@ async fn a_hidden_ref_is_made_moved_and_read_back_by_another_process() {
     let objects = GithubObjects::new(bench.client(), bench.repo.clone());
     assert_eq!(objects.read_ref(&name()).await.unwrap(), None);
     let first = files(&[("a.json", "1"), ("attempts/001.json", "one")]);
-    let one = objects.write_commit(NewCommit { parent: None, files: &first, subject: "one" }).await.unwrap();
+    let one = objects
+        .write_commit(NewCommit { parent: None, files: &first, subject: "one", ..NewCommit::default() })
+        .await
+        .unwrap();
     objects.compare_and_swap(&name(), None, one).await.unwrap();
     let second = files(&[("a.json", "2"), ("attempts/002.json", "two")]);
-    let two = objects.write_commit(NewCommit { parent: Some(one), files: &second, subject: "two" }).await.unwrap();
+    let two = objects
+        .write_commit(NewCommit { parent: Some(one), files: &second, subject: "two", ..NewCommit::default() })
+        .await
+        .unwrap();
     objects.compare_and_swap(&name(), Some(one), two).await.unwrap();
 
     let other = app(&bench.sim, &bench.clock).client(Some(bench.installation()));
@@ -48,7 +54,7 @@ async fn of_two_processes_one_moves_the_ref() {
     let theirs = app(&bench.sim, &bench.clock).client(Some(bench.installation()));
     let theirs = GithubObjects::new(theirs, bench.repo.clone());
     let same = files(&[("a", "1")]);
-    let commit = |parent, subject| NewCommit { parent, files: &same, subject };
+    let commit = |parent, subject| NewCommit { parent, files: &same, subject, ..NewCommit::default() };
     let one = mine.write_commit(commit(None, "one")).await.unwrap();
     let other = theirs.write_commit(commit(None, "other")).await.unwrap();
     mine.compare_and_swap(&name(), None, one).await.unwrap();
@@ -66,7 +72,10 @@ async fn what_was_just_written_is_not_read_back() {
     let bench = Bench::new().await;
     let objects = GithubObjects::new(bench.client(), bench.repo.clone());
     let same = files(&[("a", "1")]);
-    let one = objects.write_commit(NewCommit { parent: None, files: &same, subject: "one" }).await.unwrap();
+    let one = objects
+        .write_commit(NewCommit { parent: None, files: &same, subject: "one", ..NewCommit::default() })
+        .await
+        .unwrap();
     bench.sim.forget_requests();
     assert_eq!(objects.read_file(one, "a", 10).await.unwrap().unwrap(), b"1");
     assert_eq!(objects.parent(one).await.unwrap(), None);

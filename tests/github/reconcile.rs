@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
 use loopgate::{
-    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary},
+    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary, fold_ended_runs},
     refs::{GitObjects as _, NewCommit, RefName, Retry},
 };
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
@@ -239,7 +239,10 @@ async fn a_state_somebody_broke_is_recovered_and_people_are_told() {
     let objects = GithubObjects::new(bench.client(), bench.repo.clone());
     let (name, files) = (RefName::pull_request(pr.number), [("loop-state.json".to_owned(), "{}".to_owned())]);
     let parent = objects.read_ref(&name).await.unwrap();
-    let meddled = objects.write_commit(NewCommit { parent, files: &files, subject: "meddled" }).await.unwrap();
+    let meddled = objects
+        .write_commit(NewCommit { parent, files: &files, subject: "meddled", ..NewCommit::default() })
+        .await
+        .unwrap();
     objects.compare_and_swap(&name, parent, meddled).await.unwrap();
     let summary = bench.decided(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
     assert_eq!((summary.run_id, summary.attempt), (run, 1));
@@ -270,7 +273,7 @@ async fn a_merged_branch_is_deleted_where_the_configuration_says_so() {
 }
 
 #[tokio::test]
-async fn a_merge_completes_the_run_which_is_archived_and_left_alone() {
+async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
     let bench = Bench::new().await;
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = Reconcile::new(bench.github.clone());
@@ -280,14 +283,44 @@ async fn a_merge_completes_the_run_which_is_archived_and_left_alone() {
     let merged = bench.run(&reconcile, &pr).await;
     let Settled::Decided(summary) = &merged.result else { panic!("{merged:?}") };
     assert_eq!(summary.word, DecisionWord::Proceed);
-    let revisit = merged.revisit_at.expect("it is archived later");
-    assert!(revisit > bench.now() + TimeDelta::days(13) && revisit <= bench.now() + TimeDelta::days(14));
     bench.clock.advance(TimeDelta::days(15));
-    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Archived);
-    let refs = bench.sim.refs(&bench.repo).unwrap();
-    assert!(refs.contains(&format!("refs/loopgate/archive/{}", pr.number)), "{refs:?}");
-    assert!(!refs.contains(&format!("refs/loopgate/pr/{}", pr.number)));
+    let folded = fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
+    assert_eq!(folded.runs, 1);
     assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Nothing, "a late comment begins no new run");
+}
+
+#[tokio::test]
+async fn a_configuration_that_a_commit_took_away_takes_labels_and_requests_with_it() {
+    let bench = Bench::new().await;
+    security_team(&bench.sim, &bench);
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone()).staying();
+    // Who is asked is recorded by the look that the request itself causes.
+    bench.decided(&reconcile, &pr).await;
+    bench.decided(&reconcile, &pr).await;
+    let asked = bench.view(&pr);
+    assert!(asked.labels.len() == 3 && !asked.requested_teams.is_empty(), "{asked:?}");
+    let olga = bench.sim.user("olga");
+    let file = ".github/loopgate.yml";
+    let removed = CommitSpec::new("Off").remove(file);
+    olga.push_to(&bench.repo, "main", removed).unwrap();
+    let mut first = None;
+    for process in [&reconcile, &reconcile, &Reconcile::new(app(&bench.sim, &bench.clock)).staying()] {
+        bench.clock.advance(TimeDelta::minutes(1));
+        assert_eq!(bench.run(process, &pr).await.result, Settled::Dormant);
+        let left = bench.view(&pr);
+        assert_eq!((left.labels.len(), left.requested_teams.len()), (0, 0), "{left:?}");
+        let said = ours(&left);
+        assert!(said[0].contains("switched off here") && said[0].contains("`main`"), "{said:?}");
+        let said = said.join("\n");
+        assert_eq!(first.get_or_insert_with(|| said.clone()), &said, "it is said once");
+    }
+    olga.push_to(&bench.repo, "main", CommitSpec::new("On").file(file, CONFIG)).unwrap();
+    bench.clock.advance(TimeDelta::minutes(1));
+    bench.decided(&reconcile, &pr).await;
+    let back = bench.view(&pr);
+    assert_eq!((&back.labels, &back.requested_teams), (&asked.labels, &asked.requested_teams));
+    assert!(!ours(&back)[0].contains("switched off here"));
 }
 
 #[tokio::test]
@@ -301,7 +334,7 @@ async fn a_reopened_pull_request_gets_its_run_back() {
     bench.run(&reconcile, &pr).await;
     bench.run(&reconcile, &pr).await;
     bench.clock.advance(TimeDelta::days(20));
-    bench.run(&reconcile, &pr).await;
+    fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
     assert!(bench.sim.state_ref(&bench.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().is_none());
     alice.reopen(&pr).unwrap();
     assert_eq!(bench.decided(&reconcile, &pr).await.run_id, run);

@@ -65,7 +65,7 @@ fn a_loop_that_was_repaired_in_two_steps_is_exported() {
 fn what_cannot_be_exported_is_said() {
     let project = Project::with("", "");
     let none = export(&project, &["12"]).ended_with(65);
-    assert!(none.err.contains("there is no ref refs/loopgate/pr/12 or refs/loopgate/archive/12"), "{}", none.err);
+    assert!(none.err.contains("there is no ref refs/loopgate/pr/12, and nothing archived"), "{}", none.err);
     let malformed = export(&project, &["No Alias"]).ended_with(64);
     assert!(
         malformed.err.contains("write OWNER/REPO#N, the number of a pull request, or an alias"),

@@ -35,6 +35,17 @@ fn a_state_is_shown_from_wherever_it_is() {
     let document: Value = serde_json::from_str(&read.out).unwrap();
     assert_eq!((&document["schema"], &document["status"]), (&json!("loopgate.loop-state/v1"), &json!("completed")));
     assert_eq!(inspect(&project, &["../state.json"], Stdio::null()).ended_with(0).out, shown.out);
+
+    // And as a server folds it.
+    let git = |arguments: &[&str]| project.git(arguments).trim().to_owned();
+    let tip = git(&["rev-parse", "refs/loopgate/pr/12"]);
+    project.write("entry", &format!("{tip}\n"));
+    let blob = git(&["hash-object", "-w", "entry"]);
+    git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},pr/12")]);
+    let fold = git(&["commit-tree", &git(&["write-tree"]), "-m", "ended runs folded: 1", "-p", &tip]);
+    git(&["update-ref", "refs/loopgate/archive/2026Q4", &fold]);
+    git(&["update-ref", "-d", "refs/loopgate/pr/12"]);
+    assert_eq!(inspect(&project, &["12"], Stdio::null()).ended_with(0).out, shown.out);
 }
 
 #[test]

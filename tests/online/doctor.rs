@@ -102,7 +102,7 @@ async fn a_healthy_installation_has_no_fault_and_no_warning() {
     let (code, told) = it.examined().await;
     let lines = told["lines"].as_array().unwrap();
     assert!(lines.iter().all(|line| line["outcome"] == "healthy"), "{told:#}");
-    assert_eq!((code, lines.len()), (Some(0), 14));
+    assert_eq!((code, lines.len()), (Some(0), 16));
     let nowhere = tempfile::tempdir().unwrap();
     it.github
         .admin()
@@ -114,6 +114,7 @@ async fn a_healthy_installation_has_no_fault_and_no_warning() {
     insta::assert_snapshot!(said.out.replace(&it.github.url(), "https://github.com"), @"
     ✓ clock: this machine's clock agrees with GitHub's
     ✓ app: GitHub answers, and takes the App's key
+    ✓ version: this GitHub is one that is made for
     ✓ permissions: the App asks for all permissions that are needed
     ✗ events: the App does not hear of: status
         do: tick these under Subscribe to events, on the App's settings page
@@ -221,6 +222,42 @@ async fn every_planted_fault_is_found_and_named_with_its_remedy() {
         };
         assert!(told["lines"].as_array().unwrap().iter().any(is_found), "{fault}: {told:#}");
         assert_eq!((code, &told["healthy"]), (Some(65), &false.into()), "{fault}");
+    }
+}
+
+const WARNINGS: [Planted; 3] = [
+    ("an old Enterprise Server", ("version", "upgrade it to 3.18"), |it| {
+        it.answering("/meta$", json!({ "verifiable_password_authentication": true, "installed_version": "3.9.12" }));
+    }),
+    ("a mirror", ("hidden-refs", "leave out refs/loopgate/*"), |it| {
+        let mirrored = |parts: &mut http::response::Parts, body: axum::body::Bytes| {
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            parts.headers.remove(header::CONTENT_LENGTH);
+            vec![Some(text.replace("\"mirror_url\":null", "\"mirror_url\":\"https://git.example/w\"").into())]
+        };
+        it.harm("/repos/acme/widgets$", Harm::Alter(mirrored));
+    }),
+    ("rules for each push", ("hidden-refs", "bypass list"), |it| {
+        let rules = |id, target, bypass| {
+            json!({ "id": id, "name": "sizes", "target": target, "source": "acme",
+            "enforcement": "active", "current_user_can_bypass": bypass })
+        };
+        it.answering(
+            "/rulesets",
+            json!([rules(1, "branch", "never"), rules(2, "push", "always"), rules(3, "push", "never")]),
+        );
+    }),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_become_a_fault_is_a_warning() {
+    for (warning, (check, remedy), plant) in WARNINGS {
+        let mut it = Installation::healthy().await;
+        plant(&mut it);
+        let (code, told) = it.examined().await;
+        let lines: Vec<_> = told["lines"].as_array().unwrap().iter().filter(|line| line["check"] == check).collect();
+        assert_eq!((code, lines.len(), &lines[0]["outcome"]), (Some(0), 1, &"warning".into()), "{warning}: {told:#}");
+        assert!(lines[0]["remedy"].as_str().is_some_and(|text| text.contains(remedy)), "{warning}: {told:#}");
     }
 }
 

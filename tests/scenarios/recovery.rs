@@ -276,6 +276,28 @@ async fn what_was_given_up_is_told_until_a_look_ends_well() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resync_folds_what_ended_a_fortnight_ago() {
+    let world = World::quick(Some("6")).await;
+    let files = [("src/lib.rs", "// Widgets.\n"), (".github/loopgate.yml", CONFIGURATION)];
+    let repo = world.repository("widgets", &files);
+    let alice = world.person("alice");
+    let closed = alice.opens(&repo, "one", &[("src/one.rs", "fn one() {}\n")]).await;
+    alice.opens(&repo, "two", &[("src/two.rs", "fn two() {}\n")]).await;
+    let refs = || {
+        let all = world.simulator().refs(&repo).unwrap();
+        all.into_iter().filter(|name| name.contains("/archive/") || name.contains("/pr/")).collect::<Vec<_>>()
+    };
+    world.simulator().user("alice").close(&closed).unwrap();
+    world.settle().await;
+    assert_eq!(refs().len(), 2);
+    world.wait(TimeDelta::days(15));
+    assert_eq!(world.asks("/resync", "{}").await, 202);
+    let is_folded = |_: &Simulator| refs().iter().any(|name| name.contains("/archive/"));
+    world.simulator().wait_until(is_folded, std::time::Duration::from_secs(60)).await.unwrap();
+    assert!(refs().len() == 2 && refs()[1].ends_with("/pr/2"), "{:?}", refs());
+}
+
 /// What makes GitHub show the configuration again, and what is then said to have happened.
 type News = fn(&World, &loopgate_core::RepoName, &Pr);
 

@@ -13,7 +13,7 @@ use std::{
 use loopgate_core::{
     Sha, Timestamp,
     evidence::{CheckResults, Failure},
-    memory::{AppliedFix, Card, LineStatus, MEMORY_SCHEMA, Memory, MemoryLine, Recurring, Rights, Sought},
+    memory::{AppliedFix, Card, LineStatus, MEMORY_SCHEMA, Memory, MemoryLine, Recurring, Rights},
     observed::{ChangedFile, FileStatus},
     policy::MemoryPolicy,
 };
@@ -123,7 +123,7 @@ fn main() {
     let start = Instant::now();
     for failure in &sought {
         let one = Instant::now();
-        black_box(loaded.look_up(&Sought { run_id: "pr-1", failure }, &policy));
+        black_box(loaded.look_up("pr-1", failure, &policy));
         slowest = slowest.max(one.elapsed());
     }
     let mean = start.elapsed() / 1_000;

@@ -15,7 +15,10 @@ use super::{
 /// The format of a report that begins with `head`; none if it is in none that is read here.
 pub(super) fn detect(head: &str) -> Option<ReportFormat> {
     match head.trim_start().chars().next()? {
-        '<' => by_root(head),
+        '<' => {
+            let (name, tag) = root(head)?;
+            first(|mark| matches!(mark, Mark::Root(is) if is(name, tag)))
+        }
         '{' | '[' => by_keys(head).or_else(|| by_lines(head)),
         _ => by_lines(head),
     }
@@ -90,11 +93,6 @@ pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
 /// The first format whose mark is there.
 fn first(is_there: impl Fn(&Mark) -> bool) -> Option<ReportFormat> {
     MARKS.iter().find(|(_, mark)| is_there(mark)).map(|(format, _)| *format)
-}
-
-fn by_root(head: &str) -> Option<ReportFormat> {
-    let (name, tag) = root(head)?;
-    first(|mark| matches!(mark, Mark::Root(is) if is(name, tag)))
 }
 
 /// The outermost element's name without its prefix, and its whole tag.

@@ -80,8 +80,13 @@ pub fn inspect<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Inspection
 
 impl FromIterator<Report> for Inspection {
     fn from_iter<I: IntoIterator<Item = Report>>(reports: I) -> Self {
-        let mut totals = Totals::default();
-        let files = reports.into_iter().inspect(|report| totals.add(report)).map(InspectedReport::from).collect();
+        let (mut totals, mut tests) = (Totals::default(), CheckResults::default());
+        let see = |report: &Report| {
+            tests.add(&report.results.unwrap_or_default());
+            totals.add(report);
+        };
+        let files = reports.into_iter().inspect(see).map(InspectedReport::from).collect();
+        totals.tests = tests.into();
         Self { schema: INSPECTION_SCHEMA, files, totals }
     }
 }
@@ -89,9 +94,8 @@ impl FromIterator<Report> for Inspection {
 impl Totals {
     fn add(&mut self, report: &Report) {
         self.files += 1;
-        self.tests.add(TestCounts::from(report.results.unwrap_or_default()));
         self.findings += report.finding_count();
-        self.failures += report.failure_count();
+        self.failures += report.failures.len() as u64 + report.failures_not_kept;
         if let Some(coverage) = &report.coverage {
             let sum = self.coverage.get_or_insert_default();
             *sum =
@@ -114,18 +118,6 @@ impl From<Report> for InspectedReport {
             failures: report.failures,
             failures_not_kept: report.failures_not_kept,
         }
-    }
-}
-
-impl TestCounts {
-    fn add(&mut self, other: Self) {
-        self.total += other.total;
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.errors += other.errors;
-        self.skipped += other.skipped;
-        self.flaky += other.flaky;
-        self.duration_ms += other.duration_ms;
     }
 }
 

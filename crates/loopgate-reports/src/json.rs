@@ -1,7 +1,7 @@
 //! JSON documents in bounded memory: arrays are taken element by element, and an error says where it stands
 //! (`runs[0].results[12].level`).
 
-use std::{fmt, io::BufReader, marker::PhantomData};
+use std::{borrow::Cow, fmt, io::BufReader};
 
 use serde::{
     Deserialize, Deserializer,
@@ -10,24 +10,25 @@ use serde::{
 
 use super::{Unreadable, short_strings::ShortStrings, window::Window};
 
-/// What is taken of a document, value by value; the rest is skipped.
-pub(super) trait Elements {
-    /// Where the values stand that are taken: `runs[].results[]`; `[]` are the elements of an outermost array.
-    fn paths(&self) -> &'static [&'static str];
-
-    /// A value, and the place of its path among [`paths`](Self::paths).
-    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error>;
-
+/// What a document shows on the way through it.
+pub(super) enum Step<'a> {
+    /// A value that is taken, and the place of its path among those that are.
+    Value(usize, Json),
     /// An object on the way to such values is over.
-    fn leave(&mut self, _path: &str) {}
+    End(&'a str),
 }
 
-/// Reads a document, of which nothing is held but the value that is being taken.
-pub(super) fn read(window: &mut Window<'_>, elements: &mut impl Elements) -> Result<(), Unreadable> {
+/// Reads a document, of which nothing is held but the value that is being taken. The paths say where such values stand:
+/// `runs[].results[]`; `[]` are the elements of an outermost array.
+pub(super) fn read(
+    window: &mut Window<'_>,
+    paths: &'static [&'static str],
+    see: &mut dyn FnMut(Step<'_>),
+) -> Result<(), Unreadable> {
     let (mut path, mut place) = (String::new(), String::new());
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let ended = Walk { elements, path: &mut path, place: &mut place }.deserialize(&mut json);
+    let ended = Walk { paths, see, path: &mut path, place: &mut place }.deserialize(&mut json);
     ended.map_err(|error| {
         let place = if place.is_empty() { "the top".to_owned() } else { place };
         match error.classify() {
@@ -38,56 +39,49 @@ pub(super) fn read(window: &mut Window<'_>, elements: &mut impl Elements) -> Res
     })
 }
 
-/// Reads the values at these paths, all of one type.
-pub(super) fn read_each<T: for<'de> Deserialize<'de>>(
+/// Reads the values at these paths.
+pub(super) fn read_each(
     window: &mut Window<'_>,
     paths: &'static [&'static str],
-    take: impl FnMut(T),
+    mut take: impl FnMut(Json),
 ) -> Result<(), Unreadable> {
-    read(window, &mut Each { paths, take, element: PhantomData })
-}
-
-struct Each<T, F> {
-    paths: &'static [&'static str],
-    take: F,
-    element: PhantomData<T>,
-}
-
-impl<T: for<'de> Deserialize<'de>, F: FnMut(T)> Elements for Each<T, F> {
-    fn paths(&self) -> &'static [&'static str] {
-        self.paths
-    }
-
-    fn take<'de, D: Deserializer<'de>>(&mut self, _path: usize, value: D) -> Result<(), D::Error> {
-        T::deserialize(value).map(&mut self.take)
-    }
+    read(window, paths, &mut |step| {
+        if let Step::Value(_, value) = step {
+            take(value);
+        }
+    })
 }
 
 /// A value that is taken, or on the way to those that are.
-struct Walk<'a, E> {
-    elements: &'a mut E,
+struct Walk<'a> {
+    paths: &'static [&'static str],
+    see: &'a mut dyn FnMut(Step<'_>),
     path: &'a mut String,
     /// The same with numbers and short keys, for messages. After an error it shows where that happened.
     place: &'a mut String,
 }
 
-impl<E: Elements> Walk<'_, E> {
+impl Walk<'_> {
     fn leads_on(&self, next: &str) -> bool {
         let on = |path: &&str| path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with(next));
-        self.elements.paths().iter().any(on)
+        self.paths.iter().any(on)
     }
 
-    fn inner(&mut self) -> Walk<'_, E> {
-        Walk { elements: self.elements, path: self.path, place: self.place }
+    fn inner(&mut self) -> Walk<'_> {
+        Walk { paths: self.paths, see: self.see, path: self.path, place: self.place }
     }
 }
 
-impl<'de, E: Elements> DeserializeSeed<'de> for Walk<'_, E> {
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.elements.paths().iter().position(|path| *path == *self.path) {
-            Some(path) => self.elements.take(path, deserializer),
+        match self.paths.iter().position(|path| *path == *self.path) {
+            Some(path) => {
+                let value = Json::deserialize(deserializer)?;
+                (self.see)(Step::Value(path, value));
+                Ok(())
+            }
             None if self.path.is_empty() || self.leads_on(".") || self.leads_on("[") => {
                 deserializer.deserialize_any(self)
             }
@@ -96,7 +90,7 @@ impl<'de, E: Elements> DeserializeSeed<'de> for Walk<'_, E> {
     }
 }
 
-impl<'de, E: Elements> Visitor<'de> for Walk<'_, E> {
+impl<'de> Visitor<'de> for Walk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +110,7 @@ impl<'de, E: Elements> Visitor<'de> for Walk<'_, E> {
             self.path.truncate(path);
             self.place.truncate(place);
         }
-        self.elements.leave(self.path);
+        (self.see)(Step::End(self.path));
         Ok(())
     }
 
@@ -143,127 +137,170 @@ impl<'de, E: Elements> Visitor<'de> for Walk<'_, E> {
     }
 }
 
-/// A string, or whatever else stands where one should: a number is taken as its digits, the rest as nothing.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(pub Option<String>);
+/// Bytes that one value may take in memory.
+const MAX_VALUE: usize = 16 * 1024 * 1024;
 
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LenientVisitor).map(|scalar| match scalar {
-            Scalar::Text(text) => Self(Some(text)),
-            Scalar::Number(number) => Self(Some(number.to_string())),
-            Scalar::Other => Self(None),
-        })
-    }
-}
+/// Keys of what may be large and says nothing of a result: what was attached or printed, and sources.
+const PASSED_OVER: [&str; 6] = ["attachments", "stdout", "stderr", "steps", "source", "codeFlows"];
 
-/// A number, also one written as a string.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Number(pub Option<f64>);
-
-impl Number {
-    /// As the place of something in an array.
-    pub fn index(&self) -> Option<usize> {
-        self.0.filter(|value| *value >= 0.0).map(|value| value as usize)
-    }
-
-    /// As a line, from 1.
-    pub fn line(&self) -> Option<u32> {
-        self.0.filter(|value| *value >= 1.0 && *value <= f64::from(u32::MAX)).map(|value| value as u32)
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LenientVisitor).map(|scalar| match scalar {
-            Scalar::Text(text) => Self(text.trim().parse().ok().filter(|value: &f64| value.is_finite())),
-            Scalar::Number(number) => Self(Some(number)),
-            Scalar::Other => Self(None),
-        })
-    }
-}
-
-/// The first elements of an array, so many at most; the others are skipped, however many there are, or if `ALL` are
-/// needed are an error.
-#[derive(Debug)]
-pub(super) struct Few<T, const MOST: usize, const ALL: bool = false>(pub Vec<T>);
-
-impl<T, const MOST: usize, const ALL: bool> Default for Few<T, MOST, ALL> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>, const MOST: usize, const ALL: bool> Deserialize<'de> for Few<T, MOST, ALL> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FewVisitor<T, const MOST: usize, const ALL: bool>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const MOST: usize, const ALL: bool> Visitor<'de> for FewVisitor<T, MOST, ALL> {
-            type Value = Few<T, MOST, ALL>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut few = Vec::with_capacity(usize::from(MOST == 1));
-                while few.len() < MOST
-                    && let Some(element) = seq.next_element()?
-                {
-                    few.push(element);
-                }
-                while seq.next_element::<IgnoredAny>()?.is_some() {
-                    if ALL {
-                        return Err(de::Error::custom(format_args!("an array of more than {MOST} elements")));
-                    }
-                }
-                Ok(Few(few))
-            }
-            fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-                Ok(Few::default())
-            }
-        }
-        deserializer.deserialize_any(FewVisitor(PhantomData))
-    }
-}
-
-enum Scalar {
-    Text(String),
+/// A value all of which is in memory. Numbers and texts stand for each other, as tools write both.
+#[derive(Debug, Default)]
+pub(super) enum Json {
+    #[default]
+    Null,
+    Bool(bool),
     Number(f64),
-    Other,
+    Text(String),
+    List(Vec<Json>),
+    Object(Vec<(String, Json)>),
 }
 
-struct LenientVisitor;
+impl Json {
+    /// The value behind these keys and places, `locations/0/level`, where `a|b` is the first of two keys that is there;
+    /// null where there is none.
+    pub fn at(&self, path: &str) -> &Self {
+        const NULL: &Json = &Json::Null;
+        path.split('/').filter(|step| !step.is_empty()).fold(self, |value, step| {
+            let named = |key: &str| value.entries().iter().find(|(known, _)| known == key).map(|(_, value)| value);
+            match value {
+                Self::List(list) => step.parse().ok().and_then(|at: usize| list.get(at)).unwrap_or(NULL),
+                _ => step.split('|').find_map(named).unwrap_or(NULL),
+            }
+        })
+    }
 
-impl<'de> Visitor<'de> for LenientVisitor {
-    type Value = Scalar;
+    pub fn list(&self) -> &[Self] {
+        if let Self::List(list) = self { list } else { &[] }
+    }
+
+    pub fn entries(&self) -> &[(String, Self)] {
+        if let Self::Object(entries) = self { entries } else { &[] }
+    }
+
+    /// The text at a path; of a number its digits.
+    pub fn text(&self, path: &str) -> Option<Cow<'_, str>> {
+        match self.at(path) {
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Number(number) => Some(Cow::Owned(number.to_string())),
+            _ => None,
+        }
+    }
+
+    /// The number at a path, also one written as a text.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        match self.at(path) {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => text.trim().parse().ok().filter(|value: &f64| value.is_finite()),
+            _ => None,
+        }
+    }
+
+    /// The number at a path as the place of something in an array.
+    pub fn index(&self, path: &str) -> Option<usize> {
+        self.number(path).filter(|value| *value >= 0.0).map(|value| value as usize)
+    }
+
+    /// The number at a path as a line, from 1.
+    pub fn line(&self, path: &str) -> Option<u32> {
+        self.number(path).filter(|value| *value >= 1.0 && *value <= f64::from(u32::MAX)).map(|value| value as u32)
+    }
+
+    pub fn is_true(&self, path: &str) -> bool {
+        matches!(self.at(path), Self::Bool(true))
+    }
+
+    /// Bytes in memory.
+    pub fn size(&self) -> usize {
+        let held = match self {
+            Self::Text(text) => text.len(),
+            Self::List(list) => list.iter().map(Self::size).sum(),
+            Self::Object(entries) => {
+                entries.iter().map(|(key, value)| size_of::<String>() + key.len() + value.size()).sum()
+            }
+            Self::Null | Self::Bool(_) | Self::Number(_) => 0,
+        };
+        size_of::<Self>() + held
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut left = MAX_VALUE;
+        Bounded(&mut left).deserialize(deserializer)
+    }
+}
+
+/// A value that may take so many bytes more.
+struct Bounded<'b>(&'b mut usize);
+
+impl Bounded<'_> {
+    fn take<E: de::Error>(&mut self, bytes: usize) -> Result<(), E> {
+        *self.0 = self.0.checked_sub(bytes).ok_or_else(|| E::custom("a value takes more than 16 MiB"))?;
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Bounded<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<Json, D::Error> {
+        self.take(size_of::<Json>())?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Bounded<'_> {
+    type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar, E> {
-        Ok(Scalar::Text(text.to_owned()))
+    fn visit_unit<E: de::Error>(self) -> Result<Json, E> {
+        Ok(Json::Null)
     }
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number as f64))
+
+    fn visit_bool<E: de::Error>(self, is_so: bool) -> Result<Json, E> {
+        Ok(Json::Bool(is_so))
     }
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number as f64))
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Json, E> {
+        Ok(Json::Number(number as f64))
     }
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number))
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Json, E> {
+        Ok(Json::Number(number as f64))
     }
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Json, E> {
+        Ok(Json::Number(number))
     }
-    fn visit_unit<E: de::Error>(self) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
+
+    fn visit_str<E: de::Error>(mut self, text: &str) -> Result<Json, E> {
+        self.take(text.len())?;
+        Ok(Json::Text(text.to_owned()))
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Other)
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(value) = seq.next_element_seed(Bounded(self.0))? {
+            list.push(value);
+        }
+        Ok(Json::List(list))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Other)
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Json, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if PASSED_OVER.contains(&key.as_str()) {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            self.take(size_of::<String>() + key.len())?;
+            let value = map.next_value_seed(Bounded(self.0))?;
+            entries.push((key, value));
+        }
+        Ok(Json::Object(entries))
     }
 }
 
@@ -275,7 +312,7 @@ mod tests {
     fn errors_tell_their_place() {
         let read = |text: &str| {
             let mut names = Vec::new();
-            let take = |name: Text| names.extend(name.0);
+            let take = |name: Json| names.extend(name.text("").map(Cow::into_owned));
             let ended =
                 read_each(&mut Window::new(text.as_bytes()), &["name", "inner[].name", "inner[].inner[]"], take);
             (names, ended.map_err(|error| error.to_string()).err())
@@ -292,5 +329,19 @@ mod tests {
             assert!(read(text).1.is_some_and(|error| error.ends_with(place)), "{text}");
         }
         assert!(read("[]").1.is_some_and(|error| error.ends_with("at the top")));
+    }
+
+    #[test]
+    fn values_are_found_by_their_keys_and_are_bounded() {
+        let value: Json = serde_json::from_str(r#"{"a":[{"b":" 7 "},8],"c":true,"stdout":"long"}"#).unwrap();
+        assert_eq!(
+            (value.text("a/1").as_deref(), value.line("a/0/b"), value.index("x|a/1")),
+            (Some("8"), Some(7), Some(8))
+        );
+        assert!(value.is_true("c") && !value.is_true("a") && value.text("stdout").is_none());
+        assert!(value.at("a/2/b").list().is_empty() && value.text("c").is_none());
+        let text = format!("[{}]", vec![r#"{"":0}"#; 300_000].join(","));
+        let error = serde_json::from_str::<Json>(&text).unwrap_err().to_string();
+        assert!(error.starts_with("a value takes more than 16 MiB"), "{error}");
     }
 }

@@ -60,8 +60,8 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     let (format, ended) = match recognised {
         Ok(format) => {
             let ended = formats::parse(format, &mut window, options, &mut out);
-            out.notes.flaws(Flaw::RepairedText, window.repaired(), || "replaced by U+FFFD");
-            out.notes.flaws(Flaw::OversizedPart, window.cut(), || "a line or a string");
+            out.notes.flaws(Flaw::RepairedText, window.repaired, || "replaced by U+FFFD");
+            out.notes.flaws(Flaw::OversizedPart, window.cut, || "a line or a string");
             (Some(format), ended)
         }
         // A tool's text may begin further down than is looked at to recognise it.

@@ -68,11 +68,6 @@ impl Report {
         ReportNote { path: self.path.clone(), format: self.format, quality: self.quality, notes: self.notes.clone() }
     }
 
-    /// Failures, kept or not.
-    pub fn failure_count(&self) -> u64 {
-        self.failures.len() as u64 + self.failures_not_kept
-    }
-
     /// Findings, kept or not.
     pub fn finding_count(&self) -> u64 {
         self.findings.len() as u64 + self.findings_not_kept

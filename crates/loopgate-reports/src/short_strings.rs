@@ -38,6 +38,8 @@ impl<'w, 'r> ShortStrings<'w, 'r> {
 
     /// Takes what the window shows.
     fn take_window(&mut self) -> io::Result<()> {
+        // A byte of UTF-8 that is no continuation of a character.
+        let is_start_of_character = |byte: u8| byte & 0b1100_0000 != 0b1000_0000;
         let (mut place, mut cut, mut deepest) = (self.place, 0, 0);
         for &byte in self.window.bytes() {
             let (next, passed) = match (place, byte) {
@@ -74,17 +76,12 @@ impl<'w, 'r> ShortStrings<'w, 'r> {
         }
         self.place = place;
         self.window.consume(self.window.bytes().len());
-        (0..cut).for_each(|_| self.window.count_cut());
+        self.window.cut += cut;
         if deepest > MAX_DEPTH {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
         }
         Ok(())
     }
-}
-
-/// Whether a byte of UTF-8 is no continuation of a character.
-const fn is_start_of_character(byte: u8) -> bool {
-    byte & 0b1100_0000 != 0b1000_0000
 }
 
 impl Read for ShortStrings<'_, '_> {

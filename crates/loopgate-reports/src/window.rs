@@ -30,8 +30,10 @@ pub(super) struct Window<'r> {
     text: String,
     start: usize,
     ended: bool,
-    repaired: u64,
-    cut: u64,
+    /// How many places were not valid in the input's encoding and now hold U+FFFD.
+    pub repaired: u64,
+    /// How many lines and strings were longer than [`MAX_PIECE`] and cut there.
+    pub cut: u64,
 }
 
 impl<'r> Window<'r> {
@@ -61,20 +63,6 @@ impl<'r> Window<'r> {
     /// Passes over that many bytes, which must end at a character's end.
     pub fn consume(&mut self, count: usize) {
         self.start = self.text.ceil_char_boundary(self.start + count);
-    }
-
-    /// How many places were not valid in the input's encoding and now hold U+FFFD.
-    pub fn repaired(&self) -> u64 {
-        self.repaired
-    }
-
-    /// How many lines and strings were longer than [`MAX_PIECE`] and cut there.
-    pub fn cut(&self) -> u64 {
-        self.cut
-    }
-
-    pub fn count_cut(&mut self) {
-        self.cut += 1;
     }
 
     /// Reads on; false at the end of the input. What [`text`](Self::text) showed stays in front of what is added.
@@ -284,7 +272,7 @@ mod tests {
     fn decoded(bytes: &[u8], size: usize) -> (String, u64) {
         let mut window = Window::new(Pieces { bytes, size });
         while window.fill().unwrap() {}
-        (window.text().to_owned(), window.repaired())
+        (window.text().to_owned(), window.repaired)
     }
 
     #[test]
@@ -329,7 +317,7 @@ mod tests {
         }
         let lengths: Vec<_> = lines.iter().map(String::len).collect();
         assert_eq!(lengths, [3, 0, MAX_PIECE, MAX_PIECE, 4]);
-        assert_eq!((lines.last().map(String::as_str), window.cut()), (Some("last"), 2));
+        assert_eq!((lines.last().map(String::as_str), window.cut), (Some("last"), 2));
     }
 
     proptest! {

@@ -171,7 +171,11 @@ impl Narrator {
     /// Prints a text after `first`, which is `indent` columns wide; its further lines stand below its first.
     fn print_after(&self, first: &str, indent: usize, text: &str) {
         for (number, line) in wrapped(text, WIDTH - indent).iter().enumerate() {
-            let before = if number == 0 { first.to_owned() } else { first_columns(first, indent) };
+            // A quote goes on in further lines, a name does not.
+            let before = match number == 0 || first.contains('│') {
+                true => first.to_owned(),
+                false => " ".repeat(indent),
+            };
             self.print(&format!("{before}{line}"));
         }
     }
@@ -216,11 +220,6 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// What stands before the further lines of a text: a quote goes on, a name does not.
-fn first_columns(first: &str, indent: usize) -> String {
-    if first.contains('│') { first.to_owned() } else { " ".repeat(indent) }
 }
 
 /// The first line of a comment that says something, without its Markdown.

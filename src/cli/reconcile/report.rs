@@ -192,7 +192,6 @@ const fn kind(result: &Settled) -> &'static str {
         Settled::Dormant => "dormant",
         Settled::Nothing => "nothing",
         Settled::ReadOnly => "read_only",
-        Settled::Archived => "archived",
         Settled::Decided(_) => "decided",
     }
 }
@@ -207,7 +206,6 @@ impl Ended {
             Settled::Dormant => "the base branch has no .github/loopgate.yml, so nothing is written here".to_owned(),
             Settled::Nothing => "there is nothing to loop over".to_owned(),
             Settled::ReadOnly => "the repository is archived: nothing may be written there".to_owned(),
-            Settled::Archived => "the run has ended a fortnight ago: archived".to_owned(),
             Settled::Decided(summary) => format!("{}; changes made: {}", summary.subject, summary.effects),
         };
         match revisit_at {

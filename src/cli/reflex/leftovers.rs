@@ -65,8 +65,7 @@ impl Session<'_> {
 
     /// What weakens tests up to this commit, for a person who accepts it.
     pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, CliError> {
-        let tree = self.workspace.worktree.tree_of(commit)?;
-        Ok(tamper::counts(&self.weakening(tree)?))
+        Ok(tamper::counts(&self.weakening(self.workspace.worktree.tree_of(commit)?)?))
     }
 
     /// How the loop's branch, up to this tree, weakens what checks it.
@@ -76,7 +75,8 @@ impl Session<'_> {
         let contents = worktree.contents(tamper::files_to_read(files, Some(before), tree));
         let failed = self.state.attempts.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let contents = &contents?;
-        Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, tree, failed.collect())))
+        let failed = failed.collect();
+        Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, tree, failed, Some(&self.state))))
     }
 
     /// Takes refused edits over: they become the commit they would have been.

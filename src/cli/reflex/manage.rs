@@ -83,7 +83,7 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     let wanted = tamper::files_to_read(files, Some(*before), *after);
     let contents = &worktree.contents(wanted)?;
     let edits = reflex::Edits { files, contents, before: *before, after: *after };
-    let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), CONFIGURATION) {
+    let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), None, CONFIGURATION) {
         EditVerdict::Refuse(refusals) => refusals,
         EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),
     };

@@ -226,7 +226,7 @@ impl Session<'_> {
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
         let judged = reflex::Edits { files: &edits.files, contents, before, after };
-        let verdict = reflex::judge_edits(judged, &scope, failed, configuration);
+        let verdict = reflex::judge_edits(judged, &scope, failed, Some(&self.state), configuration);
         let mut described = format!("{} in {}", edits.diff_summary(), few(&edits.paths()));
         if let EditVerdict::Take { outside } = &verdict
             && !outside.is_empty()

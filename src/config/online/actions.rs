@@ -59,6 +59,15 @@ impl Check<'_> {
             CheckSource::External(source) => source.app.as_deref() == Some(ACTIONS),
         };
         let checks = &self.policy.verify.checks;
+        for (name, check) in checks {
+            if matches!(&check.source, CheckSource::External(source) if source.app.is_none()) {
+                self.warn(
+                    (&["verify", "checks", name.as_str(), "from"], None),
+                    format!("`{name}` has no `app:`, so whoever sets a commit status by its name can let it pass"),
+                    "name the App, for jobs of workflows `app: github-actions`",
+                );
+            }
+        }
         let (by_action, by_workflow) = (checks.values().any(by_action), checks.values().any(by_workflow));
         let Some(policy) = self.survey.actions.as_ref().filter(|_| by_workflow) else { return };
         let (repository, owner) = (&self.survey.repository, self.survey.repository.owner());

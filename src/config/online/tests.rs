@@ -104,6 +104,7 @@ fn policies_that_keep_evidence_from_coming_are_named() {
     for (source, allowed, holds, expected) in [
         (run, AllowedActions::All, false, &[][..]),
         (other, AllowedActions::None, true, &[]),
+        ("from: { check: x }", AllowedActions::None, true, &["W", "no `app:`"]),
         (run, selected("acme/*"), false, &[]),
         (run, selected("loop/loopgate/action@*"), false, &[]),
         (run, AllowedActions::None, false, &["E", "switched off"]),

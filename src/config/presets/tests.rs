@@ -224,6 +224,8 @@ fn what_is_meant_to_get_past_does_not() {
         ("security", &[("a.kt", "-    requireRole(ADMIN)\n wipe()\n+    requireRole(ADMIN)")]),
         ("database", &[("docs/old.sql", "-DROP TABLE users;"), ("scripts/new.sql", "+DROP TABLE users;")]),
         ("external", &[("docs/e.py", "-requests.post(url)"), ("app/e.py", "+requests.post(url)")]),
+        // An import: what a name stands for is code.
+        ("security", &[("src/auth/a.py", "-from .strict import verify\n+from .lenient import verify")]),
         // Order and indentation.
         ("security", &[("a.py", " if debug:\n-check_permission(u)\n+    check_permission(u)")]),
         ("security", &[("roles.yml", " admin:\n-  - permission: delete\n viewer:\n+  - permission: delete")]),

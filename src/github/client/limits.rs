@@ -170,8 +170,9 @@ impl Drop for Booked<'_> {
 
 /// What a request costs.
 pub(super) fn points(request: &Outgoing<'_>) -> u32 {
-    // GraphQL is only asked.
-    if request.method == Method::GET || request.target == GRAPHQL { READ } else { WRITE }
+    let changes = |body: &bytes::Bytes| body.starts_with(b"{\"query\":\"mutation");
+    let asks = request.target == GRAPHQL && !request.body.as_ref().is_some_and(changes);
+    if request.method == Method::GET || asks { READ } else { WRITE }
 }
 
 /// A request that waits for points; requests of lower classes wait behind it for as long as it does.

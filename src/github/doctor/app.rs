@@ -31,6 +31,22 @@ pub(super) fn reached(facts: &Facts) -> Vec<Finding> {
     vec![Finding::fault(message, remedy)]
 }
 
+/// The oldest version of GitHub Enterprise Server that is made for.
+const OLDEST_SERVER: [u32; 2] = [3, 18];
+
+pub(super) fn version(facts: &Facts) -> Vec<Finding> {
+    let Some(version) = (match &facts.version {
+        Ok(version) => version,
+        Err(reason) => return vec![Finding::unknown("which version it is", reason)],
+    }) else {
+        return Vec::new();
+    };
+    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).take(2).collect();
+    let is_old = numbers.as_slice() < OLDEST_SERVER.as_slice();
+    let message = format!("GitHub Enterprise Server {version} is older than 3.18, and nothing is tried with that");
+    is_old.then(|| Finding::warning(message, "upgrade it to 3.18 or newer")).into_iter().collect()
+}
+
 /// What is granted less than needed.
 fn lacking(granted: &Permissions) -> impl Iterator<Item = &'static Need> {
     NEEDS.iter().filter(|need| granted.get(need.permission).is_none_or(|access| *access < need.access))

@@ -53,6 +53,8 @@ pub(super) struct Facts {
     pub key: Result<(), String>,
     pub clock: Result<(), String>,
     pub app: Result<App, Error>,
+    /// The version of a GitHub Enterprise Server; none elsewhere.
+    pub version: Fetched<Option<String>>,
     pub installations: Fetched<Vec<Installation>>,
     /// Who asked for an installation, and on which account.
     pub requests: Fetched<Vec<(Login, Login)>>,
@@ -82,6 +84,12 @@ pub(super) struct App {
     pub permissions: Permissions,
     pub events: Vec<String>,
     pub html_url: String,
+}
+
+/// `GET /meta` (<https://docs.github.com/en/enterprise-server@latest/rest/meta/meta>).
+#[derive(Deserialize)]
+struct Meta {
+    installed_version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -114,6 +122,19 @@ pub(super) struct RepositoryFacts {
     pub configuration: Fetched<CheckedConfiguration>,
     pub required: Fetched<Vec<Required>>,
     pub branch: String,
+    /// The repository that this one is a mirror of.
+    pub mirror_of: Option<String>,
+    pub rulesets: Fetched<Vec<Ruleset>>,
+}
+
+/// `GET /repos/{owner}/{repo}/rulesets` (<https://docs.github.com/en/rest/repos/rules#get-all-repository-rulesets>).
+#[derive(Deserialize)]
+pub(super) struct Ruleset {
+    pub name: String,
+    pub target: Option<String>,
+    pub enforcement: String,
+    /// `always` and `exempt` where the rules do not concern us.
+    pub current_user_can_bypass: Option<String>,
 }
 
 /// A check that a branch requires.
@@ -134,6 +155,7 @@ impl Facts {
             key: github.key_is_taken(),
             clock: github.clock_is_right(),
             app,
+            version: Err(unasked()),
             installations: Err(unasked()),
             requests: Err(unasked()),
             hook: Err(unasked()),
@@ -145,12 +167,14 @@ impl Facts {
 
     pub async fn ask_further(&mut self, github: &Github, repository: Option<&RepoName>) {
         let client = github.client(None);
-        let (installations, requests, hook, attempts) = futures::join!(
+        let (version, installations, requests, hook, attempts) = futures::join!(
+            client.fetch::<Meta>("/meta"),
             client.fetch("/app/installations?per_page=100"),
             registration::requests(&client),
             client.fetch("/app/hook/config"),
             client.fetch::<Vec<DeliveryAttempt>>("/app/hook/deliveries?per_page=100"),
         );
+        self.version = said(version.or_absent()).map(|meta| meta?.installed_version);
         self.installations = said(installations);
         self.requests = said(requests);
         self.hook = said(hook);
@@ -212,16 +236,18 @@ impl RepositoryFacts {
         let installation = said(github.client(None).installation_of(name).await);
         let unseen = || "the App does not see the repository".to_owned();
         let Ok(Some(id)) = installation else {
-            let (configuration, required) = (Err(unseen()), Err(unseen()));
-            return Self { name: name.clone(), installation, configuration, required, branch: String::new() };
+            let (configuration, required, rulesets) = (Err(unseen()), Err(unseen()), Err(unseen()));
+            let (branch, mirror_of, name) = (String::new(), None, name.clone());
+            return Self { name, installation, configuration, required, branch, mirror_of, rulesets };
         };
         let client = github.client(Some(id));
         let configuration = said(Observer::new(github.clone()).check_configuration(&client, name, None).await);
-        let (branch, required) = match said(required(&client, name).await) {
-            Ok((branch, required)) => (branch, Ok(required)),
-            Err(reason) => (String::new(), Err(reason)),
+        let (branch, mirror_of, required) = match said(required(&client, name).await) {
+            Ok((Repository { default_branch, mirror_url }, required)) => (default_branch, mirror_url, Ok(required)),
+            Err(reason) => (String::new(), None, Err(reason)),
         };
-        Self { name: name.clone(), installation, configuration, required, branch }
+        let rulesets = said(client.fetch(&format!("{}/rulesets?per_page=100", path::repo(name))).await);
+        Self { name: name.clone(), installation, configuration, required, branch, mirror_of, rulesets }
     }
 }
 
@@ -254,12 +280,12 @@ struct Classic {
     checks: Vec<Required>,
 }
 
-/// The default branch, and the checks that it requires: by rulesets, and by classic protection, which the branch itself
+/// The repository, and the checks that its default branch requires: by rulesets, and by classic protection, which the branch itself
 /// tells (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
-async fn required(client: &Client, name: &RepoName) -> Result<(String, Vec<Required>), Error> {
+async fn required(client: &Client, name: &RepoName) -> Result<(Repository, Vec<Required>), Error> {
     let base = path::repo(name);
-    let branch = client.get::<Repository>(&base).await?.default_branch;
-    let escaped = path::escape_path(&branch);
+    let repository = client.get::<Repository>(&base).await?;
+    let escaped = path::escape_path(&repository.default_branch);
     let rules = client.fetch::<Vec<Rule>>(&format!("{base}/rules/branches/{escaped}?per_page=100")).await?;
     let by_rules = rules.into_iter().filter(|rule| rule.kind == "required_status_checks");
     let mut required: Vec<_> =
@@ -267,5 +293,5 @@ async fn required(client: &Client, name: &RepoName) -> Result<(String, Vec<Requi
     let branch_itself = client.fetch::<Branch>(&format!("{base}/branches/{escaped}")).await.or_absent()?;
     let classic = branch_itself.and_then(|branch| branch.protection?.required_status_checks);
     required.extend(classic.into_iter().flat_map(|classic| classic.checks));
-    Ok((branch, required))
+    Ok((repository, required))
 }

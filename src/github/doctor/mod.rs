@@ -71,7 +71,8 @@ const FIRST: [Check; 2] = [
     check("app", "GitHub answers, and takes the App's key", app::reached),
 ];
 
-const OF_APP: [Check; 8] = [
+const OF_APP: [Check; 9] = [
+    check("version", "this GitHub is one that is made for", app::version),
     check("permissions", "the App asks for all permissions that are needed", app::permissions),
     check("events", "the App subscribes to all events that are needed", app::events),
     check("installations", "the App is installed, and nothing suspends it", app::installations),
@@ -82,7 +83,7 @@ const OF_APP: [Check; 8] = [
     check("redelivery", "the newest delivery was sent again, and arrived", webhook::redelivery),
 ];
 
-const OF_REPOSITORY: [Check; 4] = [
+const OF_REPOSITORY: [Check; 5] = [
     check("repository", "the App sees the repository", repository::reached),
     check(
         "configuration",
@@ -90,6 +91,11 @@ const OF_REPOSITORY: [Check; 4] = [
         repository::configuration,
     ),
     check("required-checks", "its default branch requires our checks, of our App", repository::required),
+    check(
+        "hidden-refs",
+        "nothing is known that refuses or deletes the refs below refs/loopgate/",
+        repository::hidden_refs,
+    ),
     check("agent", "whoever is asked to fix can hear it", repository::agent),
 ];
 

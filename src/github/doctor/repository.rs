@@ -105,6 +105,36 @@ pub(super) fn required(facts: &Facts) -> Vec<Finding> {
     found
 }
 
+/// What may refuse our refs, or delete them: rules for branches and tags leave them alone, rules for all pushes do not,
+/// and `git push --mirror` deletes what the other side does not have.
+pub(super) fn hidden_refs(facts: &Facts) -> Vec<Finding> {
+    let Some(repository) = seen(facts) else { return Vec::new() };
+    let mirrored = repository.mirror_of.iter().map(|source| {
+        let message =
+            format!("{} is a mirror of {source}: a push with --mirror deletes refs/loopgate/*", repository.name);
+        Finding::warning(
+            message,
+            "push refs/heads/* and refs/tags/* only, and let mirrors of it leave out refs/loopgate/*",
+        )
+    });
+    let rulesets = match &repository.rulesets {
+        Ok(rulesets) => rulesets,
+        Err(reason) => return mirrored.chain([Finding::unknown("which rules there are", reason)]).collect(),
+    };
+    let is_free = |bypass: &Option<String>| bypass.as_deref().is_some_and(|word| matches!(word, "always" | "exempt"));
+    let concern_us = rulesets.iter().filter(|rules| {
+        rules.target.as_deref() == Some("push")
+            && rules.enforcement == "active"
+            && !is_free(&rules.current_user_can_bypass)
+    });
+    let ruled = concern_us.map(|rules| {
+        let message =
+            format!("the push ruleset `{}` applies to refs/loopgate/* too, and may refuse a state", rules.name);
+        Finding::warning(message, "put the App on its bypass list, or set `state: { backend: comment }`")
+    });
+    mirrored.chain(ruled).collect()
+}
+
 pub(super) fn agent(facts: &Facts) -> Vec<Finding> {
     let configuration = seen(facts).and_then(|repository| repository.configuration.as_ref().ok());
     let Some(policy) = configuration.and_then(|configuration| configuration.policy.as_ref()) else { return Vec::new() };

@@ -39,6 +39,7 @@ mod sighting;
 mod stack;
 mod surface;
 mod survey;
+mod switched_off;
 mod update_merges;
 mod workflow_file;
 

@@ -1,14 +1,31 @@
 //! States of ended runs. Only refs are archived: what is kept elsewhere stays, or goes, with the place that holds it.
+//!
+//! Races: folding deletes a ref only where it is as it was seen, in one step with the archive's own. Somebody who saves at
+//! the same time is refused, or makes the fold be refused. A reopened pull request that finds its ref gone while it saves
+//! begins its turn anew, and takes the run from the archive.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Failed, ReconcileRequest};
 use crate::{
     github::{
-        Client, PullRequestFacts,
+        Client, GithubObjects, PullRequestFacts,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
-    refs::{LoadedRun, RefName, StateStore},
+    refs::{ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, StateStore, archive_entry},
 };
-use loopgate_core::{Timestamp, observed::Lifecycle};
+use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, observed::Lifecycle};
+
+/// Runs that are folded at once.
+const MOST_AT_ONCE: usize = 100;
+/// Commits read at the same time.
+const READ_AT_ONCE: usize = 8;
+/// How often a batch is tried while somebody else moves its refs.
+const MOST_TRIES: usize = 3;
+/// What a batch costs: three reads, and as many writes.
+const REQUESTS_OF_A_BATCH: usize = 6;
 
 /// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
 /// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
@@ -29,18 +46,137 @@ pub(super) async fn find(
         Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
         _ => false,
     };
-    let (name, hidden_refs) = (RefName::archive(job.number), Storage::hidden_ref(client, &job.repository));
-    let archived = StateStore::new(&hidden_refs, name);
-    let found = archived.load().await?;
-    let Some(tip) = found.tip else {
+    let hidden_refs = Storage::hidden_ref(client, &job.repository);
+    let archived = StateStore::new(&hidden_refs, RefName::pull_request(job.number));
+    let Some(tip) = archived.tip().await? else {
         return Ok((open || merged_lately).then_some(loaded));
     };
     if !open {
         return Ok(None);
     }
-    match found.intact() {
-        Some(state) if !store.objects().is_ref() => store.adopt(&archived, tip, state).await?,
-        _ => archived.move_to(&RefName::pull_request(job.number), tip).await?,
+    if store.objects().is_ref() {
+        return Ok(Some(store.unfold(tip).await?));
+    }
+    match archived.load_at(Some(tip)).await?.intact() {
+        Some(state) => store.adopt(&archived, tip, state).await?,
+        None => drop(archived.unfold(tip).await?),
     }
     Ok(Some(store.load().await?))
+}
+
+/// What came of folding a repository's ended runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Folded {
+    pub runs: usize,
+    /// Requests it took, roughly.
+    pub requests: usize,
+    /// Whether nothing more is due.
+    pub is_complete: bool,
+}
+
+/// Folds the refs of runs that ended a fortnight ago into the archive: of pull requests that are not `open`, and that
+/// nothing was saved of since. It stops after so many requests, and goes on the next time.
+///
+/// # Errors
+/// When GitHub does not answer, refuses or asks to wait. What was folded stays so.
+pub async fn fold_ended_runs(
+    client: &Client,
+    repository: &RepoName,
+    open: &BTreeSet<PrNumber>,
+    most_requests: usize,
+    now: Timestamp,
+) -> Result<Folded, RefsError> {
+    let objects = GithubObjects::new(client.clone(), repository.clone());
+    // Earlier versions moved each run to a ref of its own, which is not looked at again.
+    let mut due = objects.refs(ARCHIVE).await?;
+    due.retain(|(name, _)| name.number().is_some());
+    let mut ended = objects.refs("pr/").await?;
+    let mut folded = Folded { runs: 0, requests: 2 + ended.len() / 100, is_complete: true };
+    ended.retain(|(name, _)| name.is_of_pull_request() && name.number().is_none_or(|number| !open.contains(&number)));
+    ended.sort_by_key(|(name, _)| name.number());
+    let made = stream::iter(ended).map(async |run| match objects.made_at(run.1).await {
+        Ok(made) => Ok(Some((made, run))),
+        // It points at no commit: nothing of ours.
+        Err(RefsError::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    });
+    let mut made = std::pin::pin!(made.buffered(READ_AT_ONCE));
+    while folded.requests < most_requests
+        && let Some(read) = made.try_next().await?
+    {
+        let Some(((made_at, is_known), run)) = read else { continue };
+        folded.requests += usize::from(!is_known);
+        if made_at + KEPT_AFTER_THE_END <= now {
+            due.push(run);
+        }
+    }
+    folded.is_complete = folded.requests < most_requests;
+    for batch in due.chunks(MOST_AT_ONCE) {
+        folded.runs += fold_batch(&objects, batch.to_vec(), now).await?;
+        folded.requests += REQUESTS_OF_A_BATCH;
+    }
+    Ok(folded)
+}
+
+/// Folds these runs, as far as they stay where they are. Returns how many.
+async fn fold_batch(
+    objects: &GithubObjects,
+    mut runs: Vec<(RefName, Sha)>,
+    now: Timestamp,
+) -> Result<usize, RefsError> {
+    let archive = RefName::quarter(now);
+    for _ in 0..MOST_TRIES {
+        let before = objects.read_ref(&archive).await?;
+        // A run's own ref is listed after what an earlier version moved, and counts.
+        let entries: BTreeMap<_, _> =
+            runs.iter().filter_map(|(name, tip)| Some(archive_entry(name.number()?, *tip))).collect();
+        let files: Vec<_> = entries.into_iter().collect();
+        let keeps: Vec<Sha> = runs.iter().map(|(_, tip)| *tip).collect::<BTreeSet<_>>().into_iter().collect();
+        let subject = format!("ended runs folded: {}", files.len());
+        let commit = NewCommit { parent: before, keeps: &keeps, files: &files, subject: &subject };
+        let commit = objects.write_commit(commit).await?;
+        let mut moves = vec![(archive.clone(), before, Some(commit))];
+        moves.extend(runs.iter().map(|(name, tip)| (name.clone(), Some(*tip), None)));
+        if objects.move_all(&moves).await? {
+            return Ok(runs.len());
+        }
+        let after = objects.read_ref(&archive).await?;
+        if after == Some(commit) {
+            // Done before, and the answer was lost.
+            return Ok(runs.len());
+        }
+        let mut there = objects.refs("pr/").await?;
+        there.extend(objects.refs(ARCHIVE).await?);
+        let there: BTreeSet<_> = there.into_iter().collect();
+        let seen = runs.len();
+        runs.retain(|run| there.contains(run));
+        if after == before && runs.len() == seen {
+            return fold_one_by_one(objects, &archive, (before, commit), &runs).await;
+        }
+        if runs.is_empty() {
+            break;
+        }
+    }
+    Ok(0)
+}
+
+/// Where GitHub does not move such refs at once: first the archive, then each ref that is still as it was.
+async fn fold_one_by_one(
+    objects: &GithubObjects,
+    archive: &RefName,
+    (before, commit): (Option<Sha>, Sha),
+    runs: &[(RefName, Sha)],
+) -> Result<usize, RefsError> {
+    match objects.compare_and_swap(archive, before, commit).await {
+        Err(RefsError::RefMoved { .. }) => return Ok(0),
+        moved => moved?,
+    }
+    let mut folded = 0;
+    for (name, tip) in runs {
+        if objects.read_ref(name).await? == Some(*tip) {
+            objects.delete_ref(name).await?;
+            folded += 1;
+        }
+    }
+    Ok(folded)
 }

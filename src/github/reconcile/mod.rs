@@ -16,6 +16,7 @@ mod turn;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub use self::archive::{Folded, fold_ended_runs};
 use self::{proposed::Proposals, recent::RecentMemory, turn::decide};
 use super::{
     Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
@@ -106,8 +107,6 @@ pub enum Settled {
     Nothing,
     /// The repository is archived: nothing may be written there.
     ReadOnly,
-    /// The run had ended a fortnight ago; its state was moved to the archive.
-    Archived,
     Decided(Summary),
 }
 
@@ -424,7 +423,7 @@ type Settlement = (PullRequestFacts, Storage, LoadedRun, Option<ObservationProbl
 const fn nothing(result: Settled) -> ReconcileOutcome {
     let seen = match result {
         Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
-        Settled::Nothing | Settled::Archived => Seen::Ended,
+        Settled::Nothing => Seen::Ended,
     };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }
 }

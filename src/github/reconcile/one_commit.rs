@@ -2,12 +2,14 @@
 
 use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest, Target};
 use crate::{
-    github::{LeftCheckRun, ObservedSurface},
+    github::{LeftCheckRun, ObservedSurface, storage::Storage},
+    refs::{RefsError, Save},
     render::{self, Rendered, SharedVerdict},
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
-    deciding::{CheckRunPlan, Surface},
+    deciding::{CheckRunPlan, LabelWish, StatusCommentWish, Surface},
+    gate::reviewer,
     observed::{Conclusion, OwnCheck},
 };
 
@@ -72,10 +74,42 @@ impl Reconcile {
         Ok(())
     }
 
+    /// Where a commit took the configuration away, what was asked for is taken back, and the status comment says so.
+    async fn take_back(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
+        let hidden_ref = Storage::hidden_ref(client, &job.repository);
+        let store = self.store(job, &hidden_ref);
+        let loaded = store.load().await?;
+        let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };
+        let target = Target { repository: &job.repository, number: job.number };
+        let Some(left) = self.observer.switched_off(client, target).await? else { return Ok(()) };
+        let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
+        let wished = Surface {
+            labels: left.labels.into_iter().map(|label| (label, LabelWish::Absent)).collect(),
+            withdraw: asked.filter_map(|name| reviewer(name)).collect(),
+            status_comment: StatusCommentWish::Upsert,
+            ..Surface::default()
+        };
+        let status_comment = render::switched_off(&left.surface.base.branch, left.commit);
+        let texts = Rendered { status_comment, ..Rendered::default() };
+        let effects = super::plan(&left.surface, &wished, &texts);
+        self.executor.execute(client, &left.surface, &effects).await?;
+        // Whom it names as asked is not asked again.
+        let mut next = state.clone();
+        next.gates.values_mut().for_each(|gate| gate.reviewers.clear());
+        let (report, subject) = (store.report(tip).await?, "the configuration was taken away");
+        match store.save(&loaded, &Save { state: &next, lines: &[], attempt: None, artifact: &report, subject }).await {
+            Ok(_) | Err(RefsError::RefMoved { .. } | RefsError::Refused(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
     /// check of the commit would open that one again, whatever was said since.
     pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
         let target = Target { repository: &job.repository, number: job.number };
+        if !self.observer.dormant.is_dormant(&job.repository) {
+            self.take_back(client, job).await?;
+        }
         let left = match self.observer.left_for_nothing(client, target).await {
             Err(Error::NotFound { .. }) => return Ok(()),
             left => left?,

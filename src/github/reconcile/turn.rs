@@ -17,9 +17,9 @@ use crate::{
         memory::Writers,
         observe::escalation_template,
         plan,
-        storage::{KEPT_AFTER_THE_END, Storage},
+        storage::Storage,
     },
-    refs::{self, AttemptFile, Follows, LoadedRun, RefName, RefsError, Retry, Save, StateStore},
+    refs::{self, AttemptFile, Follows, LoadedRun, RefsError, Retry, Save, StateStore},
     render::{self, OpenLoop, OwnTemplates, Rendered},
 };
 use loopgate_core::{
@@ -115,14 +115,12 @@ impl Reconcile {
             let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
             ended = Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?.map(Box::new);
         }
-        let archive_at = (!is_open && storage.is_ref()).then(|| decided.decision.next.updated_at + KEPT_AFTER_THE_END);
         let times = [
             decided.decision.revisit_at,
             decided.compared_at,
             shown.revisit_at,
             self.is_in_doubt(&client, doubts).then(|| now + LOOK_AGAIN_AFTER),
             memory_at,
-            archive_at,
         ];
         Ok(Some(ReconcileOutcome {
             revisit_at: times.into_iter().flatten().min(),
@@ -176,13 +174,6 @@ impl Reconcile {
             return Ok(ControlFlow::Break(nothing(Settled::Nothing)));
         };
         let is_open = facts.pull_request().lifecycle == Lifecycle::Open;
-        if storage.is_ref()
-            && let (false, Some(tip), Some(state)) = (is_open, loaded.tip, loaded.intact())
-            && now >= state.updated_at + KEPT_AFTER_THE_END
-        {
-            store.move_to(&RefName::archive(job.number), tip).await?;
-            return Ok(ControlFlow::Break(nothing(Settled::Archived)));
-        }
         if is_open
             && self.lifetime == Lifetime::Stays
             && let Some(again) = facts_of_events.iter().find_map(|fact| fact.awaits_end(now))
@@ -248,7 +239,8 @@ impl Reconcile {
                     // The process that saved first may have seen another head. Deciding on the older of the two heads
                     // would count it as one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
-                    if loaded.intact().is_some_and(|state| state.head_sha != head) {
+                    // And a run that is gone was archived meanwhile.
+                    if loaded.tip.is_none() || loaded.intact().is_some_and(|state| state.head_sha != head) {
                         return Ok(None);
                     }
                     continue;

@@ -132,4 +132,8 @@ impl GitObjects for Storage {
     async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
         with!(self, objects => objects.delete_ref(name).await)
     }
+
+    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        with!(self, objects => objects.refs(below).await)
+    }
 }

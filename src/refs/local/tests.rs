@@ -28,11 +28,16 @@ fn files(files: &[(&str, &str)]) -> Vec<(String, String)> {
 async fn files_are_written_and_earlier_ones_stay() {
     let (_directory, git) = repository().await;
     let first = files(&[("a.json", "1\n"), ("attempts/001.json", "one")]);
-    let one = NewCommit { parent: None, files: &first, subject: "attempt 1: retry — 1 failed rule (unit)" };
+    let one = NewCommit {
+        parent: None,
+        files: &first,
+        subject: "attempt 1: retry — 1 failed rule (unit)",
+        ..NewCommit::default()
+    };
     let one = git.write_commit(one).await.unwrap();
     git.compare_and_swap(&name(), None, one).await.unwrap();
     let second = files(&[("a.json", "2\n"), ("attempts/002.json", "two")]);
-    let two = NewCommit { parent: Some(one), files: &second, subject: "attempt 2: proceed" };
+    let two = NewCommit { parent: Some(one), files: &second, subject: "attempt 2: proceed", ..NewCommit::default() };
     let two = git.write_commit(two).await.unwrap();
     git.compare_and_swap(&name(), Some(one), two).await.unwrap();
 
@@ -55,7 +60,7 @@ async fn files_are_written_and_earlier_ones_stay() {
 async fn a_ref_moves_only_from_where_it_was_seen() {
     let (_directory, git) = repository().await;
     let same = files(&[("a", "1")]);
-    let commit = |subject| NewCommit { parent: None, files: &same, subject };
+    let commit = |subject| NewCommit { parent: None, files: &same, subject, ..NewCommit::default() };
     let (one, two) = (git.write_commit(commit("one")).await.unwrap(), git.write_commit(commit("two")).await.unwrap());
     git.compare_and_swap(&name(), None, one).await.unwrap();
     let moved = Err(RefsError::RefMoved { name: name() });
@@ -71,7 +76,10 @@ async fn a_ref_moves_only_from_where_it_was_seen() {
 async fn a_large_file_is_not_read() {
     let (_directory, git) = repository().await;
     let large = files(&[("a", "12345")]);
-    let commit = git.write_commit(NewCommit { parent: None, files: &large, subject: "x" }).await.unwrap();
+    let commit = git
+        .write_commit(NewCommit { parent: None, files: &large, subject: "x", ..NewCommit::default() })
+        .await
+        .unwrap();
     assert_eq!(git.read_file(commit, "a", 4).await, Err(RefsError::TooLarge { path: "a".into(), limit: 4 }));
 }
 

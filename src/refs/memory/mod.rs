@@ -301,7 +301,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             }
         }
         if told {
-            let commit = NewCommit { parent: None, files: &files, subject: "an error forgotten" };
+            let commit =
+                NewCommit { parent: None, files: &files, subject: "an error forgotten", ..NewCommit::default() };
             let commit = self.objects.write_commit(commit).await?;
             self.objects.delete_ref(&name).await?;
             self.objects.compare_and_swap(&name, None, commit).await?;
@@ -322,7 +323,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
 
     async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool, RefsError> {
         let (name, files) = (RefName::memory_cards(), documents::write(memory)?);
-        let commit = NewCommit { parent: tip, files: &files, subject: "cards" };
+        let commit = NewCommit { parent: tip, files: &files, subject: "cards", ..NewCommit::default() };
         // Both files are written, so nothing of the tree before is needed.
         let commit = self.objects.write_whole(commit).await?;
         self.move_to(&name, tip, commit).await
@@ -336,7 +337,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         files: &[(String, String)],
         subject: &str,
     ) -> Result<bool, RefsError> {
-        let commit = self.objects.write_commit(NewCommit { parent, files, subject }).await?;
+        let commit = self.objects.write_commit(NewCommit { parent, files, subject, ..NewCommit::default() }).await?;
         self.move_to(name, parent, commit).await
     }
 

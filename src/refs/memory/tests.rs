@@ -181,7 +181,7 @@ async fn what_others_wrote_there_breaks_nothing() {
     ];
     for files in [&files[1..], &files[..]] {
         let tip = objects.read_ref(&RefName::memory_cards()).await.unwrap();
-        let commit = NewCommit { parent: None, files, subject: "" };
+        let commit = NewCommit { parent: None, files, subject: "", ..NewCommit::default() };
         let commit = objects.write_commit(commit).await.unwrap();
         objects.compare_and_swap(&RefName::memory_cards(), tip, commit).await.unwrap();
         assert!(store.load().await.unwrap().cards.is_empty());
@@ -204,7 +204,10 @@ async fn cards_of_an_older_document_are_dropped_when_they_are_read() {
     let older = objects.file(&name, CARDS_FILE).unwrap().replace("memory-cards/v2", "memory-cards/v1");
     let tip = objects.read_ref(&name).await.unwrap();
     let files = [(CARDS_FILE.to_owned(), older)];
-    let commit = objects.write_commit(NewCommit { parent: None, files: &files, subject: "" }).await.unwrap();
+    let commit = objects
+        .write_commit(NewCommit { parent: None, files: &files, subject: "", ..NewCommit::default() })
+        .await
+        .unwrap();
     objects.compare_and_swap(&name, tip, commit).await.unwrap();
     assert_eq!(cards().await, 0);
     assert_eq!(store.load().await.unwrap().recurring.len(), 1, "what failed stays known");

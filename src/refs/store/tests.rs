@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::refs::{
-    Follows, Seal,
+    Follows, Seal, archive_entry,
     fake::{FakeObjects, begun, judged, line, record, sample_state},
 };
 use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
@@ -27,7 +27,7 @@ fn other(title: &str) -> LoopState {
 async fn meddle(objects: &FakeObjects, files: &[(&str, &str)]) {
     let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     let parent = objects.read_ref(&name()).await.unwrap();
-    let commit = NewCommit { parent, files: &files, subject: "meddled" };
+    let commit = NewCommit { parent, files: &files, subject: "meddled", ..NewCommit::default() };
     let commit = objects.write_commit(commit).await.unwrap();
     objects.compare_and_swap(&name(), parent, commit).await.unwrap();
 }
@@ -224,13 +224,19 @@ async fn a_run_moves_to_the_archive_and_back() {
     let store = StateStore::new(&objects, name());
     let ended = LoopState { status: RunStatus::Completed, ..sample_state() };
     let tip = store.save(&store.load().await.unwrap(), &save(&ended, &[])).await.unwrap().unwrap();
-    let archive = RefName::archive(PrNumber::new(12));
-    store.move_to(&archive, tip).await.unwrap();
+    let quarters = [("2026-03-31T00:00:00Z", Sha::from_bytes([7; 20])), ("2026-04-01T00:00:00Z", tip)];
+    for (moment, commit) in quarters {
+        let entry = [archive_entry(PrNumber::new(12), commit)];
+        let fold = objects.write_commit(NewCommit { files: &entry, ..NewCommit::default() }).await.unwrap();
+        objects.compare_and_swap(&RefName::quarter(moment.parse().unwrap()), None, fold).await.unwrap();
+    }
+    objects.delete_ref(&name()).await.unwrap();
     assert!(store.load().await.unwrap().tip.is_none());
-    let archived = StateStore::new(&objects, archive);
-    assert_eq!(archived.load().await.unwrap().intact(), Some(&ended));
-    archived.move_to(&name(), tip).await.unwrap();
-    assert_eq!(store.load().await.unwrap().tip, Some(tip));
+    assert_eq!(store.tip().await.unwrap(), Some(tip), "the newest quarter counts");
+    assert_eq!(archived(&objects, PrNumber::new(1)).await.unwrap(), None);
+    assert_eq!(store.unfold(tip).await.unwrap().intact(), Some(&ended));
+    let again = store.unfold(Sha::from_bytes([7; 20])).await.unwrap();
+    assert_eq!(again.tip, Some(tip), "somebody was faster");
 }
 
 #[test]

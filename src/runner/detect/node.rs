@@ -63,8 +63,9 @@ impl Manager {
 pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     let manifest = site.manifest("package.json");
     let manager = Manager::of(site);
-    let script =
-        |name: &str| manifest.text(&["scripts", name]).filter(|script| !is_placeholder(script) && !hands_over(script));
+    // `npm init` writes a script that says so where there are no tests.
+    let is_real = |script: &&str| !script.contains("no test specified") && !hands_over(script);
+    let script = |name: &str| manifest.text(&["scripts", name]).filter(is_real);
     let mut checks = Vec::new();
     if script("build").is_some() {
         checks.push(Usual::new("build", K::Build, manager.run("build", ""), Some("tsc")));
@@ -83,11 +84,6 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
         checks.push(Usual::new("types", K::Types, manager.run(name, ""), Some("tsc")));
     }
     checks
-}
-
-/// What `npm init` writes where there are no tests.
-fn is_placeholder(script: &str) -> bool {
-    script.contains("no test specified")
 }
 
 /// Whether a script of a workspace only has each package run its own script of the same name. The packages are checks of

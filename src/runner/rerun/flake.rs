@@ -89,7 +89,7 @@ pub fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
     }
     if stay.is_empty() {
         evidence.outcome = Outcome::Passed;
-        evidence.exit_code = second.exit_code;
+        evidence.first_exit_code = std::mem::replace(&mut evidence.exit_code, second.exit_code);
         evidence.retry_class = None;
     }
     evidence.failures = stay;
@@ -186,7 +186,9 @@ mod tests {
         let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
         let mut second = check(Outcome::Passed, &[], &["x", "y"]);
         second.tests = None;
+        (first.exit_code, second.exit_code) = (Some(1), Some(0));
         settle(&mut first, &second);
+        assert_eq!((first.exit_code, first.first_exit_code), (Some(0), Some(1)));
         assert_eq!((first.outcome, counts(&first)), (Outcome::Passed, (3, 0, 2)));
         assert_eq!(first.flaky_tests, ["a", "b"]);
     }

@@ -29,7 +29,7 @@ use loopgate_core::{
     failure::{self, CheckContext},
     observed::ChangedFiles,
     policy::CommandCheck,
-    source_files::SourceLanguage,
+    source_files::language_of,
 };
 use loopgate_reports::ReadOptions;
 
@@ -125,7 +125,7 @@ impl Rerun {
     /// Whether a name is that of a chosen test. A file that could not be read is named too, and is none.
     fn is_test(&self, name: &str) -> bool {
         let last = self.name.rsplit(['.', ':', ' ']).next().unwrap_or_default();
-        name.contains(last) && SourceLanguage::of(name).is_none()
+        name.contains(last) && language_of(name).is_none()
     }
 }
 
@@ -138,10 +138,10 @@ fn executed(results: Option<CheckResults>) -> Option<u64> {
 fn usual(root: &Path, path: &str) -> Option<(String, String)> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let package = |manifest: &str| above(root, folder, manifest).map(|package| package.display().to_string());
-    let (command, directory) = match SourceLanguage::of(path)? {
-        SourceLanguage::Rust => ("cargo test", package("Cargo.toml")?),
-        SourceLanguage::Python => ("python -m pytest", String::new()),
-        SourceLanguage::JavaScript | SourceLanguage::TypeScript => {
+    let (command, directory) = match language_of(path)? {
+        "rust" => ("cargo test", package("Cargo.toml")?),
+        "python" => ("python -m pytest", String::new()),
+        "javascript" | "typescript" => {
             let directory = package("package.json")?;
             let manifest = fs::read_to_string(root.join(&directory).join("package.json")).ok()?;
             let named =
@@ -149,7 +149,7 @@ fn usual(root: &Path, path: &str) -> Option<(String, String)> {
             let tools = [("vitest", "npx --no-install vitest"), ("jest", "npx --no-install jest")];
             (tools.into_iter().find(|(tool, _)| named(tool))?.1, directory)
         }
-        SourceLanguage::Go => ("go test", package("go.mod")?),
+        "go" => ("go test", package("go.mod")?),
         _ => return None,
     };
     Some((command.to_owned(), directory))

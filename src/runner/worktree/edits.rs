@@ -139,11 +139,7 @@ impl Worktree {
         if !back.is_empty() {
             self.run(&["checkout-index", "--force", "-z", "--stdin"], Some(&index), Some(&back))?;
         }
-        self.unstage(edits)
-    }
-
-    /// Takes edits out of the index people see: what the program staged would go along with their next commit.
-    fn unstage(&self, edits: &Edits) -> Result<(), WorktreeError> {
+        // Out of the index that people see too: what the program staged would go along with their next commit.
         let paths: Vec<u8> = edits.all.iter().flat_map(|edit| edit.path.bytes().chain([0])).collect();
         let reset = ["--literal-pathspecs", "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
         self.run(&reset, None, Some(&paths)).map(drop)

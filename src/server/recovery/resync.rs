@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use chrono::TimeDelta;
 
 use super::{Interrupted, Tools};
+use crate::github::fold_ended_runs;
 use crate::server::storage::{Applied, Change};
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Completeness};
 
@@ -23,6 +24,9 @@ const REQUESTS_OF_A_LOOK: usize = 10;
 /// Entries of a page of a list.
 const PER_PAGE: usize = 100;
 
+/// The refs of ended runs are folded this often at most.
+const FOLD_EVERY: TimeDelta = TimeDelta::days(1);
+
 /// When GitHub does not say where the App is installed.
 const PAUSE: TimeDelta = TimeDelta::minutes(5);
 
@@ -30,20 +34,29 @@ pub(super) struct Resync {
     /// None: when a person asks for it.
     every: Option<TimeDelta>,
     lists_due: Timestamp,
+    folds: Folds,
     round_due: Timestamp,
     /// The repositories of each installation whose lists are still to be read.
     unread: BTreeMap<InstallationId, VecDeque<RepoName>>,
 }
 
+struct Folds {
+    due: Timestamp,
+    /// Whether the pass that goes on folds.
+    is_now: bool,
+}
+
 impl Resync {
     /// Without `every` there is one pass, and no further one by itself.
     pub const fn new(every: Option<TimeDelta>, now: Timestamp) -> Self {
-        Self { every, lists_due: now, round_due: now, unread: BTreeMap::new() }
+        let folds = Folds { due: now, is_now: false };
+        Self { every, lists_due: now, folds, round_due: now, unread: BTreeMap::new() }
     }
 
     /// Reads the lists again, now.
     pub const fn begin(&mut self, now: Timestamp) {
         self.lists_due = now;
+        self.folds.due = now;
         self.round_due = now;
     }
 
@@ -58,6 +71,10 @@ impl Resync {
                     self.unread = installations.into_iter().map(|it| (it, VecDeque::new())).collect();
                     self.lists_due = self.every.map_or(Timestamp::MAX_UTC, |every| now + every);
                     tools.metrics.resyncs.add(1);
+                    self.folds.is_now = self.folds.due <= now;
+                    if self.folds.is_now {
+                        self.folds.due = now + FOLD_EVERY;
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(reason = %error, "GitHub does not say where the App is installed");
@@ -79,7 +96,7 @@ impl Resync {
         }
         self.round_due = now + ROUND;
         for (installation, unread) in &mut self.unread {
-            if let Err(interrupted) = share(tools, *installation, unread, now).await {
+            if let Err(interrupted) = share(tools, *installation, unread, self.folds.is_now, now).await {
                 tracing::warn!(%installation, reason = %interrupted, "a resync is interrupted");
             }
         }
@@ -91,6 +108,7 @@ async fn share(
     tools: &Tools,
     installation: InstallationId,
     unread: &mut VecDeque<RepoName>,
+    folds: bool,
     now: Timestamp,
 ) -> Result<(), Interrupted> {
     let client = tools.github.client(Some(installation));
@@ -117,6 +135,22 @@ async fn share(
         };
         left = left.saturating_sub(list.items.len() / PER_PAGE);
         let is_complete = list.completeness == Completeness::Complete;
+        if folds && is_complete {
+            let open = list.items.iter().map(|pull| pull.number).collect();
+            match fold_ended_runs(&client, &repository, &open, left, now).await {
+                Ok(folded) => {
+                    left = left.saturating_sub(folded.requests);
+                    if folded.runs > 0 {
+                        tracing::info!(%repository, runs = folded.runs, "refs of ended runs are folded");
+                    }
+                    if !folded.is_complete {
+                        unread.push_front(repository.clone());
+                    }
+                }
+                // The refs stay, and the rest of the pass does not need them.
+                Err(error) => tracing::warn!(%repository, reason = %error, "refs of ended runs are not folded"),
+            }
+        }
         tools.inbox.apply(Change::Listed { installation, repository, pulls: list.items, is_complete, now }).await?;
     }
     let most = left / REQUESTS_OF_A_LOOK;

@@ -42,7 +42,7 @@ pub enum Cause {
     GateTimeout { gates: Vec<OverdueGate> },
     /// Nothing else is missing.
     CoverageThresholdUnmet { last: String },
-    /// The same code fails again.
+    /// Code that failed before fails again.
     NoChange,
     /// Two attempts in a row failed without saying how.
     UnknownErrorType { last: String },

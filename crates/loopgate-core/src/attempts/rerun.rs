@@ -49,7 +49,7 @@ pub struct NextRerun {
     pub times: u32,
 }
 
-/// What came of wishing for checks again.
+/// The answer to a request to run checks again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wished {
     /// Asked for now.

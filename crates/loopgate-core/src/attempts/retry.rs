@@ -111,12 +111,12 @@ fn is_coverage_all_that_lacks(spent: &[&AttemptDigest], used_up: bool) -> bool {
     times >= 2 || times == 1 && used_up
 }
 
-/// Nothing that failed in the last two attempts said what went wrong.
+/// No failure of the last two attempts has a message.
 fn unexplained(spent: &[&AttemptDigest]) -> bool {
     spent.len() >= 2 && spent.iter().rev().take(2).all(|attempt| attempt.lacking == Some(Lacking::Explanation))
 }
 
-/// Whether the attempts are used up and nobody is to be called (`escalation_on_max: false`).
+/// Whether the attempts are used up and no person is to be called (`escalation_on_max: false`).
 pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
     policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
 }

@@ -13,7 +13,7 @@ use crate::{
     text,
 };
 
-/// Most characters of a reason, or of words that are searched for.
+/// Most characters of a reason, or of words that are searched for: they are kept in the state for good.
 const LONGEST_TEXT: usize = 500;
 
 /// A command as understood.
@@ -77,11 +77,11 @@ pub enum Right {
     Anyone,
     /// The pull request's author, or permission write.
     AuthorOrWrite,
-    /// Whoever wrote a part of the change, or permission write.
+    /// A person who wrote a part of the change, or permission write.
     ContributorOrWrite,
     /// Permission write.
     Write,
-    /// Whoever may decide one of these gates, or permission maintain; never whoever wrote the code.
+    /// A person who may decide one of these gates, or permission maintain; never a contributor.
     GateApprovers(Vec<GateName>),
 }
 
@@ -154,7 +154,7 @@ verbs! {
     Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write settle;
     Memory     "memory"      "/loop memory <words>"                Anyone         memory;
     LintConfig "lint-config" "/loop lint-config"                   Anyone         |rest| alone(rest, Command::LintConfig);
-    Forget     "forget"      "/loop forget excerpt"                Write          forget;
+    Forget     "forget"      "/loop forget excerpt"                Write          |rest| alone(rest.to_ascii_lowercase().strip_prefix("excerpt")?, Command::Forget);
 }
 
 impl fmt::Display for Verb {
@@ -291,11 +291,6 @@ fn unquoted(text: &str) -> &str {
         }
     }
     text.trim_matches(['"', '“', '”']).trim()
-}
-
-/// Reasons are kept in the state for good: at most 500 characters of them.
-fn forget(rest: &str) -> Option<Command> {
-    rest.trim().eq_ignore_ascii_case("excerpt").then_some(Command::Forget)
 }
 
 /// The verb written most like what was typed, if one is written much like it.

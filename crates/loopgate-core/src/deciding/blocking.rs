@@ -106,7 +106,7 @@ fn causes(
     if let Some(disputes) = disputes::too_many(next) {
         causes.extend([Cause::ManyDisputes { disputes }.entry()]);
     }
-    let gates = waiting::overdue_since(next, &inputs.policy.gates, inputs.now);
+    let gates: Vec<_> = waiting::overdue(next, &inputs.policy.gates, inputs.now).collect();
     if !gates.is_empty() {
         causes.extend([Cause::GateTimeout { gates }.entry()]);
     }

@@ -11,7 +11,7 @@ use crate::{
     ids::{RepoName, Timestamp},
     observed::{AccountKind, PullRequest, Snapshot},
     policy::{CheckSource, FailFast, GateRole, OnMax, OnRegression, Policy},
-    source_files::{SourceLanguage, is_test},
+    source_files::{is_test, language_of},
     state::{
         Agent, AgentKind, AuthorKind, CodeArtifact, Criteria, ExecutionConfig, LOOP_STATE_SCHEMA, Language, LoopState,
         LostRecord, RetryPolicySummary, Task,
@@ -130,13 +130,13 @@ fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
 }
 
 fn language(path: &str) -> Language {
-    match SourceLanguage::of(path) {
-        Some(SourceLanguage::TypeScript) => Language::Typescript,
-        Some(SourceLanguage::JavaScript) => Language::Javascript,
-        Some(SourceLanguage::Python) => Language::Python,
-        Some(SourceLanguage::Go) => Language::Go,
-        Some(SourceLanguage::Rust) => Language::Rust,
-        Some(SourceLanguage::Java) => Language::Java,
+    match language_of(path) {
+        Some("typescript") => Language::Typescript,
+        Some("javascript") => Language::Javascript,
+        Some("python") => Language::Python,
+        Some("go") => Language::Go,
+        Some("rust") => Language::Rust,
+        Some("java") => Language::Java,
         _ => Language::Other,
     }
 }

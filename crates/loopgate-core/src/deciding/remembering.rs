@@ -13,7 +13,7 @@ use crate::{
     ids::Sha,
     memory::{
         AppliedFix, Card, CitedFile, LineStatus, MEMORY_SCHEMA, MOST_TOLD, Memory, MemoryLine, MemoryMatch, Recalled,
-        Rights, Sought, ToldFix, followed,
+        Rights, ToldFix, followed,
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, PatternSource, Policy, Switch},
@@ -123,8 +123,8 @@ impl Decision {
         let mut errors = BTreeSet::new();
         let own = self.view.failures.iter().filter(|view| view.blame == Blame::PrCode);
         let distinct = own.filter(|view| errors.insert(view.failure.fingerprint)).take(MOST_LOOKED_UP);
-        let sought = distinct.map(|view| Sought { run_id: &self.next.run_id, failure: &view.failure });
-        let errors = sought.map(|sought| memory.look_up(&sought, &policy.memory)).collect();
+        let found = distinct.map(|view| memory.look_up(&self.next.run_id, &view.failure, &policy.memory));
+        let errors = found.collect();
         let here = self.has_just_begun(policy).then(|| {
             let is_pattern = |card: &&Card| card.pattern().is_some();
             let edited = snapshot.files.known().iter().map(|file| &file.path);

@@ -18,7 +18,7 @@ use crate::{
     observed::{ObservationProblem, ReceivedEvidence},
     policy::CheckPresence,
     stages::walk::Walks,
-    state::{AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
+    state::{AttemptDigest, GateStatus, LoopState, Objection, RejectedIn, RunStatus},
     verdict::{
         FeedbackFact,
         blame::{self, CheckBlame},
@@ -213,7 +213,7 @@ fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<FeedbackFact
     let objection =
         |by: &Login, of, words: &String| FeedbackFact::Objection { by: by.clone(), of, words: words.clone() };
     let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
-        GateStanding::Rejected { by, words, .. } if gate.is_closed() => {
+        GateStanding::Rejected(Objection { by, words, .. }) if gate.is_closed() => {
             Some(objection(by, RejectedIn::Gate(gate.name.clone()), words))
         }
         _ => None,

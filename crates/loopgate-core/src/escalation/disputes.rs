@@ -240,8 +240,7 @@ pub fn settle(
     }
     let mut accepted = BTreeMap::new();
     if is_code && dispute.file.is_some() {
-        let of_file: Vec<Tampering> =
-            weakened.iter().filter(|one| one.path() == dispute.file.as_deref()).cloned().collect();
+        let of_file: Vec<Tampering> = weakened.iter().filter(|one| one.path == dispute.file).cloned().collect();
         state.accepted_tampering.extend(tamper::counts(&of_file));
         accepted.clone_from(&state.accepted_tampering);
     }

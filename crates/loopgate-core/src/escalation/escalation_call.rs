@@ -73,7 +73,7 @@ pub fn gates_of(trigger: Trigger, state: &LoopState, policy: &Policy, now: Times
         Trigger::SecurityIssueFound => {
             policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
         }
-        Trigger::GateTimeout => waiting::overdue(state, &policy.gates, now).cloned().collect(),
+        Trigger::GateTimeout => waiting::overdue(state, &policy.gates, now).map(|wait| wait.gate).collect(),
         _ => Vec::new(),
     }
 }
@@ -143,7 +143,7 @@ fn recipients(
     };
     if default.is_empty() && trigger == Trigger::GateTimeout {
         let overdue = waiting::overdue(state, &policy.gates, blocked.since);
-        return overdue.cloned().map(Recipient::GateApprovers).collect();
+        return overdue.map(|wait| Recipient::GateApprovers(wait.gate)).collect();
     }
     if default.is_empty() {
         return owners(snapshot, failures).into_iter().chain(approvers).collect();

@@ -39,17 +39,17 @@ pub struct Evidence {
     pub ended_at: Timestamp,
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<ChangedCoverage>,
-    /// What came of running the change's tests without the change; only where that was asked for.
+    /// The result of the change's tests without the change; only if the configuration asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_proof: Option<RegressionTrial>,
-    /// What came of running tests that the change edits as they were before it.
+    /// The results of tests that the change edits, as they were before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub base_tests: Vec<BaseTestRun>,
-    /// What came of running the tests that the change adds several times more.
+    /// The results of repeated runs of the tests that the change adds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub burn_in: Vec<RepeatedTest>,
     /// Left out where it is whole.
-    #[serde(default, skip_serializing_if = "EvidenceExtent::is_whole")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub extent: EvidenceExtent,
 }
 
@@ -61,12 +61,6 @@ pub enum EvidenceExtent {
     Whole,
     /// It was interrupted or killed: of checks that had not ended nothing is known, whatever else is written.
     Interrupted,
-}
-
-impl EvidenceExtent {
-    pub const fn is_whole(&self) -> bool {
-        matches!(self, Self::Whole)
-    }
 }
 
 /// Which workflow run, job and matrix job an evidence document says it comes from.
@@ -83,6 +77,24 @@ pub struct WorkflowOrigin {
     /// Which leg of the job it is; none where an older Action wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,
+}
+
+impl WorkflowOrigin {
+    /// `test (ubuntu-latest, 3.12)`, as GitHub names the jobs of a matrix; its place where the values are not known.
+    pub fn job_name(&self) -> String {
+        let values: Option<BTreeMap<String, serde_json::Value>> =
+            self.matrix.as_deref().and_then(|matrix| serde_json::from_str(matrix).ok());
+        let values: Vec<String> = values
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        match (values.is_empty(), self.leg) {
+            (false, _) => format!("{} ({})", self.job, values.join(", ")),
+            (true, Some(leg)) if leg.total > 1 => format!("{} {}/{}", self.job, leg.index + 1, leg.total),
+            (true, _) => self.job.clone(),
+        }
+    }
 }
 
 /// One execution of a job: of a matrix, one of several.
@@ -187,7 +199,7 @@ words! {
 }
 
 impl Outcome {
-    /// Whether the check ran to an end that speaks against the code.
+    /// Whether the check ended and did not pass.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted | Self::ResultsLost)
     }
@@ -216,6 +228,9 @@ pub struct CheckEvidence {
     pub kind: CheckKind,
     pub outcome: Outcome,
     pub exit_code: Option<i32>,
+    /// Of the run before, where tests that had failed passed when they were run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_exit_code: Option<i32>,
     /// The signal that ended it, on Unix.
     pub signal: Option<i32>,
     /// Of several jobs the earliest.
@@ -267,6 +282,7 @@ impl CheckEvidence {
             kind,
             outcome,
             exit_code: None,
+            first_exit_code: None,
             signal: None,
             started_at: None,
             duration_ms: 0,
@@ -444,6 +460,9 @@ pub struct Failure {
     /// check's: a package of a workspace, a module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// The matrix job that brought it, known where evidence is gathered.
+    #[serde(skip)]
+    pub job: Option<String>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
     /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a

@@ -37,7 +37,7 @@ impl LogExcerpt {
         Self { text: String::new(), sha256, ..self.clone() }
     }
 
-    /// The excerpt as it may be shown: whoever wrote the evidence also wrote this.
+    /// The excerpt as it may be shown: it comes from the same source as the evidence.
     #[must_use]
     pub fn quoted(&self) -> Self {
         let name = |text: &str| quote(text.lines().next().unwrap_or_default());

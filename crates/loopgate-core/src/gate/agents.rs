@@ -12,16 +12,16 @@ use crate::{
 const TRAILERS: [&str; 4] = ["agent", "assisted-by", "generated-by", "co-authored-by"];
 
 /// What `data/coding_agents.txt` says beside accounts.
-struct Table {
+struct AgentTable {
     /// Addresses in lower case.
     addresses: BTreeSet<&'static str>,
     /// Names in lower case, as trailers begin.
     names: BTreeSet<&'static str>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<AgentTable> = LazyLock::new(|| {
     let lines = || include_str!("../../data/coding_agents.txt").lines().filter(|line| !line.starts_with('#'));
-    Table {
+    AgentTable {
         addresses: lines().filter(|line| line.contains('@')).collect(),
         names: lines().filter_map(|line| line.strip_prefix("name: ")).collect(),
     }

@@ -55,7 +55,7 @@ pub fn follow_up(
         };
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
-        // Whoever was asked for at the last look is seen so at this one, where they may have decided.
+        // Who was asked at the last reconcile shows as requested at this one, where they may have decided.
         let at_last = match before {
             Some(before) if before.status == GateStatus::Requested => eligible_reviewers(report, snapshot),
             _ => BTreeSet::new(),
@@ -95,7 +95,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after.status = status;
     after.fingerprint = Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
     after.notes = match &report.standing {
-        GateStanding::Rejected { words, .. } => Some(words.clone()),
+        GateStanding::Rejected(objection) => Some(objection.words.clone()),
         _ => None,
     };
     if let GateStanding::Approved { by } = &report.standing {
@@ -123,7 +123,7 @@ fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: T
     }
 }
 
-/// Each counted comment that somebody else changed is told in the history once.
+/// The history names each counted comment that somebody else changed once.
 fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampered>) -> Vec<Event> {
     let fresh = tampered.filter(|one| {
         after.tamperers.extend(one.changed_by.clone().map(|by| (one.comment, by)));
@@ -156,7 +156,9 @@ fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateS
                 let by = by.iter().map(|approval| approval.by.clone()).collect();
                 events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
             }
-            GateStanding::Rejected { by, .. } => events.push(Event::GateRejected { by: by.clone(), gate: gate() }),
+            GateStanding::Rejected(objection) => {
+                events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
+            }
             GateStanding::Open | GateStanding::NotApplicable => {}
         }
     }
@@ -177,7 +179,7 @@ fn written(who: &Reviewer) -> String {
     }
 }
 
-fn reviewer(name: &str) -> Option<Reviewer> {
+pub fn reviewer(name: &str) -> Option<Reviewer> {
     match name.contains('/') {
         true => name.parse().ok().map(Reviewer::Team),
         false => name.parse().ok().map(Reviewer::User),

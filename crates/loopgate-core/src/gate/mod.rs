@@ -17,16 +17,13 @@ pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of};
 pub(crate) use assess::files_of_approvals;
 pub use assess::{Assessment, CommandWord, Tampered, assess, ticked_boxes};
 pub use authority::{ACTIONS, Owner, OwnerMention, co_authors, owner_mentions};
-pub use gate_transitions::{Reviewer, reviewers};
-pub use grammar::{
-    CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, ParsedIntent, Reading,
-    inspect, may_speak, read,
-};
+pub use gate_transitions::{Reviewer, reviewer, reviewers};
+pub use grammar::{Intent, NearMiss, ParsedIntent, Reading, inspect, may_speak, read};
 pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
-    MatchReason, OnlyHope, PhraseProblem, Refusal, RuleEvidence, Speaker, TriggerMatch, Unusable, UnusableApprover,
-    Word, WordOutcome, holding,
+    Inside, MatchReason, PhraseProblem, Refusal, RuleEvidence, TriggerMatch, Unusable, UnusableApprover, Word,
+    WordOutcome, holding,
 };
 pub use trigger::{MATCHES_KEPT, matches};

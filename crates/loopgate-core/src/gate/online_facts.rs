@@ -1,12 +1,12 @@
 //! What a configuration names, and what GitHub says about it: all that `check-config --online` decides on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use crate::{
-    gate::{self, AuthorityQuestions, Owner},
-    ids::{Login, RepoName, TeamSlug},
+    gate::{self, AuthorityQuestions},
+    ids::{Login, RepoName},
     observed::{Account, Authority, Permission},
     policy::{Codeowners, Fixer, GateTrigger, Policy, Recipient},
 };
@@ -109,29 +109,32 @@ pub struct OwnersFile {
 
 /// The names to be looked up. `people` is left empty: whose rights matter is known once the logins are accounts.
 pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&OwnersFile>) -> AuthorityQuestions {
-    let mut names = Names::default();
+    let mut asked = AuthorityQuestions::default();
     for gate in policy.gates.values() {
-        names.logins.extend(gate.approvers.users.iter().cloned());
-        names.teams.extend(gate.approvers.teams.iter().cloned());
-        names.teams.extend(gate.preset_team(repository));
-        names.authors(&gate.trigger);
+        asked.name_approvers(gate);
+        asked.teams.extend(gate.preset_team(repository));
+        name_authors(&gate.trigger, &mut asked.logins);
     }
     for recipient in recipients(policy) {
-        names.recipient(recipient);
-    }
-    let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
-    names.logins.extend(fixers.filter_map(Fixer::mentioned).cloned());
-    for mention in codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text)) {
-        match mention.owner {
-            Some(Owner::User(login)) => drop(names.logins.insert(login)),
-            Some(Owner::Team(team)) => drop(names.teams.insert(team)),
-            Some(Owner::Email(_)) | None => {}
+        match recipient {
+            Recipient::User(login) => drop(asked.logins.insert(login.clone())),
+            Recipient::Team(team) => drop(asked.teams.insert(team.clone())),
+            Recipient::GateApprovers(_) => {}
         }
     }
-    AuthorityQuestions {
-        people: BTreeMap::new(),
-        logins: names.logins.into_iter().take(MOST_NAMES).collect(),
-        teams: names.teams.into_iter().take(MOST_NAMES).collect(),
+    let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
+    asked.logins.extend(fixers.filter_map(Fixer::mentioned).cloned());
+    let mentions = codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text));
+    mentions.filter_map(|mention| mention.owner).for_each(|owner| asked.name_owner(&owner));
+    asked.limited(MOST_NAMES, MOST_NAMES)
+}
+
+fn name_authors(trigger: &GateTrigger, logins: &mut BTreeSet<Login>) {
+    match trigger {
+        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().for_each(|part| name_authors(part, logins)),
+        GateTrigger::Not(part) => name_authors(part, logins),
+        GateTrigger::Author(authors) => logins.extend(authors.iter().cloned()),
+        _ => {}
     }
 }
 
@@ -145,31 +148,4 @@ pub fn recipients(policy: &Policy) -> impl Iterator<Item = &Recipient> {
 /// Whether the owners of files may approve some gate.
 pub fn asks_owners(policy: &Policy) -> bool {
     policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove)
-}
-
-#[derive(Default)]
-struct Names {
-    logins: BTreeSet<Login>,
-    teams: BTreeSet<TeamSlug>,
-}
-
-impl Names {
-    fn recipient(&mut self, recipient: &Recipient) {
-        match recipient {
-            Recipient::User(login) => drop(self.logins.insert(login.clone())),
-            Recipient::Team(team) => drop(self.teams.insert(team.clone())),
-            Recipient::GateApprovers(_) => {}
-        }
-    }
-
-    fn authors(&mut self, trigger: &GateTrigger) {
-        match trigger {
-            GateTrigger::Any(conditions) | GateTrigger::All(conditions) => {
-                conditions.iter().for_each(|condition| self.authors(condition));
-            }
-            GateTrigger::Not(condition) => self.authors(condition),
-            GateTrigger::Author(logins) => self.logins.extend(logins.iter().cloned()),
-            _ => {}
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     assess::{Utterance, triggers, utterances},
-    authority::{Owner, Rules, is_unset},
+    authority::{Owner, OwnerRules, is_unset},
     grammar::Intent,
     report::MatchReason,
     trigger::{ReadDiff, Triggered},
@@ -19,7 +19,7 @@ use crate::{
     state::LoopState,
 };
 
-/// Most people asked about; who is left out has no authority for now, and is told so. Objectors come first: not
+/// Most people asked about; who is left out has no authority for now, and the answer says so. Objectors come first: not
 /// knowing whether an objection counts keeps its gate closed.
 const MOST_PEOPLE: usize = 100;
 const MOST_LOGINS: usize = 200;
@@ -51,7 +51,7 @@ pub fn questions(
     ask_about_people(&mut asked, &said, state, policy, &triggers);
     for (name, found) in &triggers {
         if let Some(gate) = policy.gates.get(name) {
-            ask_about_names(&mut asked, gate, found, snapshot);
+            asked.ask_for(gate, found, snapshot);
         }
     }
     // Its approvers may release a security finding, also where nothing of the diff opens the gate.
@@ -59,11 +59,9 @@ pub fn questions(
     if found == Some(Trigger::SecurityIssueFound)
         && let Some((_, gate)) = policy.gate_with_role(GateRole::Security)
     {
-        ask_about_names(&mut asked, gate, &Triggered::whole(MatchReason::Mode), snapshot);
+        asked.ask_for(gate, &Triggered::whole(MatchReason::Mode), snapshot);
     }
-    asked.logins = asked.logins.into_iter().take(MOST_LOGINS).collect();
-    asked.teams = asked.teams.into_iter().take(MOST_TEAMS).collect();
-    asked
+    asked.limited(MOST_LOGINS, MOST_TEAMS)
 }
 
 /// Whether somebody else than the author wrote what may approve a gate.
@@ -77,7 +75,7 @@ pub fn may_approve(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Poli
     said.iter().any(|utterance| utterance.by.id != snapshot.pull_request.author.id && approves(utterance))
 }
 
-/// Whoever edited a comment of ours may have ticked a box of a required checklist.
+/// A person who edited a comment of ours may have ticked a box of a required checklist.
 fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy: &Policy) {
     if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {
         return;
@@ -160,27 +158,39 @@ fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<Ga
     urgent.or(talks)
 }
 
-/// The names a gate's policy uses, and the owners of its files where those may approve.
-fn ask_about_names(asked: &mut AuthorityQuestions, gate: &GatePolicy, found: &Triggered, snapshot: &Snapshot) {
-    asked.logins.extend(gate.approvers.users.iter().cloned());
-    asked.teams.extend(gate.approvers.teams.iter().cloned());
-    if is_unset(gate) {
-        asked.teams.extend(gate.preset_team(&snapshot.repository));
+impl AuthorityQuestions {
+    /// The names that a gate's policy uses.
+    pub(super) fn name_approvers(&mut self, gate: &GatePolicy) {
+        self.logins.extend(gate.approvers.users.iter().cloned());
+        self.teams.extend(gate.approvers.teams.iter().cloned());
     }
-    if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
-        let rules = Rules::parse(text);
-        for path in found.scope.files(snapshot.files.known()).into_iter().flat_map(|file| file.paths()) {
-            for owner in rules.owners(path) {
-                match owner {
-                    Owner::User(login) => {
-                        asked.logins.insert(login.clone());
-                    }
-                    Owner::Team(team) => {
-                        asked.teams.insert(team.clone());
-                    }
-                    Owner::Email(_) => {}
-                }
-            }
+
+    pub(super) fn name_owner(&mut self, owner: &Owner) {
+        match owner {
+            Owner::User(login) => drop(self.logins.insert(login.clone())),
+            Owner::Team(team) => drop(self.teams.insert(team.clone())),
+            Owner::Email(_) => {}
+        }
+    }
+
+    /// At most so many logins and teams.
+    pub(super) fn limited(mut self, most_logins: usize, most_teams: usize) -> Self {
+        self.logins = self.logins.into_iter().take(most_logins).collect();
+        self.teams = self.teams.into_iter().take(most_teams).collect();
+        self
+    }
+
+    /// The names a gate's policy uses, and the owners of its files where those may approve.
+    fn ask_for(&mut self, gate: &GatePolicy, found: &Triggered, snapshot: &Snapshot) {
+        self.name_approvers(gate);
+        if is_unset(gate) {
+            self.teams.extend(gate.preset_team(&snapshot.repository));
+        }
+        if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
+            let rules = OwnerRules::parse(text);
+            let files = found.scope.files(snapshot.files.known());
+            let paths = files.into_iter().flat_map(|file| file.paths());
+            paths.flat_map(|path| rules.owners(path)).for_each(|owner| self.name_owner(owner));
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct GateReport {
     pub approvals: Vec<Approval>,
     /// Triggering files whose owners have not approved yet, where only their owners can.
     pub awaiting_owners: BTreeSet<String>,
-    /// Every approval, rejection, revocation and near miss about this gate, oldest first, with what came of it.
+    /// Every approval, rejection, revocation and near miss about this gate, oldest first, with its outcome.
     pub considered: Vec<Considered>,
     /// Approving comments that count or once did, with the SHA-256 of their body then: kept in
     /// [`GateState::counted`](crate::state::GateState) so that a later edit is noticed.
@@ -99,19 +99,18 @@ pub enum Holding {
 pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> Holding {
     let configured = policy.definition == GateDefinition::Configured;
     let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
+    // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
+    // us one that is not there.
+    let has_team = || {
+        let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
+        matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
+    };
     let holds = match mode {
         Mode::Supervised => true,
         Mode::Autonomous => configured,
-        Mode::Hybrid => configured || always() || has_team(policy, repository, authority),
+        Mode::Hybrid => configured || always() || has_team(),
     };
     if holds { Holding::Holds } else { Holding::Advisory }
-}
-
-/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
-/// one that is not there.
-fn has_team(policy: &GatePolicy, repository: &RepoName, authority: &Authority) -> bool {
-    let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
-    matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
 }
 
 /// Where a gate stands.
@@ -124,13 +123,7 @@ pub enum GateStanding {
     Approved {
         by: Vec<Approval>,
     },
-    Rejected {
-        by: Login,
-        by_id: UserId,
-        at: Timestamp,
-        words: String,
-        url: String,
-    },
+    Rejected(Objection),
 }
 
 /// One approval that counts.
@@ -259,7 +252,7 @@ pub struct EligibleApprovers {
     /// Whom the configuration names and who may not approve here, and why.
     pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
-    pub only_hope: OnlyHope,
+    pub only_hope: bool,
 }
 
 /// A preset's team that cannot approve here, and why.
@@ -306,7 +299,13 @@ pub enum Unusable {
     Unknown(String),
 }
 
-/// One word about a gate, and what came of it.
+impl Unusable {
+    pub(super) fn not_looked_up() -> Self {
+        Self::Unknown("not looked up".to_owned())
+    }
+}
+
+/// One word about a gate, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
     pub by: Login,
@@ -317,7 +316,8 @@ pub struct Considered {
     pub word: Word,
     /// What a near miss means to say; of other words the word itself.
     pub meant: Word,
-    pub speaker: Speaker,
+    /// Its writer could approve the gate they speak of; where they name none, any gate that waits.
+    pub by_approver: bool,
     pub answer: AnswerExtent,
     pub outcome: WordOutcome,
 }
@@ -330,14 +330,6 @@ impl Considered {
             WordOutcome::Counted | WordOutcome::Superseded => None,
         }
     }
-}
-
-/// Whether somebody could approve the gate they speak of; where they name none, any gate that waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Speaker {
-    Approver,
-    #[default]
-    Other,
 }
 
 /// How much of an answer a word gets that does not count. What counts counts whatever is answered.
@@ -376,7 +368,7 @@ pub enum WordOutcome {
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
     IsAuthor {
-        only_hope: OnlyHope,
+        only_hope: bool,
     },
     /// They wrote or committed one of its commits.
     IsContributor,
@@ -384,7 +376,7 @@ pub enum Refusal {
     IsCoAuthor,
     /// They pushed to its branch.
     IsPusher,
-    /// Nobody knows who wrote a commit, nor who pushed it: the words must name the head.
+    /// No source names who wrote a commit, nor who pushed it: the words must name the head.
     PusherUnknown,
     /// They asked the coding agent for it that opened it.
     IsRequester,
@@ -399,7 +391,7 @@ pub enum Refusal {
     AccountGone,
     /// The comment was edited after it was written.
     Edited,
-    /// Somebody else than its writer edited it, as an event told.
+    /// An event names an editor who is not its writer.
     EditedByAnother,
     Hidden,
     /// Written while the pull request was closed.
@@ -410,7 +402,7 @@ pub enum Refusal {
     DiffChanged {
         seen: Sha,
     },
-    /// Whether it changed could not be told: `missing` are files that were not read.
+    /// It may have changed: `missing` are files that were not read.
     DiffUnread {
         seen: Sha,
         #[serde(skip)]
@@ -469,13 +461,25 @@ pub enum Refusal {
     NotTriggered,
 }
 
-/// Whether allowing the author is the only way a gate could ever open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnlyHope {
-    Yes,
-    #[default]
-    No,
+words! {
+    /// What words stand in that do not count, as it is named to the person: "it stands in …".
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Inside {
+        Quote = "a quote",
+        EmailReply = "a quoted e-mail",
+        Code = "code",
+        Suggestion = "a suggestion block",
+        Heading = "a heading",
+        Table = "a table",
+        Strikethrough = "struck-through text",
+        Link = "a link",
+        Image = "an image's description",
+        ClosedDetails = "a closed details block",
+        Html = "HTML",
+        HtmlComment = "an HTML comment",
+        Footnote = "a footnote",
+        TaskItem = "a task-list item",
+    }
 }
 
 /// Why a line that talks about approving is not the phrase.
@@ -491,7 +495,7 @@ pub enum PhraseProblem {
     },
     /// It stands in a quote, code, heading, table, link, strike-through, …
     NotPlainText {
-        inside: String,
+        inside: Inside,
     },
     /// A verdict without a gate: "approved".
     NoGate,

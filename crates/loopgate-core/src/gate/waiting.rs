@@ -19,19 +19,21 @@ pub struct OverdueGate {
 }
 
 /// The gates that have waited longer than [`GatePolicy::escalate_after`], counted anew from a resume.
-pub fn overdue<'a>(state: &'a LoopState, policies: &'a Policies, now: Timestamp) -> impl Iterator<Item = &'a GateName> {
-    waits(state, policies).filter(move |wait| wait.escalate_at() <= now).map(|wait| wait.gate)
-}
-
-/// The same gates, each with since when it waits.
-pub fn overdue_since(state: &LoopState, policies: &Policies, now: Timestamp) -> Vec<OverdueGate> {
-    let overdue = waits(state, policies).filter(|wait| wait.escalate_at() <= now);
-    overdue.map(|wait| OverdueGate { gate: wait.gate.clone(), since: wait.since }).collect()
+pub fn overdue<'a>(
+    state: &'a LoopState,
+    policies: &'a Policies,
+    now: Timestamp,
+) -> impl Iterator<Item = OverdueGate> + 'a {
+    let overdue = waits(state, policies).filter(move |wait| wait.escalate_at() <= now);
+    overdue.map(|wait| OverdueGate { gate: wait.gate.clone(), since: wait.since })
 }
 
 /// The next moment at which waiting alone changes something.
 pub fn next(state: &LoopState, policies: &Policies, now: Timestamp) -> Option<Timestamp> {
-    let moments = waits(state, policies).flat_map(|wait| [wait.remind_at(), Some(wait.escalate_at())]);
+    let moments = waits(state, policies).flat_map(|wait| {
+        let is_reminded = wait.state.reminded_at.is_some();
+        [(!is_reminded).then(|| wait.since + wait.policy.remind_after), Some(wait.escalate_at())]
+    });
     moments.flatten().filter(|at| *at > now).min()
 }
 
@@ -59,10 +61,6 @@ fn waits<'a>(state: &'a LoopState, policies: &'a Policies) -> impl Iterator<Item
 }
 
 impl Wait<'_> {
-    fn remind_at(&self) -> Option<Timestamp> {
-        self.state.reminded_at.is_none().then(|| self.since + self.policy.remind_after)
-    }
-
     fn escalate_at(&self) -> Timestamp {
         self.resumed.map_or(self.since, |resumed| resumed.max(self.since)) + self.policy.escalate_after
     }

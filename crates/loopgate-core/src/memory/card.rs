@@ -19,7 +19,7 @@ const MOST_RUNS: usize = 50;
 /// Changes that are named as tried and failed.
 const MOST_TRIED: usize = 5;
 /// Times in a row that a card was found stale before it goes.
-const STALE_TIMES: u32 = 3;
+pub(super) const STALE_TIMES: u32 = 3;
 
 /// What mended an error. Its texts come from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,10 +94,10 @@ impl Card {
         let fix = passed.fix_applied.clone().filter(|fix| !fix.hunks.is_empty())?;
         let fingerprint = fingerprint_of(failure);
         let analysis = failure.analysis.as_ref();
-        let citation = |hunk: &Hunk| Citation {
-            path: hunk.path.clone(),
-            blob: hunk.blob,
-            lines: (hunk.line, hunk.line.saturating_add(hunk.length().saturating_sub(1))),
+        let citation = |hunk: &Hunk| {
+            let after = hunk.text.lines().filter(|line| !line.starts_with('-')).count();
+            let last = hunk.line.saturating_add(u32::try_from(after).unwrap_or(u32::MAX).saturating_sub(1));
+            Citation { path: hunk.path.clone(), blob: hunk.blob, lines: (hunk.line, last) }
         };
         Some(Self {
             id: fingerprint.into(),
@@ -144,7 +144,7 @@ impl Card {
         }
     }
 
-    /// Counts what came of telling it, or of finding it stale.
+    /// Counts that it was shown, and the next attempt's result, or that it was found stale.
     pub(super) fn count(&mut self, found: &MemoryMatch) {
         match found.outcome {
             MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
@@ -162,12 +162,7 @@ impl Card {
         }
     }
 
-    /// Whether it was found stale so often that it goes.
-    pub(super) const fn has_decayed(&self) -> bool {
-        self.stale >= STALE_TIMES
-    }
-
-    /// The surest first: what worked when it was told, then what worked most often, then the newest.
+    /// The surest first: what worked when it was shown, then what worked most often, then the newest.
     pub(super) fn rank(&self) -> (i64, usize, Timestamp, FailureId) {
         let failed = self.followed.saturating_sub(self.worked);
         let worth = i64::from(self.worked) - i64::from(failed) - i64::from(self.stale);

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week, line::fingerprint_of};
+use super::{
+    Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week, card::STALE_TIMES,
+    line::fingerprint_of,
+};
 use crate::{
     ids::{FailureId, Fingerprint, PrNumber, Timestamp},
     text,
@@ -26,7 +29,7 @@ pub struct Memory {
     pub offers: Offers,
     /// Weeks whose lines there are.
     pub weeks: BTreeSet<Week>,
-    /// When each of the newest runs was first heard of.
+    /// When the first attempt of each of the newest runs was counted.
     pub recent: BTreeSet<Timestamp>,
 }
 
@@ -59,7 +62,7 @@ pub enum Resolution {
     Pending,
     Resolved,
     Escalated,
-    /// A person said so.
+    /// A person decided that it stays.
     WontFix,
 }
 
@@ -77,7 +80,7 @@ impl Memory {
         memory
     }
 
-    /// Takes in a run: all its lines, of which `is_new` are told for the first time. Cards are the same however often a
+    /// Takes in a run: all its lines, of which `is_new` were not taken in before. Cards are the same however often a
     /// run is taken in; what is counted is counted for new lines.
     pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
         let mut run: Vec<&MemoryLine> = run.iter().collect();
@@ -188,7 +191,8 @@ impl Memory {
     /// Drops what is older than its retention, and cards that were found stale too often.
     pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
         let keeps = |folder, seen_at| retention.keeps(folder, seen_at, now);
-        self.cards.retain(|_, card| !card.has_decayed() && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
+        self.cards
+            .retain(|_, card| card.stale < STALE_TIMES && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
         self.recurring.retain(|_, seen| {
             let folder = match seen.resolution {
                 Resolution::Pending => Folder::Failures,

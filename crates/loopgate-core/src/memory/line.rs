@@ -69,7 +69,7 @@ pub struct MemoryLine {
     /// What was found in the memory for the attempt before, and whether it was followed and helped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_matches: Vec<MemoryMatch>,
-    /// What people have said of the run's disputed failures by then.
+    /// Disputes of the run that were settled by then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<Settled>,
     #[serde(default)]
@@ -86,8 +86,8 @@ pub enum LineStatus {
     Escalated,
 }
 
-/// Whether whoever pushed may write to the repository. What others push is remembered, and teaches nothing until it is
-/// merged: a card is advice, and anybody can open a pull request.
+/// Whether the person who pushed may write to the repository. What others push is remembered, and teaches nothing until
+/// it is merged: a card is advice, and anybody can open a pull request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
@@ -141,7 +141,7 @@ impl AppliedFix {
         }
     }
 
-    /// The same for records, which need no hunks.
+    /// A copy without hunks, for records.
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self { hunks: Vec::new(), ..self.clone() }
@@ -220,11 +220,6 @@ impl Hunk {
         let before = self.text.lines().take_while(|line| !line.starts_with(['+', '-'])).count();
         self.line.saturating_add(u32::try_from(before).unwrap_or(u32::MAX))
     }
-
-    /// How many lines it spans after the change.
-    pub(super) fn length(&self) -> u32 {
-        u32::try_from(self.text.lines().filter(|line| !line.starts_with('-')).count()).unwrap_or(u32::MAX)
-    }
 }
 
 /// A comment or an attribute that says that a finding is not to be reported.
@@ -293,11 +288,13 @@ impl MemoryLine {
             hunks: if failures > 0 { fix.hunks } else { Vec::new() },
             ..fix
         });
+        // What statistics need: no texts.
+        let matches = self.memory_matches.iter();
         Self {
             failures: self.failures.iter().take(failures).map(|failure| remembered(failure, characters)).collect(),
             flaky: short(&self.flaky),
             fixed: self.fixed.iter().take(10 * failures).map(|name| text::start(name, 300)).collect(),
-            memory_matches: self.memory_matches.iter().take(20).map(MemoryMatch::outcome_only).collect(),
+            memory_matches: matches.take(20).map(|found| MemoryMatch { told: None, ..found.clone() }).collect(),
             analysis,
             fix_applied: fix,
             ..self.clone()

@@ -8,7 +8,7 @@ use crate::{
     text,
 };
 
-/// What was found for one failure, and what came of it. Texts come from outside.
+/// What was found for one failure, and the result of the next attempt. Texts come from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryMatch {
     pub fingerprint: Fingerprint,
@@ -23,13 +23,13 @@ pub struct MemoryMatch {
     pub seen: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_pull_request: Option<PrNumber>,
-    /// Whether the next change was made where the card says; none until there is one, or where it cannot be told.
+    /// Whether the next change was made where the card says; none until there is one, or if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<bool>,
     /// Whether the error was gone in the next counted attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub went_green: Option<bool>,
-    /// What is told of the card, as long as its attempt is the newest.
+    /// What is shown of the card, as long as its attempt is the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ToldFix>,
     /// Who was right when another run disputed it.
@@ -42,15 +42,15 @@ pub struct MemoryMatch {
 #[serde(rename_all = "snake_case")]
 pub enum MatchOutcome {
     Shown,
-    /// Its place is not there any more: said so, and no advice.
+    /// Its place is not there any more: it is no advice.
     Stale,
     /// The error was seen before, and nothing is known to have mended it.
     Seen,
-    /// The same, and a person said that it will not be mended.
+    /// The error was seen before, and a person decided that it stays.
     WontFix,
 }
 
-/// What is told of a card.
+/// What is shown of a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToldFix {
     pub pull_request: Option<PrNumber>,
@@ -68,12 +68,6 @@ pub struct ToldFix {
 }
 
 impl MemoryMatch {
-    /// What statistics need: no texts.
-    #[must_use]
-    pub fn outcome_only(&self) -> Self {
-        Self { told: None, ..self.clone() }
-    }
-
     /// The card that is shown, and how like it is.
     pub fn shown(&self) -> Option<(&ToldFix, Tier, FailureId)> {
         let shown = (self.told.as_ref()?, self.tier?, self.card?);
@@ -82,7 +76,7 @@ impl MemoryMatch {
 }
 
 impl ToldFix {
-    /// What is told of a card whose place was found at `line`.
+    /// What is shown of a card whose place was found at `line`.
     pub fn of(card: &super::Card, line: Option<u32>) -> Option<Self> {
         let hunk = card.fix.hunks.first()?;
         let mut text = String::new();

@@ -26,7 +26,7 @@ pub use learn::{Memory, Recurring, Resolution};
 pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
 pub use matched::{MatchOutcome, MemoryMatch, ToldFix};
 pub use proof::{Offers, Rate, followed};
-pub use recall::{MOST_TOLD, Recalled, Sought, Tier};
+pub use recall::{MOST_TOLD, Recalled, Tier};
 pub use redact::{redact, redact_value};
 pub use retention::{Folder, Retention, Week};
 pub use settled::{Settled, Settlement};

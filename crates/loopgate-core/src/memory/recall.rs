@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     evidence::Failure,
-    ids::{FailureId, Fingerprint},
+    ids::Fingerprint,
     policy::{MemoryPolicy, PatternSource, Switch},
     source_files::is_test,
 };
 
-/// Cards that are told of one failure at most.
+/// Cards that are shown of one failure at most.
 pub const MOST_TOLD: usize = 3;
 /// Cards of a tier that are verified at most: each may cost requests.
 const MOST_VERIFIED: usize = 6;
@@ -24,9 +24,9 @@ const MOST_VERIFIED: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
 pub enum Tier {
-    /// The same fingerprint.
+    /// The card has the failure's fingerprint.
     SameError,
-    /// The same test, with the same message but for values.
+    /// The card has the failure's test, and its message but for values.
     SameTest,
 }
 
@@ -50,13 +50,6 @@ impl TryFrom<u8> for Tier {
     }
 }
 
-/// A failure that is looked up.
-#[derive(Clone, Copy, Debug)]
-pub struct Sought<'a> {
-    pub run_id: &'a str,
-    pub failure: &'a Failure,
-}
-
 /// The cards that a failure may be like, tier after tier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recalled<'a> {
@@ -67,9 +60,8 @@ pub struct Recalled<'a> {
 }
 
 impl Memory {
-    /// What a failure may be like. No place is looked at yet.
-    pub fn look_up<'a>(&'a self, sought: &Sought<'_>, policy: &MemoryPolicy) -> Recalled<'a> {
-        let Sought { run_id, failure } = *sought;
+    /// What a failure of a run may be like. No place is looked at yet.
+    pub fn look_up<'a>(&'a self, run_id: &str, failure: &Failure, policy: &MemoryPolicy) -> Recalled<'a> {
         let (fingerprint, template) = (fingerprint_of(failure), template(failure));
         let checks = |source| policy.patterns_to_check.contains(&source);
         let same_error = |card: &Card| card.fingerprints.contains(&fingerprint) && is_same(card, failure);
@@ -130,8 +122,8 @@ impl<'a> Recalled<'a> {
         cards.flat_map(Card::cited)
     }
 
-    /// What is kept and told of it: the first tier with a card whose place is there; of the first tier's others one is
-    /// said to be stale. `find` gives the line at which a card's place stands.
+    /// What is kept and shown of it: the first tier with a card whose place is there; of the first tier's others one is
+    /// marked as stale. `find` gives the line at which a card's place stands.
     pub fn matches(&self, policy: &MemoryPolicy, find: impl Fn(&Card) -> Option<u32>) -> Vec<MemoryMatch> {
         let seen = self.recurring.map_or(0, |recurring| recurring.occurrences);
         let found = |outcome, on: Option<(&Card, Tier)>, line: Option<u32>| MemoryMatch {
@@ -164,12 +156,5 @@ impl<'a> Recalled<'a> {
             return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None, None)];
         }
         stale.into_iter().collect()
-    }
-}
-
-impl MemoryMatch {
-    /// Whether it is about a failure with this id.
-    pub fn is_of(&self, failure: FailureId) -> bool {
-        FailureId::from(self.fingerprint) == failure
     }
 }

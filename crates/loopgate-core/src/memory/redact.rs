@@ -33,7 +33,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     clean
 }
 
-/// The same for every text of a document; its keys are ours.
+/// Redacts every text of a document; its keys are ours.
 pub fn redact_value(value: &mut Value) {
     match value {
         Value::String(text) => {

@@ -1,17 +1,17 @@
-//! What people said of disputed failures: who repairs the same one in another run is told.
+//! How disputed failures were settled. Another run with the same failure shows it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{FailureId, Login, PrNumber, Timestamp};
 
-/// A person's word on a failure that somebody had said is not theirs to mend.
+/// How a person settled a dispute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     pub failure: FailureId,
     pub outcome: Settlement,
     pub by: Login,
     pub at: Timestamp,
-    /// The run it was said in. Whoever repairs there is told by its state.
+    /// The run of the dispute, whose own state shows it.
     pub run_id: String,
     pub pull_request: Option<PrNumber>,
 }

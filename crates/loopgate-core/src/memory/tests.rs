@@ -78,7 +78,7 @@ fn mended(run: &str, minute: i64) -> Vec<MemoryLine> {
 }
 
 fn found(memory: &Memory, sought: &Failure, policy: &MemoryPolicy, file: Option<&str>) -> Vec<MemoryMatch> {
-    let recalled = memory.look_up(&Sought { run_id: "pr-50", failure: sought }, policy);
+    let recalled = memory.look_up("pr-50", sought, policy);
     let file = |_: &str| file.map(|text| CitedFile { blob: None, text });
     recalled.matches(policy, |card| card.find(file))
 }

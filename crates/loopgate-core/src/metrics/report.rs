@@ -142,7 +142,7 @@ pub struct Group {
     pub median_seconds_to_green: Option<u64>,
 }
 
-/// Everything that is told of a window.
+/// All figures of a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     pub schema: &'static str,
@@ -157,7 +157,7 @@ pub struct Report {
     /// Calls for a human by their cause, those of gates and outages too.
     pub calls: BTreeMap<Trigger, u64>,
     pub saved_by_flakes: u64,
-    /// What came of showing what is remembered, over the retries of these runs.
+    /// How often shown cards were followed and worked, over the retries of these runs.
     pub offers: Offers,
     /// Disputes by how they stand.
     pub disputes: BTreeMap<DisputeOutcome, u64>,

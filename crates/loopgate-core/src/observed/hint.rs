@@ -17,10 +17,10 @@ pub struct Actor {
     pub login: Login,
 }
 
-/// A push to the head branch, as the event told that announced it.
+/// A push to the head branch, as its event describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnnouncedPush {
-    /// The head of before.
+    /// The previous head.
     pub before: Sha,
     pub after: Sha,
     pub by: Actor,
@@ -123,7 +123,7 @@ pub enum Hint {
 }
 
 impl Hint {
-    /// Whoever pressed a button or *Re-run*.
+    /// The person who pressed a button or *Re-run*.
     pub const fn pressed_by(&self) -> Option<&Actor> {
         match self {
             Self::ButtonPressed { by, .. }

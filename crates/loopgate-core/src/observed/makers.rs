@@ -32,7 +32,7 @@ pub struct Push {
 /// What a push brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushContent {
-    /// Something of its pusher's, or it could not be told.
+    /// Something of its pusher's, or what could not be compared.
     Own,
     /// Each file is what the three-way merge of the head before with the base gives: a merge of the base, or a rebase.
     Merged,

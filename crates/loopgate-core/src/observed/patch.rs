@@ -134,7 +134,7 @@ impl<'a> Patch<'a> {
         Self { hunks: group_diff_ops(ops, CONTEXT).iter().map(|ops| hunk_of(ops, &old, &new)).collect() }
     }
 
-    pub fn lines(&self) -> impl Iterator<Item = &DiffLine<'a>> {
+    pub fn lines(&self) -> impl Iterator<Item = &DiffLine<'a>> + Clone {
         self.hunks.iter().flat_map(|hunk| &hunk.lines)
     }
 

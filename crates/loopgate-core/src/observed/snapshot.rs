@@ -61,7 +61,7 @@ pub struct Snapshot {
     pub required_approvals: u32,
     /// The pull request with the same head and base on which both are decided, where it is not this one.
     pub judged_on: Option<PrNumber>,
-    /// Heads of before on which check runs of ours still say what does not hold any more.
+    /// Earlier heads on which check runs of ours still say what does not hold any more.
     pub left_heads: BTreeSet<Sha>,
     /// Where it is a layer of a native stack. Its base branch is then the stack's, and its files are its own part's.
     pub stack: Option<Stack>,
@@ -85,9 +85,17 @@ impl Snapshot {
     pub fn is_from_fork(&self) -> bool {
         self.pull_request.head.repository.as_ref().is_some_and(|head| head != &self.repository)
     }
-}
 
-impl Snapshot {
+    /// The evidence of the head that was not refused.
+    pub fn evidence_of_head(&self) -> impl Iterator<Item = &Evidence> + Clone {
+        self.evidence.iter().filter_map(|received| match received {
+            ReceivedEvidence::Accepted(evidence) if evidence.head_sha == self.pull_request.head.sha => {
+                Some(evidence.as_ref())
+            }
+            _ => None,
+        })
+    }
+
     /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
     pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
         Self {
@@ -492,7 +500,7 @@ pub struct WorkflowJob {
     pub name: String,
     pub attempt: u32,
     pub progress: CheckProgress,
-    /// It ended while a step of it still ran: nobody heard from its runner again.
+    /// It ended while a step of it still ran: its runner stopped reporting.
     pub cut_off: bool,
     pub started_at: Option<Timestamp>,
     pub url: Option<String>,

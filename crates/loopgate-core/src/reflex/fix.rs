@@ -56,11 +56,13 @@ pub struct Edits<'a> {
 }
 
 /// Judges the edits of a fixer. `scope` is what the failures and the change itself point at (none: not known);
-/// `failed` names the tests that it is to mend, and `configuration` is the path of the configuration in force.
+/// `failed` names the tests that it is to mend, `state` is that of its loop, and `configuration` is the path of the
+/// configuration in force.
 pub fn judge_edits(
     edits: Edits<'_>,
     scope: &BTreeSet<String>,
     failed: BTreeSet<&str>,
+    state: Option<&LoopState>,
     configuration: &str,
 ) -> EditVerdict {
     let Edits { files, contents, before, after } = edits;
@@ -69,7 +71,7 @@ pub fn judge_edits(
         return EditVerdict::Nothing;
     }
     let mut refusals = intrusions(files, configuration);
-    let change = tamper::Change::of_fixer(files, contents, before, after, failed);
+    let change = tamper::Change::of_fixer(files, contents, before, after, failed, state);
     refusals.extend(tamper::findings(&change).into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
@@ -100,9 +102,8 @@ pub fn fewer_tests(state: &LoopState, checks: &[CheckEvidence]) -> Option<FewerT
     if checks.iter().any(|check| tests(check.kind) && check.outcome.is_failure()) {
         return None;
     }
-    let before = state.attempts.iter().rev().find(|attempt| attempt.number < state.iteration)?.tests.as_ref()?;
-    let now = state.attempts.iter().find(|attempt| attempt.number == state.iteration)?.tests.as_ref()?;
-    let (before, after) = (before.len(), now.len());
+    let before = state.attempts.iter().rev().find(|attempt| attempt.number < state.iteration)?.tests.as_ref()?.len();
+    let after = state.attempts.iter().find(|attempt| attempt.number == state.iteration)?.tests.as_ref()?.len();
     (after < before).then_some(FewerTests { before, after, fix: fix.head_sha })
 }
 

@@ -16,7 +16,7 @@ fn file(path: &str, patch: &str) -> ChangedFile {
 fn judge(files: &ChangedFiles, scope: &BTreeSet<String>) -> EditVerdict {
     let commit = |byte: u8| hex::encode([byte; 20]).parse().unwrap();
     let edits = Edits { files, contents: &Contents::default(), before: commit(1), after: commit(2) };
-    judge_edits(edits, scope, BTreeSet::new(), "ci/loopgate.yml")
+    judge_edits(edits, scope, BTreeSet::new(), None, "ci/loopgate.yml")
 }
 
 fn judged(files: Vec<ChangedFile>, scope: &[&str]) -> EditVerdict {
@@ -65,4 +65,25 @@ fn edits_are_taken_refused_or_none() {
     }
     let unread = ChangedFiles::TooLarge { known: Vec::new(), reason: "the diff has 99 bytes".into() };
     assert!(matches!(judge(&unread, &BTreeSet::new()), EditVerdict::Refuse(_)));
+}
+
+#[test]
+fn a_fixer_may_edit_a_test_that_was_settled_to_be_wrong() {
+    let change = "-def test_sum():\n-    assert add(1, 2) == 4\n+def test_sum():\n+    assert add(1, 2) == 3";
+    let files = ChangedFiles::Complete(vec![file("tests/test_sum.py", change), file("src/sum.py", "-a\n+b")]);
+    let mut state = crate::fixtures::Story::opened().state;
+    let commit = |byte: u8| hex::encode([byte; 20]).parse().unwrap();
+    let verdict = |state: &LoopState| {
+        let edits = Edits { files: &files, contents: &Contents::default(), before: commit(1), after: commit(2) };
+        judge_edits(edits, &BTreeSet::new(), BTreeSet::from(["test_sum"]), Some(state), "ci/loopgate.yml")
+    };
+    assert!(matches!(verdict(&state), EditVerdict::Refuse(_)));
+    let dispute = serde_json::json!({
+        "failure": "3fa9c01b", "kind": "test_wrong", "reason": "1 + 2 is 3", "by": "alice", "byId": 1,
+        "at": state.created_at, "source": "local_loop", "check": "unit", "test": "test_sum", "file": null,
+        "headSha": "01".repeat(20),
+        "end": { "settled": { "outcome": "code", "by": "olga", "by_id": 2, "at": state.created_at } },
+    });
+    state.disputes.push(serde_json::from_value(dispute).unwrap());
+    assert!(matches!(verdict(&state), EditVerdict::Take { .. }), "{:?}", verdict(&state));
 }

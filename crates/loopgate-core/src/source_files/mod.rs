@@ -13,55 +13,15 @@ use serde::{Deserialize, Serialize};
 
 pub use syntax::{Lexed, Syntax};
 pub(crate) use table::{Foreign, FrameForm, FrameLine, Runner, Tool};
-use table::{KindRow, Language, Table, TestNames};
+use table::{KindRow, Language, LanguageTable, TestNames};
 pub use test_syntax::{Pattern, TestSyntax};
 
 words! {
-    /// A programming language whose files are known by their extension.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum SourceLanguage {
-        C = "c",
-        Clojure = "clojure",
-        Cpp = "cpp",
-        CSharp = "csharp",
-        Dart = "dart",
-        Elixir = "elixir",
-        Erlang = "erlang",
-        FSharp = "fsharp",
-        Go = "go",
-        Groovy = "groovy",
-        Haskell = "haskell",
-        Java = "java",
-        JavaScript = "javascript",
-        Julia = "julia",
-        Kotlin = "kotlin",
-        Lua = "lua",
-        Nim = "nim",
-        ObjectiveC = "objective_c",
-        OCaml = "ocaml",
-        Perl = "perl",
-        Php = "php",
-        Python = "python",
-        R = "r",
-        Ruby = "ruby",
-        Rust = "rust",
-        Scala = "scala",
-        Shell = "shell",
-        Sql = "sql",
-        Svelte = "svelte",
-        Swift = "swift",
-        TypeScript = "typescript",
-        VisualBasic = "visual_basic",
-        Vue = "vue",
-        Zig = "zig",
-    }
-}
-
-words! {
     /// What kind of file a path is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum FileKind {
         /// What runs, wherever it lies, and what nothing else is known of.
+        #[default]
         Code = "code",
         Tests = "tests",
         Docs = "docs",
@@ -80,24 +40,22 @@ words! {
     }
 }
 
-impl SourceLanguage {
-    /// By the extension of a path, whose case counts.
-    ///
-    /// ```
-    /// use loopgate_core::source_files::SourceLanguage;
-    ///
-    /// assert_eq!(SourceLanguage::of("src/cart.mts"), Some(SourceLanguage::TypeScript));
-    /// assert_eq!(SourceLanguage::of("README.md"), None);
-    /// ```
-    pub fn of(path: &str) -> Option<Self> {
-        Table::get().language(path)?.name
-    }
+/// The programming language of a path, by its extension, whose case counts, in the word of `data/languages.toml`.
+///
+/// ```
+/// use loopgate_core::source_files::language_of;
+///
+/// assert_eq!(language_of("src/cart.mts"), Some("typescript"));
+/// assert_eq!(language_of("README.md"), None);
+/// ```
+pub fn language_of(path: &str) -> Option<&'static str> {
+    LanguageTable::get().language(path)?.name.as_deref()
 }
 
 /// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
 /// what machines write, unless its own name says that it is a test.
 pub fn kind(path: &str) -> FileKind {
-    let (table, lower) = (Table::get(), path.to_lowercase());
+    let (table, lower) = (LanguageTable::get(), path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
     let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
@@ -108,12 +66,7 @@ pub fn kind(path: &str) -> FileKind {
         (Some(kind @ (FileKind::Vendored | FileKind::Manifest)), _) => kind,
         // A tool reads these wherever they lie, folders of tests and documents included.
         (_, Some(kind @ (FileKind::Ci | FileKind::Manifest))) => kind,
-        _ if by_name == Some(FileKind::Generated) => FileKind::Generated,
-        _ if extension(&lower)
-            .is_some_and(|extension| table.assets.extensions.iter().any(|known| known == extension)) =>
-        {
-            FileKind::Asset
-        }
+        (_, Some(kind @ (FileKind::Generated | FileKind::Asset))) if by_name == Some(kind) => kind,
         _ if named_test => FileKind::Tests,
         (_, Some(_)) if runs => FileKind::Code,
         _ if (in_test_folder(path) || is_test(path)) && !in_spec_alone() => FileKind::Tests,
@@ -124,7 +77,14 @@ pub fn kind(path: &str) -> FileKind {
 
 /// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
 pub fn runs(path: &str) -> bool {
-    Table::get().language(path).is_some_and(Language::runs)
+    LanguageTable::get().language(path).is_some_and(Language::runs)
+}
+
+/// The words at the end of a file's name by which its program is built with it on some systems only: `plan9` of
+/// `login_plan9.go`.
+pub fn name_conditions(path: &str) -> Vec<&str> {
+    let conditions = row_of(path).map_or(&[][..], |row| &row.name_conditions);
+    stem(path).split('_').skip(1).filter(|word| conditions.iter().any(|known| known == word)).collect()
 }
 
 /// Whether a path is source code for which a test can be asked.
@@ -159,7 +119,7 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
     let path = path.split_once("src/main/").map_or(path, |(above, _)| above);
     let mut folders = path.rsplit('/').skip(1);
     folders.any(|folder| {
-        let common = Table::get().tests.folders.iter().any(|known| folder.eq_ignore_ascii_case(known));
+        let common = LanguageTable::get().tests.folders.iter().any(|known| folder.eq_ignore_ascii_case(known));
         let is_own = |row: &Language| {
             row.test.folders.iter().any(|known| folder == known)
                 || row.test.folder_ends.iter().any(|end| folder.len() > end.len() && folder.ends_with(end.as_str()))
@@ -171,7 +131,7 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
 /// What a test's file name says it tests: `calc` for `test_calc.py`, `calc.test.ts`, `calc_test.go`, `CalcTest.java`.
 /// A file that is no test is its own subject.
 pub fn subject(path: &str) -> &str {
-    let (whole, common) = (stem(path), &Table::get().tests);
+    let (whole, common) = (stem(path), &LanguageTable::get().tests);
     let row = row_of(path);
     let starts = row.iter().flat_map(|row| &row.test.starts).filter_map(|start| whole.strip_prefix(start.as_str()));
     let starts = starts.chain(common.starts.iter().filter_map(|start| after(whole, start)));
@@ -193,7 +153,7 @@ impl Language {
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
         let (name, stem) = (file_name(path), stem(path));
-        let (common, own): (&TestNames, _) = (&Table::get().tests, &self.test);
+        let (common, own): (&TestNames, _) = (&LanguageTable::get().tests, &self.test);
         common.names.iter().any(|known| stem.eq_ignore_ascii_case(known))
             || common.starts.iter().any(|start| after(stem, start).is_some())
             || common.ends.iter().any(|end| before(stem, end).is_some())
@@ -230,7 +190,7 @@ impl KindRow {
 
 /// The row of a path in a language of programs.
 fn row_of(path: &str) -> Option<&'static Language> {
-    Table::get().language(path).filter(|row| row.name.is_some())
+    LanguageTable::get().language(path).filter(|row| row.name.is_some())
 }
 
 fn file_name(path: &str) -> &str {

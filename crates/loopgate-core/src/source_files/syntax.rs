@@ -1,15 +1,16 @@
 //! How a language writes comments and strings, and which lines of a text are code.
 //!
-//! Nothing is excused: a line is a comment only if that is certain. What cannot be told counts as code.
+//! Nothing is excused: a line is a comment only if that is certain. Every other line counts as code.
 
 use std::{
     borrow::Cow,
     hash::{DefaultHasher, Hash, Hasher},
+    sync::LazyLock,
 };
 
 use serde::Deserialize;
 
-use super::table::Table;
+use super::table::LanguageTable;
 use crate::observed::{DiffLine, LineChange};
 
 /// A row `syntax` of `data/languages.toml`, which says what its keys mean.
@@ -39,21 +40,7 @@ pub struct Lexed {
 }
 
 /// A language without comments, in which white space means something: nothing is known of it.
-static UNKNOWN: Syntax = Syntax {
-    line: Vec::new(),
-    block: Vec::new(),
-    strings: Vec::new(),
-    conditions: Vec::new(),
-    items: Vec::new(),
-    heredocs: Vec::new(),
-    quotes: String::new(),
-    at_start: false,
-    regex: false,
-    space: true,
-};
-
-/// Marks of code within a text, which is run where the comment stands in a template or a string.
-const INTERPOLATES: [&str; 9] = ["${", "#{", "$(", "<%", "<?", "{{", "{%", "{@", "\\u"];
+static UNKNOWN: LazyLock<Syntax> = LazyLock::new(|| Syntax { space: true, ..Syntax::default() });
 
 /// Whether the text of a comment begins like what tools read: an annotation, a mark, a setting.
 fn addresses_a_tool(text: &str) -> bool {
@@ -69,13 +56,14 @@ fn addresses_a_tool(text: &str) -> bool {
     is_setting || is_annotation() || text.starts_with(['+', '>'])
 }
 
-/// JavaScript's, Unicode's and C#'s ends of a line, which a diff shows as parts of one.
-const LINE_ENDS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
-
 impl Syntax {
     /// By the path's language or format. Of an unknown one nothing is a comment.
     pub fn of(path: &str) -> &'static Self {
-        Table::get().language(path).map_or(&UNKNOWN, |row| row.syntax())
+        // Each row names a syntax of the file, and a test asks all.
+        LanguageTable::get()
+            .language(path)
+            .and_then(|row| LanguageTable::get().syntax.get(&row.syntax))
+            .unwrap_or(&UNKNOWN)
     }
 
     /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may be
@@ -101,17 +89,15 @@ impl Syntax {
 
     /// Whether what begins like a comment is code, or is read by a program: it is no prose.
     fn is_order(&self, line: &str) -> bool {
-        let (lower, directives) = (line.to_lowercase(), &Table::get().directives);
+        let (lower, directives) = (line.to_lowercase(), &LanguageTable::get().directives);
         let slashes = self.line.iter().any(|mark| mark == "//");
         let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
         let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());
         let text = text.or_else(|| line.trim_start().strip_prefix('*')).unwrap_or(line);
         slashes && line.starts_with("#[")
-            || INTERPOLATES.iter().any(|mark| line.contains(mark))
             || self.regex && line.contains('{') && line.contains('(')
             || text.starts_with(|first: char| first.is_alphabetic()) && text.len() < line.len()
             || addresses_a_tool(text.trim_start())
-            || line.contains(LINE_ENDS)
             || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
             || directives.starts.iter().any(|start| lower.starts_with(start.as_str()))
             || directives.holds.iter().any(|word| lower.contains(word.as_str()))
@@ -345,7 +331,9 @@ impl<'s> Lexer<'s> {
                 }
             } else if self.is_line_comment(rest, last) {
                 return has_code;
-            } else if let Some(end) = self.stray_end(rest) {
+            } else if let Some((_, end)) = self.syntax.block.iter().find(|(_, close)| rest.starts_with(close.as_str()))
+            {
+                // A mark that ends a comment where none is open.
                 self.strays.push(end.to_owned());
                 (rest, last) = (&rest[end.len()..], Some(' '));
             } else if let Some(first) = rest.chars().next() {
@@ -381,11 +369,6 @@ impl<'s> Lexer<'s> {
         let word: String = behind.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         // `1<<2` shifts. A text begins below its line.
         word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some((rest.len(), word))
-    }
-
-    /// A mark that ends a comment where none is open.
-    fn stray_end(&self, rest: &str) -> Option<&'s str> {
-        self.syntax.block.iter().map(|(_, close)| close.as_str()).find(|close| rest.starts_with(close))
     }
 
     /// The length of what begins here and is neither comment nor mark: a string of one line, an expression, a character.

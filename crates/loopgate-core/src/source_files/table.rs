@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use serde::Deserialize;
 
-use super::{FileKind, SourceLanguage, syntax::Syntax, test_syntax::TestSyntax};
+use super::{FileKind, syntax::Syntax, test_syntax::TestSyntax};
 use crate::evidence::TestFramework;
 
 /// Marks of places that are not the repository's.
@@ -23,13 +23,11 @@ pub(crate) struct Foreign {
 }
 
 /// A form of line in which a tool names a place: the groups `file`, `line`, `col`, `fun` and `class` are what it captures.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(crate) struct FrameForm {
     pub pattern: String,
-    #[serde(default)]
     pub says: FrameLine,
-    #[serde(default)]
     pub innermost_last: bool,
 }
 
@@ -49,42 +47,31 @@ pub(crate) enum FrameLine {
 }
 
 /// How the tests of a tool are run.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(crate) struct Runner {
     pub tool: Tool,
-    #[serde(default)]
     pub words: Vec<String>,
-    #[serde(default)]
     pub all_words: Vec<String>,
-    #[serde(default)]
     pub programs: Vec<String>,
     /// Empty if it is found only where the command shows it.
-    #[serde(default)]
     pub start: String,
     pub framework: Option<TestFramework>,
-    #[serde(default)]
-    pub languages: Vec<SourceLanguage>,
-    #[serde(default)]
-    pub usual_for: Vec<SourceLanguage>,
-    #[serde(default)]
+    pub languages: Vec<String>,
+    pub usual_for: Vec<String>,
     pub traces: Vec<String>,
-    #[serde(default)]
     pub options: Vec<String>,
-    #[serde(default)]
     pub valued: Vec<String>,
-    #[serde(default)]
     pub test: Vec<String>,
-    #[serde(default)]
     pub file: Vec<String>,
-    #[serde(default)]
     pub anew: String,
 }
 
 /// Tools that run tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Tool {
+    #[default]
     Cargo,
     Pytest,
     /// `manage.py test`
@@ -113,28 +100,24 @@ pub(crate) enum Tool {
 impl Runner {
     /// All of them; earlier ones win.
     pub(crate) fn all() -> &'static [Self] {
-        &Table::get().runners
+        &LanguageTable::get().runners
     }
 }
 
 /// A language of programs, or a format.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Language {
     /// `None` of a format.
-    pub name: Option<SourceLanguage>,
-    syntax: String,
-    #[serde(default)]
+    pub name: Option<String>,
+    pub syntax: String,
     pub code: Vec<String>,
-    #[serde(default)]
     pub other: Vec<String>,
-    #[serde(default)]
     files: Vec<String>,
     kind: Option<FileKind>,
-    #[serde(default)]
     runs: bool,
-    tests: Option<String>,
-    #[serde(default)]
+    pub tests: Option<String>,
+    pub name_conditions: Vec<String>,
     pub test: TestNames,
 }
 
@@ -162,61 +145,48 @@ pub(super) struct Directives {
 }
 
 /// Which paths are of a kind.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct KindRow {
     pub kind: FileKind,
-    #[serde(default)]
     pub under: Vec<String>,
-    #[serde(default)]
     pub folders: Vec<String>,
-    #[serde(default)]
     pub only: Vec<String>,
-    #[serde(default)]
     pub files: Vec<String>,
-    #[serde(default)]
     pub starts: Vec<String>,
-    #[serde(default)]
     pub ends: Vec<String>,
-    #[serde(default)]
-    pub extensions: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Assets {
     pub extensions: Vec<String>,
 }
 
 /// The whole file, with its look-ups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
+pub(super) struct LanguageTable {
     pub tests: TestNames,
     pub directives: Directives,
-    syntax: HashMap<String, Syntax>,
-    test_syntax: HashMap<String, TestSyntax>,
+    pub syntax: HashMap<String, Syntax>,
+    pub test_syntax: HashMap<String, TestSyntax>,
     #[serde(rename = "language")]
     pub languages: Vec<Language>,
     #[serde(rename = "kind")]
     pub kinds: Vec<KindRow>,
-    pub assets: Assets,
     foreign: Foreign,
     #[serde(rename = "frame")]
     frames: Vec<FrameForm>,
     #[serde(rename = "runner")]
-    runners: Vec<Runner>,
+    pub runners: Vec<Runner>,
     #[serde(skip)]
     by_extension: HashMap<String, usize>,
     #[serde(skip)]
     by_name: HashMap<String, usize>,
 }
 
-impl Table {
+impl LanguageTable {
     pub(super) fn get() -> &'static Self {
-        static TABLE: LazyLock<Table> = LazyLock::new(|| {
+        static TABLE: LazyLock<LanguageTable> = LazyLock::new(|| {
             let text = include_str!("../../data/languages.toml");
-            let mut table: Table = toml::from_str(text).expect("the file is part of the program, and tests read it");
+            let mut table: LanguageTable =
+                toml::from_str(text).expect("the file is part of the program, and tests read it");
             for (index, row) in table.languages.iter().enumerate() {
                 let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
                 table.by_extension.extend(extensions.map(|extension| (extension.clone(), index)));
@@ -242,28 +212,18 @@ impl Table {
 
 impl Foreign {
     pub(crate) fn get() -> &'static Self {
-        &Table::get().foreign
+        &LanguageTable::get().foreign
     }
 }
 
 impl FrameForm {
     /// All of them; earlier ones win.
     pub(crate) fn all() -> &'static [Self] {
-        &Table::get().frames
+        &LanguageTable::get().frames
     }
 }
 
 impl Language {
-    pub(super) fn syntax(&self) -> &'static Syntax {
-        Table::get().syntax.get(&self.syntax).expect("each row names a syntax of the file, and a test asks all")
-    }
-
-    /// How its tests are written; `None` if that is not known.
-    pub(super) fn test_syntax(&self) -> Option<&'static TestSyntax> {
-        let tests = self.tests.as_ref()?;
-        Some(Table::get().test_syntax.get(tests).expect("each row names one of the file, and a test asks all"))
-    }
-
     /// What its files are where no place or name says more.
     pub(super) fn kind(&self) -> FileKind {
         self.kind.unwrap_or(if self.name.is_some() { FileKind::Code } else { FileKind::Config })

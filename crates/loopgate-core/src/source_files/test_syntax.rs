@@ -5,7 +5,7 @@ use std::{ops::Deref, sync::LazyLock};
 use regex::{Captures, Regex};
 use serde::{Deserialize, Deserializer, de};
 
-use super::table::Table;
+use super::table::LanguageTable;
 
 /// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
 /// comments.
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Pattern {
 impl TestSyntax {
     /// By the language of a path. `None` if its tests are not known.
     pub fn of(path: &str) -> Option<&'static Self> {
-        Table::get().language(path)?.test_syntax()
+        LanguageTable::get().test_syntax.get(LanguageTable::get().language(path)?.tests.as_ref()?)
     }
 
     /// The name of the test that begins in this line; empty if the name stands in a line below.

@@ -1,68 +1,70 @@
-use super::{FileKind, SourceLanguage, Syntax, in_test_folder, is_code, is_test, kind, subject, table::Table};
-use SourceLanguage as L;
+use super::{FileKind, Syntax, in_test_folder, is_code, is_test, kind, language_of, subject, table::LanguageTable};
 
 /// Code of each language, and tests of it.
-const LANGUAGES: &[(SourceLanguage, &[&str], &[&str])] = &[
-    (L::C, &["src/cart.c", "src/cart.h"], &["cart_test.c", "test_cart.c", "tests/cart.c"]),
-    (L::Clojure, &["src/shop/cart.clj", "src/cart.cljs"], &["test/shop/cart_test.clj", "cart_test.cljc"]),
-    (L::Cpp, &["a.cc", "a.cpp", "a.cxx", "a.hpp"], &["CartTest.cpp", "cart_unittest.cc", "unittests/ADT/Cart.cpp"]),
-    (L::CSharp, &["Shop/Cart.cs"], &["Shop.Tests/CartTest.cs", "Shop.Tests/Given.cs", "CartTests.cs"]),
-    (L::Dart, &["lib/cart.dart"], &["test/cart_test.dart", "lib/cart_test.dart"]),
-    (L::Elixir, &["lib/cart.ex", "config.exs"], &["test/cart_test.exs", "cart_test.exs"]),
-    (L::Erlang, &["src/cart.erl"], &["cart_tests.erl", "cart_SUITE.erl"]),
-    (L::FSharp, &["Cart.fs"], &["CartTests.fs", "Shop.Tests/Program.fs"]),
-    (L::Go, &["cart/cart.go"], &["cart/cart_test.go"]),
-    (L::Groovy, &["src/main/groovy/Cart.groovy"], &["CartSpec.groovy", "src/test/groovy/Cart.groovy"]),
-    (L::Haskell, &["src/Cart.hs"], &["CartSpec.hs", "Spec.hs", "test/Main.hs"]),
+const LANGUAGES: &[(&str, &[&str], &[&str])] = &[
+    ("c", &["src/cart.c", "src/cart.h"], &["cart_test.c", "test_cart.c", "tests/cart.c"]),
+    ("clojure", &["src/shop/cart.clj", "src/cart.cljs"], &["test/shop/cart_test.clj", "cart_test.cljc"]),
+    ("cpp", &["a.cc", "a.cpp", "a.cxx", "a.hpp"], &["CartTest.cpp", "cart_unittest.cc", "unittests/ADT/Cart.cpp"]),
+    ("csharp", &["Shop/Cart.cs"], &["Shop.Tests/CartTest.cs", "Shop.Tests/Given.cs", "CartTests.cs"]),
+    ("dart", &["lib/cart.dart"], &["test/cart_test.dart", "lib/cart_test.dart"]),
+    ("elixir", &["lib/cart.ex", "config.exs"], &["test/cart_test.exs", "cart_test.exs"]),
+    ("erlang", &["src/cart.erl"], &["cart_tests.erl", "cart_SUITE.erl"]),
+    ("fsharp", &["Cart.fs"], &["CartTests.fs", "Shop.Tests/Program.fs"]),
+    ("go", &["cart/cart.go"], &["cart/cart_test.go"]),
+    ("groovy", &["src/main/groovy/Cart.groovy"], &["CartSpec.groovy", "src/test/groovy/Cart.groovy"]),
+    ("haskell", &["src/Cart.hs"], &["CartSpec.hs", "Spec.hs", "test/Main.hs"]),
     (
-        L::Java,
+        "java",
         &["src/main/java/Cart.java"],
         &["CartTest.java", "CartIT.java", "CartTestCase.java", "src/androidTest/java/Cart.java"],
     ),
     (
-        L::JavaScript,
+        "javascript",
         &["cart.js", "cart.jsx", "cart.mjs", "cart.cjs"],
         &["cart.test.js", "cart.spec.jsx", "cart-test.js", "cart.cy.js", "__tests__/cart.mjs", "CartSpec.js"],
     ),
-    (L::Julia, &["src/Cart.jl"], &["test/runtests.jl", "runtests.jl"]),
-    (L::Kotlin, &["Cart.kt", "build.gradle.kts"], &["CartTest.kt", "CartSpec.kt", "src/jvmTest/kotlin/Cart.kt"]),
-    (L::Lua, &["cart.lua"], &["spec/cart_spec.lua", "cart_spec.lua"]),
-    (L::Nim, &["cart.nim"], &["tests/tcart.nim", "test_cart.nim"]),
-    (L::ObjectiveC, &["Cart.m", "Cart.mm"], &["CartTests.m", "ShopTests/Cart.m"]),
-    (L::OCaml, &["cart.ml"], &["test_cart.ml", "test/cart.ml"]),
-    (L::Perl, &["cart.pl", "lib/Cart.pm"], &["t/cart.t"]),
-    (L::Php, &["shop/Cart.php"], &["shop/CartTest.php", "CartCest.php", "tests/Cart.php"]),
-    (L::Python, &["cart.py"], &["test_cart.py", "cart_test.py", "conftest.py", "cart/tests.py"]),
-    (L::R, &["R/cart.R", "cart.r"], &["tests/testthat/test-cart.R", "test-cart.R"]),
-    (L::Ruby, &["lib/cart.rb"], &["spec/cart_spec.rb", "cart_spec.rb", "test_cart.rb"]),
-    (L::Rust, &["src/cart.rs"], &["tests/cart.rs", "src/tests.rs", "src/cart_tests.rs"]),
-    (L::Scala, &["Cart.scala"], &["CartSpec.scala", "CartTest.scala", "src/it/scala/CartIT.scala"]),
-    (L::Shell, &[], &["tests/cart.sh", "test_cart.sh", "cart.bats", "cart-test.sh"]),
-    (L::Sql, &[], &["tests/cart.sql"]),
-    (L::Svelte, &["App.svelte"], &["App.test.svelte"]),
-    (L::Swift, &["Sources/Cart.swift"], &["Tests/ShopTests/Cart.swift", "CartTests.swift", "ShopUITests/Cart.swift"]),
+    ("julia", &["src/Cart.jl"], &["test/runtests.jl", "runtests.jl"]),
+    ("kotlin", &["Cart.kt", "build.gradle.kts"], &["CartTest.kt", "CartSpec.kt", "src/jvmTest/kotlin/Cart.kt"]),
+    ("lua", &["cart.lua"], &["spec/cart_spec.lua", "cart_spec.lua"]),
+    ("nim", &["cart.nim"], &["tests/tcart.nim", "test_cart.nim"]),
+    ("objective_c", &["Cart.m", "Cart.mm"], &["CartTests.m", "ShopTests/Cart.m"]),
+    ("ocaml", &["cart.ml"], &["test_cart.ml", "test/cart.ml"]),
+    ("perl", &["cart.pl", "lib/Cart.pm"], &["t/cart.t"]),
+    ("php", &["shop/Cart.php"], &["shop/CartTest.php", "CartCest.php", "tests/Cart.php"]),
+    ("python", &["cart.py"], &["test_cart.py", "cart_test.py", "conftest.py", "cart/tests.py"]),
+    ("r", &["R/cart.R", "cart.r"], &["tests/testthat/test-cart.R", "test-cart.R"]),
+    ("ruby", &["lib/cart.rb"], &["spec/cart_spec.rb", "cart_spec.rb", "test_cart.rb"]),
+    ("rust", &["src/cart.rs"], &["tests/cart.rs", "src/tests.rs", "src/cart_tests.rs"]),
+    ("scala", &["Cart.scala"], &["CartSpec.scala", "CartTest.scala", "src/it/scala/CartIT.scala"]),
+    ("shell", &[], &["tests/cart.sh", "test_cart.sh", "cart.bats", "cart-test.sh"]),
+    ("sql", &[], &["tests/cart.sql"]),
+    ("svelte", &["App.svelte"], &["App.test.svelte"]),
+    ("swift", &["Sources/Cart.swift"], &["Tests/ShopTests/Cart.swift", "CartTests.swift", "ShopUITests/Cart.swift"]),
     (
-        L::TypeScript,
+        "typescript",
         &["app.ts", "app.tsx", "app.mts", "app.cts", "index.d.ts"],
         &["cart.test.mts", "cart.spec.ts", "cart.test.tsx", "cart_test.ts", "e2e/cart.cts"],
     ),
-    (L::VisualBasic, &["Cart.vb"], &["CartTests.vb"]),
-    (L::Vue, &["App.vue"], &["App.spec.vue"]),
-    (L::Zig, &["src/cart.zig"], &["test/cart.zig", "cart_test.zig"]),
+    ("visual_basic", &["Cart.vb"], &["CartTests.vb"]),
+    ("vue", &["App.vue"], &["App.spec.vue"]),
+    ("zig", &["src/cart.zig"], &["test/cart.zig", "cart_test.zig"]),
 ];
 
 #[test]
 fn code_and_tests_of_each_language() {
-    assert_eq!(LANGUAGES.len(), SourceLanguage::ALL.len());
+    let named = || LanguageTable::get().languages.iter().filter_map(|row| row.name.as_deref());
+    assert_eq!(LANGUAGES.len(), named().count());
+    let of_runners = LanguageTable::get().runners.iter().flat_map(|row| row.languages.iter().chain(&row.usual_for));
+    of_runners.for_each(|name| assert!(named().any(|known| known == name), "{name}"));
     for (language, code, tests) in LANGUAGES {
-        let rows = Table::get().languages.iter().filter(|row| row.name == Some(*language));
+        let rows = LanguageTable::get().languages.iter().filter(|row| row.name.as_deref() == Some(*language));
         assert_eq!(rows.count(), 1, "{language:?} has one row");
         for path in *code {
-            assert_eq!(SourceLanguage::of(path), Some(*language), "{path}");
+            assert_eq!(language_of(path), Some(*language), "{path}");
             assert!(is_code(path) && !is_test(path), "{path}");
         }
         for path in *tests {
-            assert_eq!(SourceLanguage::of(path), Some(*language), "{path}");
+            assert_eq!(language_of(path), Some(*language), "{path}");
             assert!(is_test(path), "{path}");
         }
     }
@@ -70,14 +72,27 @@ fn code_and_tests_of_each_language() {
 
 #[test]
 fn no_two_rows_share_an_extension_and_each_names_a_syntax() {
-    let table = Table::get();
+    let table = LanguageTable::get();
     let all = table.languages.iter().flat_map(|row| row.code.iter().chain(&row.other).chain(&row.test.extensions));
     let mut extensions: Vec<&String> = all.collect();
     let count = extensions.len();
     extensions.sort_unstable();
     extensions.dedup();
     assert_eq!(extensions.len(), count);
-    table.languages.iter().for_each(|row| _ = row.syntax());
+    for row in &table.languages {
+        assert!(table.syntax.contains_key(&row.syntax), "{}", row.syntax);
+        assert!(row.tests.as_ref().is_none_or(|tests| table.test_syntax.contains_key(tests)), "{:?}", row.tests);
+    }
+}
+
+/// What has no default may not be left out.
+#[test]
+fn each_row_says_what_it_is_of() {
+    let file: toml::Table = include_str!("../../data/languages.toml").parse().unwrap();
+    for (rows, key) in [("language", "syntax"), ("kind", "kind"), ("runner", "tool"), ("frame", "pattern")] {
+        let rows = file[rows].as_array().unwrap();
+        assert!(rows.iter().all(|row| row.get(key).is_some()), "{key}");
+    }
 }
 
 #[test]
@@ -116,11 +131,11 @@ fn what_only_looks_like_a_test_is_none() {
         "src/test.rs/notes",
     ];
     for path in others {
-        assert_eq!((SourceLanguage::of(path), is_code(path), is_test(path)), (None, false, false), "{path}");
+        assert_eq!((language_of(path), is_code(path), is_test(path)), (None, false, false), "{path}");
     }
     // Nobody asks for a test of these.
     for path in ["deploy.sh", "migrations/1.sql", "cart.pyi"] {
-        assert!(SourceLanguage::of(path).is_some() && !is_code(path) && !is_test(path), "{path}");
+        assert!(language_of(path).is_some() && !is_code(path) && !is_test(path), "{path}");
     }
 }
 

@@ -55,9 +55,6 @@ pub fn quote(text: &str) -> String {
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let clean = without_secrets(text);
     let lines: Vec<Cow<'_, str>> = clean.split('\n').map(without_commands).collect();
-    if lines.iter().all(|line| matches!(line, Cow::Borrowed(_))) {
-        return clean;
-    }
     Cow::Owned(lines.join("\n"))
 }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use regex::bytes::{Regex, RegexBuilder};
 
 /// A form that secrets have: its pattern, what stands in its place, and an example with what is left of it.
-struct Form {
+struct Mask {
     pattern: &'static str,
     instead: &'static str,
     #[cfg_attr(not(test), expect(dead_code, reason = "the table's test reads it"))]
@@ -13,64 +13,64 @@ struct Form {
 }
 
 /// Order matters: a key's block holds lines that look like other secrets.
-const FORMS: [Form; 13] = [
-    Form {
+const FORMS: [Mask; 13] = [
+    Mask {
         pattern: r"-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|\z)",
         instead: "[secret]",
         example: ["-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----", "[secret]"],
     },
-    Form {
+    Mask {
         pattern: r"(?m)^[A-Za-z0-9+/]{60,}={0,2}$",
         instead: "[secret]",
         example: ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", "[secret]"],
     },
-    Form {
+    Mask {
         pattern: r"\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,})",
         instead: "[secret]",
         example: ["ghp_0123456789abcdefABCD is used", "[secret] is used"],
     },
-    Form { pattern: r"\bA[KS]IA[0-9A-Z]{16}", instead: "[secret]", example: ["ASIAIOSFODNN7EXAMPLE", "[secret]"] },
-    Form {
+    Mask { pattern: r"\bA[KS]IA[0-9A-Z]{16}", instead: "[secret]", example: ["ASIAIOSFODNN7EXAMPLE", "[secret]"] },
+    Mask {
         pattern: r"\b(?:xox[a-z]-[\w-]{10,}|sk-[\w-]{16,}|sk_live_\w{10,}|AIza[\w-]{30,})",
         instead: "[secret]",
         example: ["xoxb-0123456789-abc", "[secret]"],
     },
-    Form {
+    Mask {
         pattern: r"\b(?:npm_\w{16,}|pypi-[\w-]{16,})",
         instead: "[secret]",
         example: ["pypi-AgEIcHlwaS5vcmcCJGZm", "[secret]"],
     },
-    Form {
+    Mask {
         pattern: r"\beyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]+)?",
         instead: "[secret]",
         example: ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln", "[secret]"],
     },
-    Form {
+    Mask {
         pattern: r#"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s*[:=]\s*["']?)[^\s"'\[][^\r\n"']*"#,
         instead: "$1$2[secret]",
         example: ["> Cookie: session=1; other=2", "> Cookie: [secret]"],
     },
-    Form {
+    Mask {
         pattern: r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{12,}",
         instead: "$1 [secret]",
         example: ["Bearer 0123456789abcdef", "Bearer [secret]"],
     },
-    Form {
+    Mask {
         pattern: r"\b([a-z][a-z0-9+.-]*://)[^\s/@\[]+@",
         instead: "$1[secret]@",
         example: ["https://ann:pw@example.com/a", "https://[secret]@example.com/a"],
     },
-    Form {
+    Mask {
         pattern: r#"(?i)([?&](?:sig|signature|[\w-]*token|[\w-]*key|x-(?:amz|goog)-[\w-]+|code|sv|se)=)[^&\s"'\[]+"#,
         instead: "$1[secret]",
         example: ["https://x.example/a?se=1&sig=a%2Fb", "https://x.example/a?se=[secret]&sig=[secret]"],
     },
-    Form {
+    Mask {
         pattern: r#"\b([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)[A-Z0-9_]*)(["']?\s*[=:]\s*["']?)[^\s"'\[:][^\s"',;]*"#,
         instead: "$1$2[secret]",
         example: ["DEPLOY_TOKEN: abc", "DEPLOY_TOKEN: [secret]"],
     },
-    Form {
+    Mask {
         pattern: r#"(?i)\b([\w-]*(?:passw(?:or)?d|passphrase|secret|credentials?|(?:api|access|private|auth|secret)[_-]?key|token))(["']?\s*=\s*["']?|["']?:\s*["']?)[^\s"'&,;\[:][^\s"'&,;]{5,}"#,
         instead: "$1$2[secret]",
         example: ["password=hunter2hunter2", "password=[secret]"],
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn each_form_has_its_example() {
-        for Form { pattern, example: [text, left], .. } in &FORMS {
+        for Mask { pattern, example: [text, left], .. } in &FORMS {
             assert!(expression(pattern).is_match(text.as_bytes()), "{text}");
             assert_eq!(without_secrets(text), *left);
             assert_eq!(without_secrets(left), *left, "again");

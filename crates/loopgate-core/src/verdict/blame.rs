@@ -79,7 +79,7 @@ pub fn recorded(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckEvid
         .collect()
 }
 
-/// Confidence in a blame that nothing speaks for or against.
+/// Confidence in a blame without evidence for or against it.
 const UNSURE: f64 = 0.5;
 
 fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {

@@ -206,12 +206,7 @@ pub const fn severity_of(kind: CheckKind) -> Severity {
 const fn phase_of(kind: CheckKind) -> Phase {
     match kind {
         CheckKind::Build | CheckKind::Types | CheckKind::Test | CheckKind::Lint => Phase::A,
-        CheckKind::Integration
-        | CheckKind::Security
-        | CheckKind::Performance
-        | CheckKind::Coverage
-        | CheckKind::Docs
-        | CheckKind::Custom => Phase::B,
+        _ => Phase::B,
     }
 }
 
@@ -391,14 +386,8 @@ fn end_of(check: &GatheredCheck) -> CheckFailure {
             Outcome::ResultsLost => CheckFailure::ResultsLost,
             _ => CheckFailure::Failed { failures: evidence.failures.len() as u64 + evidence.failures_not_kept },
         },
-        // What waits or is skipped has not failed.
-        CheckStanding::TimedOutWaiting
-        | CheckStanding::Missing
-        | CheckStanding::Running { .. }
-        | CheckStanding::AwaitsApproval { .. }
-        | CheckStanding::AwaitsRelease { .. }
-        | CheckStanding::NotApplicable { .. }
-        | CheckStanding::Skipped { .. } => CheckFailure::NoEvidence,
+        // What waits or is skipped has not failed, unless no evidence came in time.
+        _ => CheckFailure::NoEvidence,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the head's failures tell whoever mends it: each with its cause, and one thing to do about each.
+//! The feedback on a head: each failure with its cause, and one thing to do about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{
     evidence::{Analysis, CheckKind, Failure, framework_of},
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine},
     ids::{CheckName, Login, RuleId},
-    policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
+    policy::{CheckSource, Policy, Severity},
     state::{Dispute, RejectedIn},
     verdict::{Evaluation, FailureView, RuleFailure, RuleOutcome},
 };
@@ -18,7 +18,7 @@ use crate::{
 /// Failures of one check that are looked into at most.
 const MOST_OF_A_CHECK: usize = 200;
 
-/// The failures of the head, each with its blame and what is told of it, the most telling first: what this change broke
+/// The failures of the head, each with its blame and its feedback, the most useful first: what this change broke
 /// before what others did, then compile errors, regressions, and what stands in its own files.
 pub fn failures(
     evidence: &HeadEvidence,
@@ -37,13 +37,14 @@ pub fn failures(
             let failure = Failure {
                 fingerprint: Some(examined.fingerprint()),
                 analysis: told,
-                // Every surface points at the place that the feedback speaks of.
+                // Every surface points at the place that the feedback names.
                 source: examined.place().cloned().or_else(|| failure.source.clone()),
                 ..failure.clone()
             };
             let view = FailureView {
                 blame: of_failure,
                 blame_confidence,
+                repeats_sides: failure.analysis.is_none() && examined.repeats_sides(),
                 told: tell(&blame.check, &failure, examined, policy),
                 cause: examined.fingerprint().into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
@@ -83,14 +84,14 @@ fn lead(found: &mut [(FailureView, &ExaminedFailure)]) {
     }
 }
 
-/// One thing for whoever mends the head.
+/// One item of the feedback.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeedbackFact {
     /// A failure, as its analysis tells it.
     Failure(FeedbackLine),
     /// A rule that does not hold, with what it says of itself.
     Rule { id: RuleId, description: String, why: RuleFailure },
-    /// What a person said of a failure that was disputed.
+    /// A person's answer to a dispute.
     Settled(Box<Dispute>),
     /// What a person objects to, in their words.
     Objection { by: Login, of: RejectedIn, words: String },
@@ -132,7 +133,10 @@ pub fn feedback(
 
 fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
     let check = policy.verify.checks.get(name);
-    let command = check.and_then(command_of);
+    let command = match check.map(|check| &check.source) {
+        Some(CheckSource::Command(command)) => Some(command),
+        _ => None,
+    };
     let directory = command.and_then(|command| command.working_directory.as_deref());
     let command = command.map(|command| command.run.as_str());
     let framework = command.map(framework_of);
@@ -142,13 +146,6 @@ fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy:
         (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));
     }
     line
-}
-
-fn command_of(check: &CheckPolicy) -> Option<&CommandCheck> {
-    match &check.source {
-        CheckSource::Command(command) => Some(command),
-        CheckSource::External(_) => None,
-    }
 }
 
 /// A clause as a sentence.

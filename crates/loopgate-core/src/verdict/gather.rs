@@ -12,7 +12,7 @@ use super::{
 use crate::{
     evidence::{
         ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
-        TestState, check_consistent, matrix_jobs,
+        TestState, WorkflowOrigin, check_consistent, matrix_jobs,
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
@@ -70,7 +70,7 @@ impl GatheredCheck {
         )
     }
 
-    /// Whether it ended in a way that speaks against the head.
+    /// Whether it ended and did not pass.
     pub fn has_failed(&self) -> bool {
         if self.baseline == OnBase::Excused {
             return false;
@@ -250,7 +250,7 @@ pub fn gather(
             &snapshot.files,
             checks.values().filter_map(GatheredCheck::evidence),
             base,
-            accepted(snapshot).find_map(|evidence| evidence.regression_proof.as_ref()),
+            snapshot.evidence_of_head().find_map(|evidence| evidence.regression_proof.as_ref()),
         ),
         mends_a_test,
         checks,
@@ -262,7 +262,7 @@ pub fn gather(
 
 /// The tests that the change adds and that passed and failed on the head, each once however many jobs have run it.
 pub fn flaky_new_tests(snapshot: &Snapshot) -> Vec<&RepeatedTest> {
-    let flaky = accepted(snapshot).flat_map(|evidence| &evidence.burn_in).filter(|test| test.is_flaky());
+    let flaky = snapshot.evidence_of_head().flat_map(|evidence| &evidence.burn_in).filter(|test| test.is_flaky());
     let each: BTreeMap<(&str, &str), &RepeatedTest> =
         flaky.map(|test| ((test.file.as_str(), test.test.as_str()), test)).collect();
     each.into_values().take(MOST_FLAKY).collect()
@@ -301,7 +301,7 @@ impl HeadEvidence {
 
 /// What the jobs measured, as far as it can be true of this diff.
 fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCoverage> {
-    let claims = accepted(snapshot).filter_map(|evidence| evidence.coverage.as_ref());
+    let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
     let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
     Ok(coverage::combine(&believed?))
 }
@@ -309,8 +309,8 @@ fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCo
 /// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
 /// branch; figures that cannot be are left out all the same.
 pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
-    let coverage: Vec<_> = documents.iter().filter_map(|document| document.coverage.clone()).collect();
-    let coverage: Vec<_> = coverage.into_iter().filter(|claim| coverage::validate(claim).is_ok()).collect();
+    let claims = documents.iter().filter_map(|document| document.coverage.clone());
+    let coverage: Vec<_> = claims.filter(|claim| coverage::validate(claim).is_ok()).collect();
     let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     for check in documents.into_iter().flat_map(|document| document.checks) {
         let merged = match checks.remove(&check.name) {
@@ -324,21 +324,17 @@ pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
 
 /// Findings in the head's evidence, whatever check they are of.
 pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
-    accepted(snapshot).flat_map(|evidence| &evidence.checks).flat_map(|check| check.findings.iter().cloned()).collect()
-}
-
-fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
-    snapshot.evidence.iter().filter_map(|received| match received {
-        ReceivedEvidence::Accepted(evidence) if evidence.head_sha == snapshot.pull_request.head.sha => {
-            Some(evidence.as_ref())
-        }
-        _ => None,
-    })
+    snapshot
+        .evidence_of_head()
+        .flat_map(|evidence| &evidence.checks)
+        .flat_map(|check| check.findings.iter().cloned())
+        .collect()
 }
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be_empty: bool) -> CheckStanding {
-    let documents: Vec<_> = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence)).collect();
+    let documents: Vec<_> =
+        snapshot.evidence_of_head().filter(|evidence| !is_being_repeated(snapshot, evidence)).collect();
     if let Some(reason) = legs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
     }
@@ -358,8 +354,14 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
     let running = runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     let merged = |documents: &[&Evidence]| {
-        let found = documents.iter().flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name);
-        let merged = found.cloned().reduce(matrix_jobs::merge);
+        let found = documents.iter().flat_map(|evidence| evidence.checks.iter().map(move |check| (evidence, check)));
+        let found = found.filter(|(_, check)| &check.name == name).map(|(evidence, check)| {
+            let mut check = check.clone();
+            let job = evidence.workflow.as_ref().map(WorkflowOrigin::job_name);
+            check.failures.iter_mut().for_each(|failure| failure.job.clone_from(&job));
+            check
+        });
+        let merged = found.reduce(matrix_jobs::merge);
         merged.map(|check| CheckEvidence { kind, ..check })
     };
     if let Some(run) = running {
@@ -372,7 +374,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     let legs::Spoken { documents: speaking, lost } = legs::spoken(runs, received, &documents, name);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
-        // A failure is final although other legs said nothing.
+        // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
         (None, legs) if legs.is_empty() => refusal(snapshot)
@@ -382,7 +384,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     }
 }
 
-/// Whether the run that brought it is running again: what an earlier attempt said is about to be replaced.
+/// Whether the run that brought it is running again: its evidence is about to be replaced.
 fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
     evidence.workflow.as_ref().is_some_and(|origin| {
         snapshot.workflow_runs.iter().any(|run| {

@@ -1,18 +1,18 @@
-//! Legs: the jobs that execute a check. It is done when each of them has spoken by its newest execution.
+//! The matrix jobs (legs) that execute a check. It is done when the newest execution of each of them has ended.
 //!
 //! Evidence names the execution it comes from ([`Leg`](crate::evidence::Leg)), GitHub names the jobs of a run. A leg
-//! whose newest execution brought nothing is *lost*: neither other legs nor its own older executions speak for it.
+//! whose newest execution brought nothing is *lost*: neither other legs nor its own older executions replace it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::CheckStanding;
 use crate::{
-    evidence::{CheckEvidence, Evidence, Outcome, WorkflowOrigin},
+    evidence::{CheckEvidence, Evidence, EvidenceExtent, Outcome, WorkflowOrigin},
     ids::{CheckName, CheckRunId},
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
 
-/// Lost legs told of at most.
+/// Lost legs that are shown at most.
 const MOST_LOST: usize = 20;
 
 /// A leg whose newest execution ended without evidence.
@@ -40,7 +40,7 @@ pub enum LegName {
 #[serde(rename_all = "snake_case")]
 pub enum LegEnd {
     As(Conclusion),
-    /// Its runner was not heard from again.
+    /// GitHub lost the connection to its runner.
     RunnerLost,
     /// Its evidence says that the check had not ended.
     Interrupted,
@@ -48,13 +48,13 @@ pub enum LegEnd {
 }
 
 impl LegEnd {
-    /// Whether GitHub says that it is nobody's code.
+    /// Whether GitHub says that no code is the cause.
     pub const fn is_outside(self) -> bool {
         matches!(self, Self::RunnerLost | Self::As(Conclusion::StartupFailure | Conclusion::Stale))
     }
 }
 
-/// Which documents speak of a check, and which of its legs are lost.
+/// The documents that hold a check, and its legs that are lost.
 #[derive(Clone, Debug)]
 pub struct Spoken<'a> {
     pub documents: Vec<&'a Evidence>,
@@ -71,26 +71,22 @@ pub fn spoken<'a>(
     let legs = Legs::new(runs, received, documents);
     let mut lost = BTreeMap::new();
     let mut speaking = Vec::new();
+    let mut jobs = BTreeSet::new();
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
-        match legs.loss_of(document) {
-            losses if losses.is_empty() && !has_ended(document, check) => lost.extend(legs.interrupted(document)),
-            losses if losses.is_empty() && legs.is_cut_off(document, documents, check) => {
-                lost.extend(legs.interrupted(document));
-            }
-            losses if losses.is_empty() => speaking.push(document),
-            losses => lost.extend(losses),
+        jobs.extend(document.workflow.as_ref().map(|origin| (origin.path.as_str(), origin.job.as_str())));
+        let losses = legs.loss_of(document);
+        if !losses.is_empty() {
+            lost.extend(losses);
+        } else if !has_ended(document, check) || legs.is_cut_off(document, documents, check) {
+            lost.extend(legs.interrupted(document));
+        } else {
+            speaking.push(document);
         }
     }
-    let jobs: BTreeSet<(&str, &str)> = documents
-        .iter()
-        .filter(|document| of(document, check).is_some())
-        .filter_map(|document| document.workflow.as_ref())
-        .map(|origin| (origin.path.as_str(), origin.job.as_str()))
-        .collect();
     for job in jobs {
         lost.extend(legs.silent(job));
     }
-    // A sibling's failure cancels the other legs of a matrix: that is what is told.
+    // A sibling's failure cancels the other legs of a matrix: only the failure is shown.
     let is_cancelled = |end: LegEnd| matches!(end, LegEnd::As(Conclusion::Cancelled) | LegEnd::Interrupted);
     if lost.values().any(|(end, _)| !is_cancelled(*end)) {
         lost.retain(|_, (end, _)| !is_cancelled(*end));
@@ -99,7 +95,7 @@ pub fn spoken<'a>(
     Spoken { documents: speaking, lost: lost.collect() }
 }
 
-/// Documents of one execution of a job that say different things of a check: nobody knows which of them is true. Those
+/// Documents of one execution of a job that contradict each other on a check: which of them is true is not known. Those
 /// of an older Action do not say which execution they are of.
 pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<String> {
     let mut said = BTreeMap::new();
@@ -139,10 +135,10 @@ pub fn refused_since(
     })
 }
 
-/// Whether a document that speaks of a check knows how it ended: one that was interrupted does not know of all.
+/// Whether a document that holds a check knows how it ended: one that was interrupted does not know all.
 fn has_ended(document: &Evidence, check: &CheckName) -> bool {
     let outcome = of(document, check).map(|found| found.outcome);
-    document.extent.is_whole() || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
+    document.extent == EvidenceExtent::Whole || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
 }
 
 fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence> {
@@ -167,7 +163,7 @@ impl<'a> Legs<'a> {
         Self { runs, received, origins, heard }
     }
 
-    /// What is lost although this document speaks: the newer execution of its leg, or where it does not say its leg,
+    /// What is lost although this document is there: the newer execution of its leg, or where it does not say its leg,
     /// the job that made its run end without success.
     fn loss_of(&self, document: &Evidence) -> Vec<Loss> {
         let Some(origin) = &document.workflow else { return Vec::new() };
@@ -199,12 +195,14 @@ impl<'a> Legs<'a> {
     /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
     /// the evidence does not know of it. What fails is believed all the same.
     fn is_cut_off(&self, document: &Evidence, documents: &[&Evidence], check: &CheckName) -> bool {
-        let Some(origin) = document.workflow.as_ref().filter(|_| document.extent.is_whole()) else { return false };
+        let Some(origin) = document.workflow.as_ref().filter(|_| document.extent == EvidenceExtent::Whole) else {
+            return false;
+        };
         let id = origin.leg.and_then(|leg| leg.check_run_id);
         let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
-        // Where no job is known, its run says it, unless that is told by the evidence of another job.
+        // Where no job is known, its run says it, unless the evidence of another job does.
         let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
-        let mut others = documents.iter().filter(|other| !other.extent.is_whole());
+        let mut others = documents.iter().filter(|other| other.extent == EvidenceExtent::Interrupted);
         let is_told = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
         let of_run = |run: &&WorkflowRun| !is_told && (run.id, run.attempt) == execution(origin);
         let run = self.runs.iter().find(of_run);
@@ -315,7 +313,7 @@ impl<'a> Legs<'a> {
             || run.jobs.iter().filter(same).any(|other| self.heard.contains(&other.check_run))
     }
 
-    /// The newest execution of each job of a run, where nothing was heard of it.
+    /// The newest execution of each job of a run, if it brought no evidence.
     fn unheard(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
         let mut newest: BTreeMap<&str, &WorkflowJob> = BTreeMap::new();
         for job in &run.jobs {
@@ -377,7 +375,7 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
     let cut_short: Vec<_> = documents
         .iter()
-        .filter(|document| !document.extent.is_whole())
+        .filter(|document| document.extent == EvidenceExtent::Interrupted)
         .filter_map(|document| document.workflow.as_ref())
         .collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();

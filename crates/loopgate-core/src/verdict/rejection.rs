@@ -6,14 +6,14 @@ use crate::{
     failure,
     gate::{GateReport, GateStanding},
     ids::Fingerprint,
-    state::{LoopState, RejectedIn, Rejection},
+    state::{LoopState, Objection, RejectedIn, Rejection},
 };
 
 /// Who turns the head down now and did not cost an earlier attempt with the same words: gates that hold, and a required
 /// review.
 pub fn of_head(state: &LoopState, gates: &[GateReport], review: &ReviewStanding) -> Vec<Rejection> {
     let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| match &gate.standing {
-        GateStanding::Rejected { by, by_id, at, .. } => {
+        GateStanding::Rejected(Objection { by, by_id, at, .. }) => {
             let of = RejectedIn::Gate(gate.name.clone());
             Some(Rejection { by: by.clone(), by_id: *by_id, of, at: *at })
         }
@@ -32,7 +32,7 @@ pub fn of_head(state: &LoopState, gates: &[GateReport], review: &ReviewStanding)
     of_gates.chain(of_review).filter(|rejection| !earlier(rejection)).collect()
 }
 
-/// The same gate that says no again is the same error again.
+/// The fingerprint of a rejection. A gate that rejects again is the same error again.
 pub fn fingerprint(rejection: &Rejection) -> Fingerprint {
     let of = match &rejection.of {
         RejectedIn::Gate(gate) => format!("{gate} gate"),

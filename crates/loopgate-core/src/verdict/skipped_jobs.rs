@@ -4,7 +4,7 @@ use super::standing::SkipCause;
 use crate::{
     evidence::{CheckKind, Outcome},
     ids::CheckName,
-    observed::{CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot},
+    observed::{CheckProgress, Conclusion, ExternalCheck, Snapshot},
     policy::{CheckPolicy, CheckSource, Policy, WhenSkipped},
     source_files::{FileKind, kind},
     verdict::CheckStanding,
@@ -84,12 +84,10 @@ fn ran(snapshot: &Snapshot, name: &CheckName, check: &CheckPolicy) -> bool {
         CheckSource::External(source) => {
             snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref())).any(|job| !is_skipped(job))
         }
-        CheckSource::Command(_) => snapshot.evidence.iter().any(|received| match received {
-            ReceivedEvidence::Accepted(evidence) => {
-                evidence.checks.iter().any(|done| &done.name == name && done.outcome != Outcome::Skipped)
-            }
-            ReceivedEvidence::Refused { .. } => false,
-        }),
+        CheckSource::Command(_) => {
+            let mut done = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
+            done.any(|done| &done.name == name && done.outcome != Outcome::Skipped)
+        }
     }
 }
 

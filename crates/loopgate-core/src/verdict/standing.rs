@@ -1,4 +1,4 @@
-//! How a check stands on the head commit, and what is told of a failure.
+//! How a check stands on the head commit, and how a failure is shown.
 
 use crate::{
     evidence::{CheckEvidence, Failure, RootCauseCategory},
@@ -44,7 +44,7 @@ pub enum CheckStanding {
     Refused {
         reason: String,
     },
-    /// Jobs that execute it ended without evidence, so that nobody knows what they would have said.
+    /// Jobs that execute it ended without evidence.
     Lost {
         legs: Vec<LostLeg>,
     },
@@ -76,8 +76,10 @@ pub struct FailureView {
     pub blame: Blame,
     /// 0–1; 0.5 where nothing is known of the base.
     pub blame_confidence: f64,
-    /// What is told of it, in the same words wherever it is shown.
+    /// Its feedback, in the same words wherever it is shown.
     pub told: FeedbackLine,
+    /// What is told of it says only what the two sides of its assertion say.
+    pub repeats_sides: bool,
     /// The id of the first failure with its cause: its own, where it is the first.
     pub cause: FailureId,
     /// Its test passed before.

@@ -125,7 +125,9 @@ impl CargoTest {
             out.framework = Some(TestFramework::CargoTest);
             return;
         }
-        if let Some(announced) = announced_tests(line).filter(|_| self.suite.as_ref().is_none_or(Suite::may_be_over)) {
+        // A test of this binary may print such a line too.
+        let may_be_over = |suite: &Suite| matches!(suite.part, Part::Ended) || suite.pending.is_none();
+        if let Some(announced) = announced_tests(line).filter(|_| self.suite.as_ref().is_none_or(may_be_over)) {
             self.end_suite(out);
             out.expect_tests();
             out.framework = Some(TestFramework::CargoTest);
@@ -240,11 +242,6 @@ impl Suite {
             noise: Clip::new(MAX_MESSAGE),
             crash: None,
         }
-    }
-
-    /// Whether a line `running N tests` can begin another binary, rather than being printed by a test of this one.
-    fn may_be_over(&self) -> bool {
-        matches!(self.part, Part::Ended) || self.pending.is_none()
     }
 
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {

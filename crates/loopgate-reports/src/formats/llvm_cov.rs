@@ -1,17 +1,10 @@
 //! `llvm-cov export`'s JSON, also what cargo-llvm-cov writes: per file a list of segments, from which the lines' counts
 //! follow by the same rules as in LLVM's own line coverage (`LineCoverageStats`), so that its lcov says the same.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, IgnoredAny, SeqAccess, Visitor},
-};
-
 use crate::{
     Unreadable,
     collect::Collector,
-    json::{Elements, Few, Number, Text, read},
+    json::{Json, Step, read},
     mark::Mark,
     notes::Flaw,
     window::Window,
@@ -24,39 +17,41 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 /// Lines between two segments at most; more is a damaged file, not a program.
 const MAX_GAP: u32 = 1_000_000;
 
+/// Its keys stand in the order of the alphabet: a file's name comes before its segments, the files before the totals.
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    const PATHS: &[&str] = &[
+        "data[].files[].filename",
+        "data[].files[].segments[]",
+        "data[].files[].summary.lines",
+        "data[].totals.lines",
+    ];
     out.coverage.expect();
-    read(window, &mut Exports { out, has_files: false })
-}
-
-/// Segments of one file; more is a damaged file, not a program.
-const MOST_SEGMENTS: usize = 1_000_000;
-
-struct Exports<'c, 'o> {
-    out: &'c mut Collector<'o>,
-    has_files: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct File {
-    filename: Text,
-    segments: Few<Segment, MOST_SEGMENTS, true>,
-    summary: Summary,
-}
-
-/// What a file's lines, or all, amount to.
-#[derive(Default, Deserialize)]
-struct Summary {
-    #[serde(default)]
-    lines: LineCount,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct LineCount {
-    count: Number,
-    covered: Number,
+    let Collector { coverage, notes, .. } = out;
+    let (mut has_files, mut is_named, mut lines) = (false, false, Lines::default());
+    // A float's conversion is saturating, so no count is too large and none negative.
+    let count = |value: &Json, key: &str| value.number(key).unwrap_or(0.0) as u64;
+    read(window, PATHS, &mut |step| match step {
+        Step::Value(0, name) => {
+            (has_files, is_named) = (true, true);
+            coverage.file(&name.text("").unwrap_or_default());
+        }
+        Step::Value(1, segment) if is_named => {
+            lines.take(Segment::of(&segment), &mut |line, count| coverage.line(line, count))
+        }
+        Step::Value(2, sum) if is_named => coverage.counter(count(&sum, "covered"), count(&sum, "count")),
+        // Of everything, which matters where no file is listed.
+        Step::Value(3, sum) if !has_files => {
+            coverage.file("");
+            coverage.counter(count(&sum, "covered"), count(&sum, "count"));
+        }
+        Step::End("data[].files[]") => {
+            std::mem::take(&mut lines).end_line(&mut |line, count| coverage.line(line, count));
+            if !std::mem::take(&mut is_named) {
+                notes.flaw(Flaw::NoLocation, || "segments without a filename");
+            }
+        }
+        _ => {}
+    })
 }
 
 /// `[line, column, count, has count, is region entry, is gap region]`; the last is missing in old versions.
@@ -69,73 +64,19 @@ struct Segment {
     is_gap: bool,
 }
 
-impl<'de> Deserialize<'de> for Segment {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(SegmentVisitor)
-    }
-}
-
-struct SegmentVisitor;
-
-impl<'de> Visitor<'de> for SegmentVisitor {
-    type Value = Segment;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a segment: [line, column, count, has count, is region entry, is gap region]")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Segment, A::Error> {
-        let missing = |index| de::Error::invalid_length(index, &self);
-        let line = seq.next_element()?.ok_or_else(|| missing(0))?;
-        seq.next_element::<IgnoredAny>()?;
-        let count = seq.next_element::<Number>()?.ok_or_else(|| missing(2))?;
-        let has_count = seq.next_element()?.ok_or_else(|| missing(3))?;
-        let is_entry = seq.next_element()?.ok_or_else(|| missing(4))?;
-        let is_gap = seq.next_element()?.unwrap_or(false);
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        // A float's conversion is saturating, so no count is too large and none negative.
-        Ok(Segment { line, count: count.0.unwrap_or(0.0) as u64, has_count, is_entry, is_gap })
-    }
-}
-
 impl Segment {
+    fn of(value: &Json) -> Self {
+        Self {
+            line: value.line("0").unwrap_or(0),
+            count: value.number("2").unwrap_or(0.0) as u64,
+            has_count: value.is_true("3"),
+            is_entry: value.is_true("4"),
+            is_gap: value.is_true("5"),
+        }
+    }
+
     fn starts_region(&self) -> bool {
         !self.is_gap && self.has_count && self.is_entry
-    }
-}
-
-impl Elements for Exports<'_, '_> {
-    fn paths(&self) -> &'static [&'static str] {
-        &["data[].files[]", "data[].totals"]
-    }
-
-    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error> {
-        let coverage = &mut self.out.coverage;
-        let sum = if path == 0 {
-            let file = File::deserialize(value)?;
-            if file.filename.0.is_none() {
-                self.out.notes.flaw(Flaw::NoLocation, || "segments without a filename");
-                return Ok(());
-            }
-            self.has_files = true;
-            coverage.file(&file.filename.0.unwrap_or_default());
-            let mut lines = Lines::default();
-            let segments = file.segments.0.into_iter();
-            segments.for_each(|segment| lines.take(segment, &mut |line, count| coverage.line(line, count)));
-            lines.end_line(&mut |line, count| coverage.line(line, count));
-            file.summary.lines
-        } else {
-            let totals = Summary::deserialize(value)?;
-            // Of everything, which matters where no file is listed.
-            if self.has_files {
-                return Ok(());
-            }
-            coverage.file("");
-            totals.lines
-        };
-        // A float's conversion is saturating.
-        coverage.counter(sum.covered.0.unwrap_or(0.0) as u64, sum.count.0.unwrap_or(0.0) as u64);
-        Ok(())
     }
 }
 

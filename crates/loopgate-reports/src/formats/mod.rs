@@ -15,7 +15,6 @@ mod go_cover;
 mod go_test;
 mod go_text;
 mod jacoco;
-mod jest_json;
 mod junit;
 mod junit_failure;
 mod lcov;
@@ -86,7 +85,7 @@ formats! {
     DartJson          test_json::DART,          |window, _, out| test_json::dart(window, out);
     Sarif             sarif::MARK,              |window, _, out| sarif::parse(window, out);
     LlvmCovJson       llvm_cov::MARK,           |window, _, out| llvm_cov::parse(window, out);
-    JestJson          jest_json::MARK,          |window, _, out| jest_json::parse(window, out);
+    JestJson          test_json::JEST,          |window, _, out| test_json::jest(window, out);
     PlaywrightJson    test_json::PLAYWRIGHT,    |window, _, out| test_json::parse(window, out);
     MochaJson         test_json::MOCHA,         |window, _, out| test_json::parse(window, out);
     RspecJson         test_json::RSPEC,         |window, _, out| test_json::parse(window, out);

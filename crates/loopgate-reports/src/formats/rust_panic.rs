@@ -36,14 +36,11 @@ pub(super) fn find<'a>(text: &'a str, thread: Option<&str>) -> Option<Panic<'a>>
     first
 }
 
+/// What stands behind the mark, in either layout.
 fn at_mark(rest: &str) -> Option<Panic<'_>> {
-    match rest.strip_prefix('\'') {
-        Some(quoted) => old_layout(quoted),
-        None => new_layout(rest),
+    if let Some(quoted) = rest.strip_prefix('\'') {
+        return old_layout(quoted);
     }
-}
-
-fn new_layout(rest: &str) -> Option<Panic<'_>> {
     let (place, message) = rest.split_once('\n').unwrap_or((rest, ""));
     let (file, line) = split_place(place.trim_end().trim_end_matches(':'))?;
     Some(Panic { file, line, message: end_of_message(message) })
@@ -83,20 +80,8 @@ fn end_of_message(text: &str) -> &str {
 }
 
 impl Panic<'_> {
-    /// The value after `left:` or `right:`, of the assertion macros of `core` and of pretty_assertions.
-    fn side(&self, name: &str, diff_mark: char) -> Option<String> {
-        let mut lines = self.message.lines();
-        let labelled = lines.find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'));
-        if let Some(value) = labelled {
-            let value = value.trim().trim_end_matches(',');
-            // Before 1.73 values stood in backquotes, and the message behind the right one.
-            let quoted = value.strip_prefix('`').and_then(|value| match value.rfind("`: ").or(value.rfind("` at ")) {
-                Some(end) => Some(&value[..end]),
-                None => value.strip_suffix('`'),
-            });
-            let bare = quoted.unwrap_or(value);
-            return Some(text::clipped(bare, MAX_MESSAGE));
-        }
+    /// One side of what pretty_assertions draws, whole.
+    fn side(&self, diff_mark: char) -> Option<String> {
         let diff = self.message.split_once("Diff < left / right > :")?.1;
         let of_side = |line: &str| match line.chars().next() {
             Some(mark) if mark == diff_mark || mark == ' ' => Some(line[1..].to_owned()),
@@ -115,8 +100,7 @@ impl Panic<'_> {
         if !self.message.is_empty() {
             failure.error_message = text::clipped(self.message, MAX_MESSAGE);
         }
-        failure.expected = self.side("right", '>');
-        failure.actual = self.side("left", '<');
+        (failure.expected, failure.actual) = (self.side('>'), self.side('<'));
         let file = text::path(self.file);
         failure.source = Some(SourceLocation { file, line: Some(self.line), function: None });
     }
@@ -164,6 +148,7 @@ mod tests {
         let sides = |text: &str| {
             let mut failure = Failure::default();
             find(text, None).unwrap().fill(&mut failure);
+            loopgate_core::failure::complete(&mut failure, &loopgate_core::failure::Changes::default());
             (failure.expected, failure.actual)
         };
         let both = |expected: &str, actual: &str| (Some(expected.to_owned()), Some(actual.to_owned()));

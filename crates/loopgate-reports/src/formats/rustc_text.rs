@@ -40,7 +40,8 @@ impl CompileErrors {
             if message.ends_with("target failed:") || message.ends_with("targets failed:") {
                 return;
             }
-            if is_closing(message) {
+            let sums_up = |mark: &&str| message.starts_with(*mark);
+            if ["could not compile", "aborting due to", "build failed"].iter().any(sums_up) {
                 self.closing = Some(text::clipped(message, MAX_MESSAGE));
                 return;
             }
@@ -109,12 +110,6 @@ fn error_line(line: &str) -> Option<(Option<&str>, &str)> {
         Some(rest) => rest.split_once("]: ").map(|(code, message)| (Some(code), message)),
         None => rest.strip_prefix(": ").map(|message| (None, message)),
     }
-}
-
-/// Words that only sum up the errors before them.
-fn is_closing(message: &str) -> bool {
-    let starts = |mark: &str| message.starts_with(mark);
-    starts("could not compile") || starts("aborting due to") || starts("build failed")
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@
 use std::collections::HashMap;
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
-use serde::{Deserialize, Deserializer};
 
-use super::sarif_rules::{Configuration, Held, MessageFields, RuleAt, RuleFields, RuleReference, Rules, Strings, held};
+use super::sarif_rules::{Held, RuleAt, Rules};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    json::{Elements, Few, Number, Text, read},
+    json::{Json, Step, read},
     mark::Mark,
     notes::Flaw,
     severity,
@@ -30,8 +29,26 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 const MAX_NESTING: usize = 8;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    const PATHS: &[&str] = &[
+        "runs[].results[]",
+        "runs[].artifacts[]",
+        "runs[].invocations[].executionSuccessful",
+        "runs[].invocations[].ruleConfigurationOverrides[]",
+        "runs[].tool.driver.rules[]",
+        "runs[].tool.driver.globalMessageStrings",
+        "runs[].tool.extensions[].rules[]",
+        "runs[].tool.extensions[].globalMessageStrings",
+        "runs[].tool.extensions[].guid",
+        "runs[].tool.extensions[].name",
+    ];
     let mut run = Run { known: Known::default(), waiting: Vec::new(), waiting_held: Held::default(), out };
-    let ended = read(window, &mut run);
+    let ended = read(window, PATHS, &mut |step| match step {
+        Step::Value(path, value) => run.take(path, value),
+        Step::End("runs[].tool.extensions[]") => run.known.extensions += 1,
+        Step::End("runs[].invocations[]") => run.known.invocations += 1,
+        Step::End("runs[]") => run.end(),
+        Step::End(_) => {}
+    });
     // If the document was cut short, results may be waiting still.
     run.end();
     ended
@@ -50,7 +67,7 @@ pub(crate) fn is_old_sarif(head: &str) -> bool {
 /// The run being read.
 struct Run<'c, 'o> {
     known: Known,
-    waiting: Vec<SarifResult>,
+    waiting: Vec<Json>,
     waiting_held: Held,
     out: &'c mut Collector<'o>,
 }
@@ -59,9 +76,9 @@ struct Run<'c, 'o> {
 #[derive(Default)]
 struct Known {
     rules: Rules,
-    artifacts: Vec<Artifact>,
+    artifacts: Vec<Json>,
     /// What invocations set for rules that may not be known yet, and how many invocations there were.
-    overrides: Vec<(usize, Override)>,
+    overrides: Vec<(usize, Json)>,
     invocations: usize,
     /// Extensions of the tool that are over.
     extensions: usize,
@@ -70,151 +87,14 @@ struct Known {
     held: Held,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Artifact {
-    location: Option<ArtifactLocation>,
-    /// The archive or the like that it lies in.
-    parent_index: Number,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct SarifResult {
-    rule_id: Text,
-    rule_index: Number,
-    rule: Option<RuleReference>,
-    level: Text,
-    kind: Text,
-    baseline_state: Text,
-    message: Option<MessageFields>,
-    locations: Few<Location, 1>,
-    suppressions: Few<Suppression, 64>,
-    provenance: Option<Provenance>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Provenance {
-    invocation_index: Number,
-}
-
-#[derive(Deserialize)]
-struct Suppression {
-    #[serde(default)]
-    status: Text,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Location {
-    physical_location: Option<PhysicalLocation>,
-    logical_locations: Few<LogicalLocation, 1>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: Option<ArtifactLocation>,
-    region: Option<Region>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ArtifactLocation {
-    uri: Text,
-    index: Number,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Region {
-    start_line: Number,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct LogicalLocation {
-    fully_qualified_name: Text,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Override {
-    descriptor: Option<RuleReference>,
-    configuration: Option<Configuration>,
-}
-
-impl Elements for Run<'_, '_> {
-    fn paths(&self) -> &'static [&'static str] {
-        &[
-            "runs[].results[]",
-            "runs[].artifacts[]",
-            "runs[].invocations[].executionSuccessful",
-            "runs[].invocations[].ruleConfigurationOverrides[]",
-            "runs[].tool.driver.rules[]",
-            "runs[].tool.driver.globalMessageStrings",
-            "runs[].tool.extensions[].rules[]",
-            "runs[].tool.extensions[].globalMessageStrings",
-            "runs[].tool.extensions[].guid",
-            "runs[].tool.extensions[].name",
-        ]
-    }
-
-    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error> {
-        let known = &mut self.known;
-        match path {
-            0 => {
-                let result = SarifResult::deserialize(value)?;
-                if result.is_told() {
-                    let waits = self.waiting_held.add(result.size());
-                    if waits { self.waiting.push(result) } else { self.result(result) }
-                }
-            }
-            1 => {
-                let artifact = Artifact::deserialize(value)?;
-                let uri = artifact.location.iter().map(|location| &location.uri);
-                if known.held.add(size_of::<Artifact>() + held(uri)) {
-                    known.artifacts.push(artifact);
-                }
-            }
-            2 => {
-                if Option::deserialize(value)? == Some(false) {
-                    self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
-                }
-            }
-            3 => {
-                let set = Override::deserialize(value)?;
-                let texts = set.descriptor.iter().flat_map(RuleReference::texts);
-                if known.held.add(size_of::<Override>() + held(texts)) {
-                    known.overrides.push((known.invocations, set));
-                }
-            }
-            4 => known.rules.rule(0, RuleFields::deserialize(value)?),
-            5 => known.rules.strings(0, Strings::deserialize(value)?),
-            6 => known.rules.rule(1 + known.extensions, RuleFields::deserialize(value)?),
-            7 => known.rules.strings(1 + known.extensions, Strings::deserialize(value)?),
-            name => known.rules.name(1 + known.extensions, name == 8, Text::deserialize(value)?),
-        }
-        Ok(())
-    }
-
-    fn leave(&mut self, path: &str) {
-        match path {
-            "runs[].tool.extensions[]" => self.known.extensions += 1,
-            "runs[].invocations[]" => self.known.invocations += 1,
-            "runs[]" => self.end(),
-            _ => {}
-        }
-    }
-}
-
 impl Known {
     /// The level of a rule, where an invocation may have set another than its own.
     fn level(&mut self, at: RuleAt, invocation: usize) -> Option<String> {
         for (invocation, set) in std::mem::take(&mut self.overrides) {
-            let level = set.configuration.and_then(Configuration::level);
-            let at = set.descriptor.and_then(|descriptor| self.rules.find(&descriptor));
+            let level = set.text("configuration/level").map(|level| text::name(&level));
+            let descriptor = set.at("descriptor");
+            let (id, index) = (descriptor.text("id"), descriptor.index("index"));
+            let at = self.rules.find(id.as_deref(), index, descriptor.at("toolComponent"));
             self.levels.extend(at.zip(level).map(|(at, level)| ((invocation, at), level)));
         }
         let own = || self.rules.get(at).and_then(|rule| rule.level.as_ref());
@@ -223,31 +103,50 @@ impl Known {
 }
 
 impl Run<'_, '_> {
+    fn take(&mut self, path: usize, value: Json) {
+        let known = &mut self.known;
+        match path {
+            0 if !is_told(&value) => {}
+            0 if self.waiting_held.add(value.size()) => self.waiting.push(value),
+            0 => self.result(&value),
+            1 if known.held.add(value.size()) => known.artifacts.push(value),
+            2 if matches!(value, Json::Bool(false)) => {
+                self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
+            }
+            3 if known.held.add(value.size()) => known.overrides.push((known.invocations, value)),
+            1..=3 => {}
+            4 => known.rules.rule(0, &value),
+            5 => known.rules.strings(0, &value),
+            6 => known.rules.rule(1 + known.extensions, &value),
+            7 => known.rules.strings(1 + known.extensions, &value),
+            name => known.rules.name(1 + known.extensions, name == 8, value.text("")),
+        }
+    }
+
     /// Nothing more of the run follows.
     fn end(&mut self) {
         for result in std::mem::take(&mut self.waiting) {
-            self.result(result);
+            self.result(&result);
         }
         (self.known, self.waiting_held) = Default::default();
     }
 
-    fn result(&mut self, result: SarifResult) {
-        let location = result.location(&self.known.artifacts);
+    fn result(&mut self, result: &Json) {
+        let location = location(result, &self.known.artifacts);
         // SARIF 2.1.0, 3.27.10: what is not said to have failed has no level by default.
-        let is_review = result.level.0.is_none() && result.kind().is_some_and(|kind| kind != "fail");
-        let mut reference = result.rule.unwrap_or_default();
-        reference.id = if result.rule_id.0.is_some() { result.rule_id } else { reference.id };
-        reference.index = if result.rule_index.0.is_some() { result.rule_index } else { reference.index };
-        let at = self.known.rules.find(&reference);
-        let invocation = result.provenance.and_then(|provenance| provenance.invocation_index.index()).unwrap_or(0);
-        let level = match result.level.0 {
+        let is_review = result.text("level").is_none() && kind(result).is_some_and(|kind| kind != "fail");
+        let id = result.text("ruleId").or_else(|| result.text("rule/id"));
+        let index = result.index("ruleIndex").or_else(|| result.index("rule/index"));
+        let at = self.known.rules.find(id.as_deref(), index, result.at("rule/toolComponent"));
+        let invocation = result.index("provenance/invocationIndex").unwrap_or(0);
+        let level = match result.text("level") {
             None if is_review => Some("none".to_owned()),
             None => at.and_then(|at| self.known.level(at, invocation)),
-            own => own,
+            Some(own) => Some(own.into_owned()),
         };
         let level = level.map_or_else(|| "warning".to_owned(), |level| level.to_lowercase());
         let rule = at.and_then(|at| self.known.rules.get(at));
-        let id = reference.id.0.or_else(|| rule.map(|rule| rule.id.clone())).unwrap_or_default();
+        let id = id.or_else(|| Some(rule?.id.as_str().into())).unwrap_or_default();
         let (by_level, is_error) = match level.as_str() {
             "error" => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
             "warning" => (FindingSeverity::Medium, IsError::No),
@@ -261,7 +160,7 @@ impl Run<'_, '_> {
         if location.is_none() {
             self.out.notes.flaw(Flaw::NoLocation, || format!("a result of {id:?}"));
         }
-        let message = self.known.rules.text(&result.message.unwrap_or_default(), at).unwrap_or_default();
+        let message = self.known.rules.text(result.at("message"), at).unwrap_or_default();
         let score = rule.and_then(|rule| rule.score).filter(|_| !is_review);
         let finding = Finding {
             rule: text::name(&id),
@@ -273,56 +172,34 @@ impl Run<'_, '_> {
     }
 }
 
-impl SarifResult {
-    fn kind(&self) -> Option<String> {
-        self.kind.0.as_ref().map(|kind| kind.to_lowercase())
-    }
-
-    /// Whether it says that something may be wrong.
-    fn is_told(&self) -> bool {
-        let is_finding = matches!(self.kind().as_deref(), None | Some("fail" | "open" | "review"));
-        is_finding && !is_suppressed(&self.suppressions.0) && self.baseline_state.0.as_deref() != Some("absent")
-    }
-
-    fn artifact(&self) -> Option<&ArtifactLocation> {
-        self.locations.0.first()?.physical_location.as_ref()?.artifact_location.as_ref()
-    }
-
-    fn size(&self) -> usize {
-        let message = self.message.iter().flat_map(MessageFields::texts);
-        let names = self.locations.0.iter().flat_map(|location| &location.logical_locations.0);
-        let place = self.artifact().map(|artifact| &artifact.uri).into_iter();
-        let place = place.chain(names.map(|name| &name.fully_qualified_name));
-        let own = [&self.rule_id, &self.level, &self.kind, &self.baseline_state].into_iter();
-        let own = own.chain(self.suppressions.0.iter().map(|suppression| &suppression.status));
-        let rule = self.rule.iter().flat_map(RuleReference::texts);
-        size_of::<Self>() + size_of::<Location>() + held(own.chain(rule).chain(message).chain(place))
-    }
-
-    fn location(&self, artifacts: &[Artifact]) -> Option<SourceLocation> {
-        let location = self.locations.0.first()?;
-        let artifact = self.artifact()?;
-        let by_index = || {
-            let first = artifacts.get(artifact.index.index()?);
-            let parent = |inner: &&Artifact| artifacts.get(inner.parent_index.index()?);
-            let mut outwards = std::iter::successors(first, parent).take(MAX_NESTING);
-            outwards.find_map(|artifact| artifact.location.as_ref()?.uri.0.as_ref())
-        };
-        let uri = artifact.uri.0.as_ref().or_else(by_index).filter(|uri| !uri.is_empty())?;
-        let region = location.physical_location.as_ref()?.region.as_ref();
-        let name = location.logical_locations.0.first().and_then(|place| place.fully_qualified_name.0.as_ref());
-        Some(SourceLocation {
-            file: text::path(&path_of_uri(uri)),
-            line: region.and_then(|region| region.start_line.line()),
-            function: name.map(|name| text::name(name)),
-        })
-    }
+fn kind(result: &Json) -> Option<String> {
+    result.text("kind").map(|kind| kind.to_lowercase())
 }
 
-/// SARIF 2.1.0, 3.27.23: a result is suppressed unless one of its suppressions is not (yet) accepted.
-fn is_suppressed(suppressions: &[Suppression]) -> bool {
-    let accepted = |suppression: &Suppression| matches!(suppression.status.0.as_deref(), None | Some("accepted"));
-    !suppressions.is_empty() && suppressions.iter().all(accepted)
+/// Whether a result says that something may be wrong. SARIF 2.1.0, 3.27.23: it is suppressed unless one of its suppressions
+/// is not (yet) accepted.
+fn is_told(result: &Json) -> bool {
+    let is_finding = matches!(kind(result).as_deref(), None | Some("fail" | "open" | "review"));
+    let suppressions = result.at("suppressions").list();
+    let accepted = |suppression: &Json| matches!(suppression.text("status").as_deref(), None | Some("accepted"));
+    let is_suppressed = !suppressions.is_empty() && suppressions.iter().all(accepted);
+    is_finding && !is_suppressed && result.text("baselineState").as_deref() != Some("absent")
+}
+
+fn location(result: &Json, artifacts: &[Json]) -> Option<SourceLocation> {
+    let location = result.at("locations/0");
+    let artifact = location.at("physicalLocation/artifactLocation");
+    let by_index = || {
+        let first = artifacts.get(artifact.index("index")?);
+        let parent = |inner: &&Json| artifacts.get(inner.index("parentIndex")?);
+        std::iter::successors(first, parent).take(MAX_NESTING).find_map(|artifact| artifact.text("location/uri"))
+    };
+    let uri = artifact.text("uri").or_else(by_index).filter(|uri| !uri.is_empty())?;
+    Some(SourceLocation {
+        file: text::path(&path_of_uri(&uri)),
+        line: location.line("physicalLocation/region/startLine"),
+        function: location.text("logicalLocations/0/fullyQualifiedName").map(|name| text::name(&name)),
+    })
 }
 
 /// `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
@@ -357,8 +234,9 @@ mod tests {
     #[test]
     fn suppressions() {
         let of = |statuses: &[Option<&str>]| {
-            let suppression = |status: &Option<&str>| Suppression { status: Text(status.map(str::to_owned)) };
-            is_suppressed(&statuses.iter().map(suppression).collect::<Vec<_>>())
+            let suppression = |status: &Option<&str>| serde_json::json!({ "status": status });
+            let suppressions: Vec<_> = statuses.iter().map(suppression).collect();
+            !is_told(&serde_json::from_value(serde_json::json!({ "suppressions": suppressions })).unwrap())
         };
         assert!(!of(&[]));
         assert!(of(&[None]));

@@ -1,14 +1,9 @@
 //! The rules of a SARIF run's tool and its extensions, and the texts of messages, which may be theirs.
 
-use std::{collections::HashMap, fmt};
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, MapAccess, Visitor},
-};
+use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
-    json::{Few, Number, Text},
+    json::Json,
     text::{self, MAX_MESSAGE, MAX_NAME},
 };
 
@@ -61,71 +56,19 @@ pub(super) struct Rule {
     strings: Strings,
 }
 
-/// A rule as a document has it.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct RuleFields {
-    id: Text,
-    default_configuration: Option<Configuration>,
-    properties: Option<Properties>,
-    short_description: Option<MessageFields>,
-    message_strings: Strings,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Configuration {
-    #[serde(default)]
-    level: Text,
-}
-
-#[derive(Deserialize)]
-struct Properties {
-    #[serde(default, rename = "security-severity")]
-    security_severity: Number,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct MessageFields {
-    text: Text,
-    markdown: Text,
-    id: Text,
-    arguments: Few<Text, 32>,
-}
-
 /// Message strings by their ids.
 #[derive(Default)]
-pub(super) struct Strings(Vec<(String, String)>);
-
-impl<'de> Deserialize<'de> for Strings {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self::default())
-    }
-}
-
-impl<'de> Visitor<'de> for Strings {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of messages")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
-        while let Some((id, message)) = map.next_entry::<String, Option<MessageFields>>()? {
-            let text = message.and_then(|message| message.text.0.or(message.markdown.0));
-            if let Some(text) = text.filter(|_| self.0.len() < MAX_STRINGS) {
-                self.0.push((text::name(&id), text::clipped(&text, MAX_NAME)));
-            }
-        }
-        Ok(self)
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-}
+struct Strings(Vec<(String, String)>);
 
 impl Strings {
+    fn of(value: &Json) -> Self {
+        let text = |(id, message): &(String, Json)| {
+            let text = message.text("text").or_else(|| message.text("markdown"))?;
+            Some((text::name(id), text::clipped(&text, MAX_NAME)))
+        };
+        Self(value.entries().iter().filter_map(text).take(MAX_STRINGS).collect())
+    }
+
     fn size(&self) -> usize {
         self.0.iter().map(|(id, text)| id.len() + text.len()).sum()
     }
@@ -133,22 +76,6 @@ impl Strings {
     fn get(&self, id: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == id).map(|(_, text)| text.as_str())
     }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct RuleReference {
-    pub id: Text,
-    pub index: Number,
-    tool_component: Option<ComponentReference>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ComponentReference {
-    guid: Text,
-    name: Text,
-    index: Number,
 }
 
 impl Rules {
@@ -161,13 +88,13 @@ impl Rules {
     }
 
     /// A rule of a component.
-    pub fn rule(&mut self, component: usize, fields: RuleFields) {
+    pub fn rule(&mut self, component: usize, value: &Json) {
         let rule = Rule {
-            id: text::name(&fields.id.0.unwrap_or_default()),
-            level: fields.default_configuration.and_then(Configuration::level),
-            score: fields.properties.and_then(|properties| properties.security_severity.0),
-            text: fields.short_description.and_then(|message| message.text.0).map(|text| text::clipped(&text, 500)),
-            strings: fields.message_strings,
+            id: text::name(&value.text("id").unwrap_or_default()),
+            level: value.text("defaultConfiguration/level").map(|level| text::name(&level)),
+            score: value.number("properties/security-severity"),
+            text: value.text("shortDescription/text").map(|text| text::clipped(&text, 500)),
+            strings: Strings::of(value.at("messageStrings")),
         };
         let texts: usize = [&rule.level, &rule.text].into_iter().flatten().map(String::len).sum();
         let fits = self.held.add(size_of::<Rule>() + 2 * rule.id.len() + texts + rule.strings.size());
@@ -180,7 +107,8 @@ impl Rules {
     }
 
     /// The message strings of a component.
-    pub fn strings(&mut self, component: usize, strings: Strings) {
+    pub fn strings(&mut self, component: usize, value: &Json) {
+        let strings = Strings::of(value);
         let fits = self.held.add(strings.size());
         if let Some(known) = self.component_mut(component).filter(|_| fits) {
             known.strings = strings;
@@ -188,20 +116,20 @@ impl Rules {
     }
 
     /// The GUID or the name of a component.
-    pub fn name(&mut self, component: usize, is_guid: bool, name: Text) {
+    pub fn name(&mut self, component: usize, is_guid: bool, name: Option<Cow<'_, str>>) {
         if let Some(known) = self.component_mut(component) {
-            *(if is_guid { &mut known.guid } else { &mut known.name }) = name.0.map(|name| text::name(&name));
+            *(if is_guid { &mut known.guid } else { &mut known.name }) = name.map(|name| text::name(&name));
         }
     }
 
     /// The rule that is meant. Rules may share an id, so the index goes first, unless it leads to one of another id.
-    pub fn find(&self, reference: &RuleReference) -> Option<RuleAt> {
-        let id = reference.id.0.as_deref();
-        let component = match &reference.tool_component {
-            Some(component) => self.component(component),
-            None => 0,
-        };
-        let by_index = reference.index.index().map(|index| (component, index)).filter(|at| self.get(*at).is_some());
+    pub fn find(&self, id: Option<&str>, index: Option<usize>, component: &Json) -> Option<RuleAt> {
+        let is =
+            |key: &str, known: &Option<String>| known.is_some() && component.text(key).as_deref() == known.as_deref();
+        let is_named = |known: &Component| is("guid", &known.guid) || is("name", &known.name);
+        let component = component.index("index").map(|index| index.saturating_add(1));
+        let component = component.or_else(|| self.components.iter().position(is_named)).unwrap_or(0);
+        let by_index = index.map(|index| (component, index)).filter(|at| self.get(*at).is_some());
         let is_meant = |at: &RuleAt| {
             let rest = id.map(|id| self.get(*at).and_then(|rule| id.strip_prefix(&rule.id)));
             rest.is_none_or(|rest| rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
@@ -215,73 +143,45 @@ impl Rules {
         self.components.get(component)?.rules.get(rule)
     }
 
-    fn component(&self, reference: &ComponentReference) -> usize {
-        let is = |named: &Text, known: &Option<String>| named.0.is_some() && named.0 == *known;
-        let is_named = |known: &Component| is(&reference.guid, &known.guid) || is(&reference.name, &known.name);
-        let by_index = reference.index.index().map(|index| index.saturating_add(1));
-        by_index.or_else(|| self.components.iter().position(is_named)).unwrap_or(0)
-    }
-
     /// The text of a message: its own or the one that its id names, else what its rule is about.
-    pub fn text(&self, message: &MessageFields, at: Option<RuleAt>) -> Option<String> {
+    pub fn text(&self, message: &Json, at: Option<RuleAt>) -> Option<String> {
         let (component, rule) = (self.components.get(at.map_or(0, |at| at.0)), at.and_then(|at| self.get(at)));
-        let id = message.id.0.as_deref();
-        let by_id = || rule.and_then(|rule| rule.strings.get(id?)).or_else(|| component?.strings.get(id?));
-        let text = message.text.0.as_deref().or_else(by_id).or(message.markdown.0.as_deref());
-        text.map(|text| message.filled(text)).or_else(|| rule?.text.clone())
+        let id = message.text("id");
+        let known = || {
+            let id = id.as_deref()?;
+            rule.and_then(|rule| rule.strings.get(id)).or_else(|| component?.strings.get(id)).map(Cow::Borrowed)
+        };
+        let text = message.text("text").or_else(known).or_else(|| message.text("markdown"));
+        text.map(|text| filled(&text, message.at("arguments"))).or_else(|| rule?.text.clone())
     }
 }
 
-/// Bytes of texts.
-pub(super) fn held<'t>(texts: impl Iterator<Item = &'t Text>) -> usize {
-    texts.filter_map(|text| text.0.as_ref()).map(String::len).sum()
-}
-
-impl RuleReference {
-    pub fn texts(&self) -> impl Iterator<Item = &Text> {
-        let component = self.tool_component.iter().flat_map(|component| [&component.guid, &component.name]);
-        component.chain([&self.id])
+/// Puts the arguments of a message into their places; braces that are none are doubled (SARIF 2.1.0, 3.11.5).
+fn filled(text: &str, arguments: &Json) -> String {
+    if arguments.list().is_empty() {
+        return text.to_owned();
     }
-}
-
-impl Configuration {
-    pub fn level(self) -> Option<String> {
-        self.level.0.map(|level| text::name(&level))
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = memchr::memchr2(b'{', b'}', rest.as_bytes()).filter(|_| filled.len() < MAX_MESSAGE) {
+        let (before, braced) = rest.split_at(at);
+        let (brace, after) = braced.split_at(1);
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let is_place = brace == "{" && digits > 0 && after[digits..].starts_with('}');
+        let argument = if is_place { arguments.text(&after[..digits]) } else { None };
+        filled.push_str(before);
+        rest = match argument {
+            Some(argument) => {
+                filled.push_str(&argument);
+                &after[digits + 1..]
+            }
+            None => {
+                filled.push_str(brace);
+                after.strip_prefix(brace).unwrap_or(after)
+            }
+        };
     }
-}
-
-impl MessageFields {
-    pub fn texts(&self) -> impl Iterator<Item = &Text> {
-        [&self.text, &self.markdown, &self.id].into_iter().chain(&self.arguments.0)
-    }
-
-    /// Puts the arguments into their places; braces that are none are doubled (SARIF 2.1.0, 3.11.5).
-    fn filled(&self, text: &str) -> String {
-        if self.arguments.0.is_empty() {
-            return text.to_owned();
-        }
-        let mut filled = String::new();
-        let mut rest = text;
-        while let Some(at) = memchr::memchr2(b'{', b'}', rest.as_bytes()).filter(|_| filled.len() < MAX_MESSAGE) {
-            let (before, braced) = rest.split_at(at);
-            let (brace, after) = braced.split_at(1);
-            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            let argument =
-                after[..digits].parse().ok().and_then(|index: usize| self.arguments.0.get(index)?.0.as_ref());
-            filled.push_str(before);
-            rest = match argument.filter(|_| brace == "{" && after[digits..].starts_with('}')) {
-                Some(argument) => {
-                    filled.push_str(argument);
-                    &after[digits + 1..]
-                }
-                None => {
-                    filled.push_str(brace);
-                    after.strip_prefix(brace).unwrap_or(after)
-                }
-            };
-        }
-        filled + rest
-    }
+    filled + rest
 }
 
 #[cfg(test)]
@@ -290,11 +190,8 @@ mod tests {
 
     #[test]
     fn arguments_in_messages() {
-        let filled = |text: &str| {
-            let argument = |text: &str| Text(Some(text.to_owned()));
-            let arguments = Few(vec![argument("a"), argument("{0}")]);
-            MessageFields { arguments, ..MessageFields::default() }.filled(text)
-        };
+        let arguments = serde_json::from_str(r#"["a", "{0}"]"#).unwrap();
+        let filled = |text: &str| filled(text, &arguments);
         let table = [
             ("'{0}' and {1}", "'a' and {0}"),
             ("{{0}} {0}}}", "{0} a}"),

@@ -1,14 +1,14 @@
-//! The JSON of Playwright, mocha, RSpec and CTRF, and the lines of JSON that Dart's and Flutter's runner writes.
+//! The JSON of Playwright, mocha, RSpec and CTRF; that of `jest --json`, which Vitest's `json` reporter writes too; and the
+//! lines of JSON that Dart's and Flutter's runner writes.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
-use serde::{Deserialize, Deserializer};
 
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    json::{Elements, Number, Text, read},
+    json::{Json, Step, read, read_each},
     mark::Mark,
     notes::Flaw,
     text::{self, MAX_MESSAGE, MAX_TRACE},
@@ -27,183 +27,172 @@ pub(super) const DART: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"protocolVersion") && keys.contains(&"runnerVersion")
         || keys.contains(&"testID") && keys.contains(&"type")
 });
+pub(super) const JEST: Mark = Mark::Object(|_, keys| {
+    keys.contains(&"testResults") || (keys.contains(&"numTotalTests") && keys.contains(&"success"))
+});
 
+/// Reads any of the first four; which key holds the tests tells which it is.
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    read(window, &mut Document { out })
-}
-
-/// The document of any of the four; which key holds the tests tells which it is.
-struct Document<'c, 'o> {
-    out: &'c mut Collector<'o>,
-}
-
-impl Elements for Document<'_, '_> {
-    fn paths(&self) -> &'static [&'static str] {
-        &["suites[]", "tests[]", "examples[]", "results.tests[]"]
-    }
-
-    fn take<'de, D: Deserializer<'de>>(&mut self, path: usize, value: D) -> Result<(), D::Error> {
-        match path {
-            0 => Suite::deserialize(value).map(|suite| suite.report("", "", self.out)),
-            _ => Test::deserialize(value).map(|test| test.report(self.out)),
-        }
-    }
+    read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {
+        Step::Value(0, suite) => playwright_suite(&suite, "", "", out),
+        Step::Value(_, test) => test_of(&test, out),
+        Step::End(_) => {}
+    })
 }
 
 /// A test of mocha, RSpec or CTRF.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Test {
-    #[serde(alias = "fullTitle", alias = "full_description")]
-    name: Text,
-    suite: Text,
-    #[serde(alias = "filePath", alias = "file_path")]
-    file: Text,
-    #[serde(alias = "line_number")]
-    line: Number,
-    status: Text,
-    flaky: Option<bool>,
-    /// Milliseconds.
-    duration: Number,
-    /// Seconds.
-    run_time: Number,
-    message: Text,
-    trace: Text,
-    #[serde(alias = "exception")]
-    err: Option<Thrown>,
+fn test_of(test: &Json, out: &mut Collector<'_>) {
+    let thrown = test.at("err|exception");
+    let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
+    let state = match test.text("status").as_deref() {
+        Some("passed") if test.is_true("flaky") => TestState::Flaky,
+        Some("passed") => TestState::Passed,
+        Some("failed") => TestState::Failed,
+        Some("pending" | "skipped" | "other") => TestState::Skipped,
+        // Mocha says nothing but what was thrown, and how long a test took that ran.
+        None if has_thrown => TestState::Failed,
+        None if test.number("duration").is_some() => TestState::Passed,
+        None => TestState::Skipped,
+        Some(other) => {
+            out.notes.flaw(Flaw::UnknownResult, || format!("status {other:?}"));
+            TestState::Errored
+        }
+    };
+    let [name, suite, file] = ["name|fullTitle|full_description", "suite", "file|filePath|file_path"]
+        .map(|key| test.text(key).unwrap_or_default());
+    // RSpec writes seconds, the others milliseconds.
+    let seconds = test.number("run_time").or_else(|| Some(test.number("duration")? / 1000.0));
+    let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
+    out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
+        let mut failure = if has_thrown { failure(thrown) } else { Failure::default() };
+        if let Some(message) = test.text("message") {
+            failure.error_message = text::clipped(&message, MAX_MESSAGE);
+        }
+        failure.stack_trace = test.text("trace").map(|trace| text::clipped(&trace, MAX_TRACE)).or(failure.stack_trace);
+        // The line of the test's beginning; a trace says better.
+        failure.line_number = test.line("line|line_number").filter(|_| failure.stack_trace.is_none());
+        failure
+    });
 }
 
 /// What was thrown.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Thrown {
-    #[serde(alias = "name")]
-    class: Text,
-    message: Text,
-    stack: Text,
-    backtrace: Option<Vec<Text>>,
-    expected: Text,
-    actual: Text,
-}
-
-impl Test {
-    fn report(self, out: &mut Collector<'_>) {
-        let thrown = self.err.filter(|thrown| thrown.message.0.is_some() || thrown.stack.0.is_some());
-        let state = match self.status.0.as_deref() {
-            Some("passed") if self.flaky == Some(true) => TestState::Flaky,
-            Some("passed") => TestState::Passed,
-            Some("failed") => TestState::Failed,
-            Some("pending" | "skipped" | "other") => TestState::Skipped,
-            // Mocha says nothing but what was thrown, and how long a test took that ran.
-            None if thrown.is_some() => TestState::Failed,
-            None if self.duration.0.is_some() => TestState::Passed,
-            None => TestState::Skipped,
-            Some(other) => {
-                out.notes.flaw(Flaw::UnknownResult, || format!("status {other:?}"));
-                TestState::Errored
-            }
-        };
-        let [name, suite, file] = [self.name, self.suite, self.file].map(|text| text.0.unwrap_or_default());
-        let seconds = self.run_time.0.or(self.duration.0.map(|millis| millis / 1000.0)).unwrap_or(0.0).max(0.0);
-        let file = text::path(&file);
-        out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
-            let mut failure = thrown.map(failure).unwrap_or_default();
-            if let Some(message) = self.message.0 {
-                failure.error_message = text::clipped(&message, MAX_MESSAGE);
-            }
-            failure.stack_trace = self.trace.0.map(|trace| text::clipped(&trace, MAX_TRACE)).or(failure.stack_trace);
-            // The line of the test's beginning; a trace says better.
-            failure.line_number = self.line.line().filter(|_| failure.stack_trace.is_none());
-            failure
-        });
-    }
-}
-
-fn failure(thrown: Thrown) -> Failure {
-    let lines = thrown.backtrace.unwrap_or_default().into_iter().filter_map(|line| line.0);
+fn failure(thrown: &Json) -> Failure {
+    let lines = thrown.at("backtrace").list().iter().filter_map(|line| line.text(""));
     let backtrace = lines.map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n");
-    let stack = thrown.stack.0.filter(|stack| !stack.is_empty()).unwrap_or(backtrace);
-    let value = |text: Text| text.0.map(|value| text::clipped(&value, MAX_MESSAGE));
+    let stack = thrown.text("stack").filter(|stack| !stack.is_empty()).unwrap_or(Cow::Owned(backtrace));
+    let value = |key| thrown.text(key).map(|value| text::clipped(&value, MAX_MESSAGE));
     Failure {
-        error_class: thrown.class.0.map(|class| text::name(&class)),
-        error_message: text::clipped(thrown.message.0.unwrap_or_default().trim(), MAX_MESSAGE),
+        error_class: thrown.text("class|name").map(|class| text::name(&class)),
+        error_message: text::clipped(thrown.text("message").unwrap_or_default().trim(), MAX_MESSAGE),
         stack_trace: (!stack.is_empty()).then(|| text::clipped(&stack, MAX_TRACE)),
-        expected: value(thrown.expected),
-        actual: value(thrown.actual),
+        expected: value("expected"),
+        actual: value("actual"),
         ..Failure::default()
     }
 }
 
-/// A file or a `describe` of Playwright.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Suite {
-    title: Text,
-    file: Text,
-    suites: Vec<Suite>,
-    specs: Vec<Spec>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Spec {
-    title: Text,
-    line: Number,
-    tests: Vec<Run>,
-}
-
-/// A spec in one project.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Run {
-    project_name: Text,
-    status: Text,
-    results: Vec<Try>,
-}
-
-#[derive(Deserialize)]
-struct Try {
-    #[serde(default)]
-    duration: Number,
-    error: Option<Thrown>,
-}
-
-impl Suite {
-    fn report(self, above: &str, file: &str, out: &mut Collector<'_>) {
-        let title = self.title.0.unwrap_or_default();
-        let file = self.file.0.unwrap_or_else(|| file.to_owned());
-        // The outermost suite bears the file's name.
-        let path = if title == file { String::new() } else { joined(above, &title) };
-        for spec in self.specs {
-            let name = joined(&path, spec.title.0.as_deref().unwrap_or_default());
-            for run in spec.tests {
-                run.report(&file, &name, spec.line.line(), out);
-            }
+/// A file or a `describe` of Playwright, with its specs, each of which runs in several projects.
+fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector<'_>) {
+    let joined = |above: &str, title: &str| match above {
+        "" => title.to_owned(),
+        above => format!("{above} › {title}"),
+    };
+    let title = suite.text("title").unwrap_or_default();
+    let file = suite.text("file").unwrap_or(Cow::Borrowed(file));
+    // The outermost suite bears the file's name.
+    let path = if title == file { String::new() } else { joined(above, &title) };
+    for spec in suite.at("specs").list() {
+        let name = joined(&path, &spec.text("title").unwrap_or_default());
+        for run in spec.at("tests").list() {
+            let state = match run.text("status").as_deref() {
+                Some("expected") => TestState::Passed,
+                Some("flaky") => TestState::Flaky,
+                Some("skipped") => TestState::Skipped,
+                _ => TestState::Failed,
+            };
+            let tries = run.at("results").list();
+            let seconds = tries.iter().filter_map(|tried| tried.number("duration")).sum::<f64>().max(0.0) / 1000.0;
+            let project = run.text("projectName").unwrap_or_default();
+            let case = Case { file: &file, class: &project, name: &name, state, seconds, title: Title::NameOnly };
+            out.case(case, || {
+                let thrown = tries.iter().map(|tried| tried.at("error")).find(|error| !error.entries().is_empty());
+                Failure { line_number: spec.line("line"), ..thrown.map(failure).unwrap_or_default() }
+            });
         }
-        self.suites.into_iter().for_each(|suite| suite.report(&path, &file, out));
+    }
+    suite.at("suites").list().iter().for_each(|inner| playwright_suite(inner, &path, &file, out));
+}
+
+/// Reads files of jest or Vitest, each with its tests.
+pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    out.expect_tests();
+    // Only jest counts these; Vitest writes the rest alike.
+    if window.text().contains("\"numRuntimeErrorTestSuites\"") {
+        out.framework = Some(TestFramework::Jest);
+    }
+    read_each(window, &["testResults[]"], |file| {
+        if file.text("name").is_none() {
+            out.notes.flaw(Flaw::NoLocation, || "a file without name");
+        }
+        let path = file.text("name").map(|path| text::path(&path)).unwrap_or_default();
+        let tests = file.at("assertionResults").list();
+        tests.iter().for_each(|test| jest_test(test, &path, out));
+        // Beside tests the message is only a rendering of theirs.
+        let message = file.text("message").filter(|message| tests.is_empty() && !message.trim().is_empty());
+        if let Some(message) = message {
+            out.problem(|| not_run(&message, path));
+        }
+    })
+}
+
+fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
+    let state = match test.text("status").unwrap_or_default().as_ref() {
+        "passed" if test.number("invocations").is_some_and(|times| times > 1.0) => TestState::Flaky,
+        "passed" => TestState::Passed,
+        "failed" => TestState::Failed,
+        "pending" | "skipped" | "disabled" | "todo" | "focused" => TestState::Skipped,
+        status => {
+            out.notes.flaw(Flaw::UnknownResult, || format!("`{}`", text::name(status)));
+            TestState::Skipped
+        }
+    };
+    let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]).filter_map(|title| title.text(""));
+    let name = titles.collect::<Vec<_>>().join(" > ");
+    let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
+    out.case(Case { seconds, ..Case::in_file(path, &name, state) }, || {
+        let messages = test.at("failureMessages").list().iter().filter_map(|message| message.text(""));
+        message_and_trace(&messages.collect::<Vec<_>>().join("\n\n"))
+    });
+}
+
+/// A message, and the frames below it as the trace.
+fn message_and_trace(whole: &str) -> Failure {
+    let mut at = 0;
+    for line in whole.split_inclusive('\n') {
+        let is_frame = line.starts_with(' ') && ["at ", "❯ "].iter().any(|mark| line.trim_start().starts_with(mark));
+        if is_frame && at > 0 {
+            break;
+        }
+        at += line.len();
+    }
+    let (message, trace) = whole.split_at(at);
+    let (message, trace) = (message.trim(), trace.trim_end());
+    Failure {
+        error_message: text::clipped(message, MAX_MESSAGE),
+        stack_trace: (!trace.is_empty()).then(|| text::clipped(trace, MAX_TRACE)),
+        ..Failure::default()
     }
 }
 
-fn joined(above: &str, title: &str) -> String {
-    if above.is_empty() { title.to_owned() } else { format!("{above} › {title}") }
-}
-
-impl Run {
-    fn report(self, file: &str, name: &str, line: Option<u32>, out: &mut Collector<'_>) {
-        let state = match self.status.0.as_deref() {
-            Some("expected") => TestState::Passed,
-            Some("flaky") => TestState::Flaky,
-            Some("skipped") => TestState::Skipped,
-            _ => TestState::Failed,
-        };
-        let seconds: f64 = self.results.iter().filter_map(|tried| tried.duration.0).sum::<f64>() / 1000.0;
-        let (class, seconds) = (self.project_name.0.unwrap_or_default(), seconds.max(0.0));
-        out.case(Case { file, class: &class, name, state, seconds, title: Title::NameOnly }, || {
-            let thrown = self.results.into_iter().find_map(|tried| tried.error);
-            Failure { line_number: line, ..thrown.map(failure).unwrap_or_default() }
-        });
-    }
+/// A file that stopped before any of its tests: a syntax error, a missing module.
+fn not_run(message: &str, path: String) -> Failure {
+    // Jest heads it with its own sentence, and sometimes with a page of advice that ends in `Details:`.
+    let text = text::clean(message);
+    let text = text.trim().trim_start_matches("● Test suite failed to run");
+    let text = text.split_once("\n    Details:\n").map_or(text, |(_, details)| details);
+    let text = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    Failure { test_file: (!path.is_empty()).then_some(path), ..message_and_trace(text.trim()) }
 }
 
 /// Tests of Dart that have begun and not ended.
@@ -212,12 +201,12 @@ const MAX_RUNNING: usize = 100_000;
 pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
     out.framework = Some(TestFramework::Other);
-    let mut suites: HashMap<u64, String> = HashMap::new();
-    let mut running: HashMap<u64, Running> = HashMap::new();
+    let mut suites: HashMap<usize, String> = HashMap::new();
+    let mut running: HashMap<usize, Running> = HashMap::new();
     let (mut number, mut is_done) = (0_u64, false);
     while let Some(line) = window.line()? {
         number += 1;
-        let event = match serde_json::from_str::<Event>(line) {
+        let event = match serde_json::from_str::<Json>(line) {
             Ok(event) => event,
             Err(_) if line.trim_start().starts_with('{') => {
                 out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
@@ -225,41 +214,38 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
             }
             Err(_) => continue,
         };
-        match event.kind.0.as_deref().unwrap_or_default() {
+        let time = event.number("time").unwrap_or(0.0);
+        match event.text("type").unwrap_or_default().as_ref() {
             "suite" if suites.len() < MAX_RUNNING => {
-                if let Some(suite) = event.suite {
-                    suites.insert(suite.id, text::path(suite.path.0.as_deref().unwrap_or_default()));
-                }
+                let path = event.text("suite/path").unwrap_or_default();
+                suites.extend(event.index("suite/id").map(|id| (id, text::path(&path))));
             }
             "testStart" if running.len() < MAX_RUNNING => {
-                if let Some(test) = event.test {
-                    let file = suites.get(&test.suite_id).cloned().unwrap_or_default();
-                    running.insert(
-                        test.id,
-                        Running { name: test.name.0.unwrap_or_default(), file, begun: event.time, failure: None },
-                    );
-                }
+                let file = event.index("test/suiteID").and_then(|id| suites.get(&id).cloned()).unwrap_or_default();
+                let name = event.text("test/name").unwrap_or_default().into_owned();
+                running
+                    .extend(event.index("test/id").map(|id| (id, Running { name, file, begun: time, failure: None })));
             }
             "error" => {
-                if let Some(test) = event.test_id.and_then(|id| running.get_mut(&id)) {
+                if let Some(test) = event.index("testID").and_then(|id| running.get_mut(&id)) {
                     test.failure.get_or_insert_with(|| Failure {
-                        error_message: text::clipped(event.error.0.as_deref().unwrap_or_default().trim(), MAX_MESSAGE),
-                        stack_trace: event.stack_trace.0.map(|trace| text::clipped(&trace, MAX_TRACE)),
+                        error_message: text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE),
+                        stack_trace: event.text("stackTrace").map(|trace| text::clipped(&trace, MAX_TRACE)),
                         ..Failure::default()
                     });
                 }
             }
             "testDone" => {
-                let test = event.test_id.and_then(|id| running.remove(&id));
-                let state = match event.result.0.as_deref() {
+                let test = event.index("testID").and_then(|id| running.remove(&id));
+                let state = match event.text("result").as_deref() {
                     Some("failure") => TestState::Failed,
                     Some("error") => TestState::Errored,
-                    _ if event.skipped == Some(true) => TestState::Skipped,
+                    _ if event.is_true("skipped") => TestState::Skipped,
                     _ => TestState::Passed,
                 };
                 // Loading a file is a hidden test, which counts only where it fails.
-                if let Some(test) = test.filter(|_| event.hidden != Some(true) || state.is_failure()) {
-                    test.end(state, event.time, out);
+                if let Some(test) = test.filter(|_| !event.is_true("hidden") || state.is_failure()) {
+                    test.end(state, time, out);
                 }
             }
             "done" => is_done = true,
@@ -286,37 +272,4 @@ impl Running {
         let case = Case { seconds, ..Case::in_file(file, name, state) };
         out.case(case, || self.failure.unwrap_or_default());
     }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Event {
-    #[serde(rename = "type")]
-    kind: Text,
-    time: f64,
-    suite: Option<DartSuite>,
-    test: Option<DartTest>,
-    #[serde(rename = "testID")]
-    test_id: Option<u64>,
-    error: Text,
-    stack_trace: Text,
-    result: Text,
-    hidden: Option<bool>,
-    skipped: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct DartSuite {
-    id: u64,
-    #[serde(default)]
-    path: Text,
-}
-
-#[derive(Deserialize)]
-struct DartTest {
-    id: u64,
-    #[serde(default)]
-    name: Text,
-    #[serde(default, rename = "suiteID")]
-    suite_id: u64,
 }

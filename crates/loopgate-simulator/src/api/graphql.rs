@@ -1,7 +1,7 @@
 //! What is asked of GraphQL: who edited comments, newest first
 //! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>), who wrote commits
 //! (<https://docs.github.com/en/graphql/reference/objects#commit>, `authors`), and as what a pull request was merged
-//! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`).
+//! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`). And the one mutation, `updateRefs`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
@@ -10,11 +10,19 @@ use serde_json::{Value, json};
 use super::{
     Answer, Route,
     call::{Call, Reply},
+    caller::Caller,
     post,
 };
 use crate::{
     json,
-    world::{World, account::AccountKind, journal::What},
+    refused::Refused,
+    world::{
+        World,
+        account::AccountKind,
+        app::{Actor, Area, Level},
+        journal::What,
+        repo::Repo,
+    },
 };
 use loopgate_core::{CommentId, PrNumber, Sha};
 
@@ -30,11 +38,33 @@ struct Question {
 enum Variables {
     Edits { ids: Vec<String> },
     MergeCommit { owner: String, name: String, number: PrNumber },
+    UpdateRefs { input: UpdateRefs },
 }
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UpdateRefs {
+    repository_id: String,
+    ref_updates: Vec<RefUpdate>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RefUpdate {
+    name: String,
+    before_oid: Option<Sha>,
+    after_oid: Sha,
+    #[serde(default)]
+    force: bool,
+}
+
+/// Stands for a ref that does not exist.
+const NO_OBJECT: Sha = Sha::from_bytes([0; 20]);
 
 fn answer(world: &mut World, call: &Call) -> Answer {
     let Question { variables } = call.json()?;
     let data = match variables {
+        Variables::UpdateRefs { input } => return Ok(Reply::ok(update_refs(world, call, &input))),
         Variables::Edits { ids } => {
             json!({ "nodes": ids.iter().map(|id| node(world, id)).collect::<Vec<_>>() })
         }
@@ -48,6 +78,50 @@ fn answer(world: &mut World, call: &Call) -> Answer {
         }
     };
     Ok(Reply::ok(json!({ "data": data })))
+}
+
+/// Moves refs, all or none of them; the answer to a refusal is a 200 that holds no data
+/// (<https://docs.github.com/en/graphql/reference/mutations#updaterefs>).
+fn update_refs(world: &mut World, call: &Call, input: &UpdateRefs) -> Value {
+    match updated_refs(world, call, input) {
+        Ok(()) => json!({ "data": { "updateRefs": { "clientMutationId": null } } }),
+        Err(refused) => json!({
+            "data": { "updateRefs": null },
+            "errors": [{ "type": "UNPROCESSABLE", "path": ["updateRefs"], "message": refused.message }],
+        }),
+    }
+}
+
+fn updated_refs(world: &mut World, call: &Call, input: &UpdateRefs) -> Result<(), Refused> {
+    let is_named = |repo: &&Repo| json::node_id("Repository", repo.id) == input.repository_id;
+    let repo = world.repos.values().find(is_named).ok_or_else(Refused::not_found)?;
+    let may_write = call.caller.reaches(world, repo) && call.caller.has(&[(Area::Contents, Level::Write)]);
+    let (&Caller::Installation { id, .. }, true) = (&call.caller, may_write) else {
+        return Err(Refused::forbidden("Resource not accessible by integration"));
+    };
+    let (actor, repo) = (Actor::App(id), repo.id);
+    world.need_push(actor, repo)?;
+    let given = |sha: Sha| Some(sha).filter(|sha| *sha != NO_OBJECT);
+    for RefUpdate { name, before_oid, after_oid, force } in &input.ref_updates {
+        if !name.starts_with("refs/") {
+            return Err(Refused::unprocessable(format!("{name} is not a valid ref name.")));
+        }
+        let now = world.ref_target(repo, name);
+        if before_oid.is_some_and(|before| given(before) != now) {
+            return Err(Refused::unprocessable(format!("{name} is not at the expected object")));
+        }
+        let (Some(after), objects) = (given(*after_oid), world.objects(world.repo(repo)?)) else { continue };
+        if objects.commit(after).is_none() {
+            return Err(Refused::unprocessable("Object does not exist"));
+        }
+        if !force && now.is_some_and(|now| !objects.is_fast_forward(now, after)) {
+            return Err(Refused::unprocessable("Update is not a fast forward"));
+        }
+    }
+    for update in &input.ref_updates {
+        world.set_ref(actor, repo, &update.name, given(update.after_oid))?;
+    }
+    Ok(())
 }
 
 fn node(world: &World, id: &str) -> Value {

@@ -25,6 +25,8 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/activity", activity),
     get("/repos/{owner}/{repo}/branches/{*branch}", below_branch),
     get("/repos/{owner}/{repo}/rules/branches/{*branch}", rules),
+    get("/repos/{owner}/{repo}/rulesets", rulesets),
+    get("/meta", meta),
 ];
 
 const METADATA: Needs = &[(Area::Metadata, Level::Read)];
@@ -87,6 +89,16 @@ fn protection(world: &mut World, call: &Call, name: &str) -> Answer {
     let classic = repo.protections.get(name).filter(|rules| rules.source == ProtectionSource::Classic);
     let found = classic.ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not protected"))?;
     Ok(Reply::ok(json::protection(world, repo, name, found)))
+}
+
+fn rulesets(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, METADATA)?)?;
+    let sets = repo.protections.iter().filter(|(_, rules)| rules.source == ProtectionSource::Ruleset).collect();
+    Ok(call.list(sets, |(branch, _)| json::ruleset(world, repo, branch)))
+}
+
+fn meta(_: &mut World, _: &Call) -> Answer {
+    Ok(Reply::ok(serde_json::json!({ "verifiable_password_authentication": false })))
 }
 
 fn rules(world: &mut World, call: &Call) -> Answer {

@@ -20,7 +20,7 @@ pub use people::{
     team_membership, user,
 };
 pub use pull::{pull, pull_brief, review, review_comment, stack};
-pub use repo::{activity, branch, protection, repo_full, repository, rules};
+pub use repo::{activity, branch, protection, repo_full, repository, rules, ruleset};
 pub use runs::{artifact, job, workflow, workflow_run};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -157,6 +157,14 @@ pub fn protection(world: &World, repo: &Repo, branch: &str, protection: &Protect
     object
 }
 
+/// `repository-ruleset`.
+pub fn ruleset(world: &World, repo: &Repo, branch: &str) -> Value {
+    json!({
+        "id": repo.id, "name": branch, "target": "branch", "source_type": "Repository",
+        "source": world.full_name(repo), "enforcement": "active",
+    })
+}
+
 /// The active rules of a branch, from rulesets only: classic protection is not among them
 /// (docs.github.com, REST, Get rules for a branch).
 pub fn rules(world: &World, repo: &Repo, branch: &str) -> Value {

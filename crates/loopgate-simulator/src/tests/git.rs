@@ -166,3 +166,39 @@ async fn object_ids_are_gits_own() {
     let commit = app.post(&format!("{GIT}/commits"), new).await.is(201).json();
     assert_eq!(commit["sha"], git(&["rev-parse", "HEAD"]), "{}", git(&["cat-file", "-p", "HEAD"]));
 }
+
+/// `updateRefs` moves all refs it is given, or none of them.
+#[tokio::test]
+async fn refs_are_moved_together() {
+    let (sim, repo, app) = start_with_repo().await;
+    let main = sim.sha(&repo, "main").unwrap().to_string();
+    let none = "0".repeat(40);
+    let id = app.get("/repos/acme/widgets").await.is(200).json()["node_id"].clone();
+    let tree = app.get(&format!("{GIT}/commits/{main}")).await.is(200).json()["tree"]["sha"].clone();
+    let new = json!({ "message": "next", "tree": tree, "parents": [main] });
+    let next = app.post(&format!("{GIT}/commits"), new).await.is(201).json()["sha"].as_str().unwrap().to_owned();
+    let moves = async |moves: &[[&str; 3]]| {
+        let update = |[name, before, after]: &[&str; 3]| json!({ "name": format!("refs/loopgate/{name}"), "beforeOid": before, "afterOid": after });
+        let updates: Vec<_> = moves.iter().map(update).collect();
+        let question =
+            json!({ "query": "mutation", "variables": { "input": { "repositoryId": id, "refUpdates": updates } } });
+        let answer = app.post("/graphql", question).await.is(200).json();
+        let is_done = answer["data"]["updateRefs"].is_object();
+        assert_eq!(answer["errors"].is_array(), !is_done, "{answer}");
+        is_done
+    };
+    let refs = || sim.refs(&repo).unwrap().into_iter().filter(|name| name.contains("loopgate")).collect::<Vec<_>>();
+    assert!(moves(&[["a/1", &none, &main], ["a/2", &none, &main]]).await);
+    for refused in [
+        [["a/1", &none, &next], ["a/2", &main, &none]],
+        [["a/2", &main, &none], ["a/1", &next, &none]],
+        [["a/3", &main, &none], ["a/2", &main, &none]],
+        [["a/1", &main, &"1".repeat(40)], ["a/2", &main, &none]],
+    ] {
+        assert!(!moves(&refused).await);
+        assert_eq!(refs(), ["refs/loopgate/a/1", "refs/loopgate/a/2"]);
+    }
+    assert!(moves(&[["a/1", &main, &next], ["a/2", &main, &none]]).await);
+    assert_eq!(refs(), ["refs/loopgate/a/1"]);
+    assert!(!moves(&[["a/1", &next, &main]]).await, "it is no fast-forward");
+}

@@ -7,10 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{ChangedCoverage, CheckEvidence, Compare, Environment, Evidence, WorkflowOrigin},
+    evidence::{ChangedCoverage, CheckEvidence, Compare, Environment, WorkflowOrigin},
     ids::{CheckName, GateName, PrNumber, RepoName, Sha, Timestamp},
     memory::AppliedFix,
-    observed::{ReceivedEvidence, Snapshot},
+    observed::Snapshot,
     policy::Trigger,
     state::{AttemptDigest, LoopState, history::HistoryLine},
     verdict::FailureView,
@@ -154,21 +154,16 @@ pub struct Provenance {
 impl Provenance {
     /// That of the head's evidence.
     pub fn of(snapshot: &Snapshot, pull_request: Option<PrNumber>) -> Self {
-        let accepted = || {
-            snapshot.evidence.iter().filter_map(|received| match received {
-                ReceivedEvidence::Accepted(evidence) => Some(evidence.as_ref()),
-                ReceivedEvidence::Refused { .. } => None,
-            })
-        };
-        let first: Option<&Evidence> = accepted().next();
+        let evidence = snapshot.evidence_of_head();
+        let first = evidence.clone().next();
         Self {
             repository: snapshot.repository.clone(),
             base_sha: snapshot.pull_request.base.sha,
             pull_request,
             workflow: first.and_then(|evidence| evidence.workflow.clone()),
             environment: first.map(|evidence| evidence.environment.clone()),
-            started_at: accepted().map(|evidence| evidence.started_at).min(),
-            ended_at: accepted().map(|evidence| evidence.ended_at).max(),
+            started_at: evidence.clone().map(|evidence| evidence.started_at).min(),
+            ended_at: evidence.map(|evidence| evidence.ended_at).max(),
         }
     }
 }

@@ -17,7 +17,7 @@ fn a_skipped_check_is_shown_and_neither_passes_nor_fails() {
 }
 
 #[test]
-fn a_failing_job_counts_while_the_workflow_still_runs() {
+fn a_failing_job_counts_while_the_workflow_still_runs_and_is_named() {
     let mut story = Story::opened();
     story.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
@@ -41,6 +41,26 @@ fn a_failing_job_counts_while_the_workflow_still_runs() {
     assert!(matches!(standing(decision, "unit"), CheckStanding::Refused { .. }));
     assert_eq!(blame(decision, "unit"), Some(Blame::Inconclusive));
     assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+
+    let mut story = Story::opened();
+    let job = |index: u32, python: &str| {
+        let received = evidence(sha(1), &["total"], &[]);
+        let ReceivedEvidence::Accepted(mut evidence) = received else { panic!("accepted") };
+        evidence.workflow = Some(crate::evidence::WorkflowOrigin {
+            path: ".github/workflows/ci.yml".to_owned(),
+            run_id: crate::ids::WorkflowRunId::new(7),
+            run_attempt: 1,
+            job: "test".to_owned(),
+            matrix: (!python.is_empty()).then(|| format!(r#"{{"os":"ubuntu","python":"{python}"}}"#)),
+            leg: Some(crate::evidence::Leg { index, total: 3, check_run_id: None }),
+        });
+        ReceivedEvidence::Accepted(evidence)
+    };
+    story.snapshot.evidence = vec![job(0, "3.11"), job(1, "3.12"), job(2, "")];
+    let failures = &story.decide().view.failures;
+    let mut jobs: Vec<&str> = failures.iter().filter_map(|view| view.failure.job.as_deref()).collect();
+    jobs.sort_unstable();
+    assert_eq!(jobs, ["test (ubuntu, 3.11)", "test (ubuntu, 3.12)", "test 3/3"]);
 }
 
 #[test]

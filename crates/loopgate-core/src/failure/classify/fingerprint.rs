@@ -58,7 +58,11 @@ fn simple_name(class: &str) -> String {
 
 /// File and function of the innermost own frame; the test's, where the trace names none.
 fn place(failure: &Failure, reading: &Reading) -> (String, String) {
-    let test = || failure.test_name.as_deref().map(test_function).unwrap_or_default();
+    let test = || {
+        let name = text::one_line(failure.test_name.as_deref().unwrap_or_default(), 300);
+        let name = without_case(&name);
+        if name.contains(' ') { tokens(name, Quotes::AreNames) } else { last_segment(name) }
+    };
     if let Some(frame) = &reading.top {
         let function = frame.function.as_deref().map(last_segment).unwrap_or_else(test);
         return (frame.file.clone(), function);
@@ -87,12 +91,6 @@ fn last_segment(function: &str) -> String {
 /// A test's name without the parameters of one of its cases: `adds` of `adds[1-2]`.
 pub(in crate::failure) fn without_case(name: &str) -> &str {
     name.split_once('[').map_or(name, |(before, _)| before)
-}
-
-fn test_function(name: &str) -> String {
-    let name = text::one_line(name, 300);
-    let name = without_case(&name);
-    if name.contains(' ') { tokens(name, Quotes::AreNames) } else { last_segment(name) }
 }
 
 /// The statement that failed, if the tool shows the line whole: Jest's `> 12 | code`, pytest's `>   code`.

@@ -23,19 +23,21 @@ pub(super) fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
         Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
     let is_whole = *extent == Extent::Whole;
+    let restated = format!("Make the code that {tested} give {wanted} in place of {got}.");
     let (category, hundredths, action) = if is_whole && is_nothing(actual) && !is_nothing(expected) {
-        (NullUndefinedAccess, 55, format!("Make the code that {tested} give {wanted} in place of {got}."))
+        (NullUndefinedAccess, 55, restated.clone())
     } else if is_whole && solid(expected) == solid(actual) {
         (LogicError, 70, format!("Correct the white space of the value that {tested}, so that it is {wanted}."))
     } else if is_whole && solid(unquoted(expected)) == solid(unquoted(actual)) {
         (TypeMismatch, 70, format!("Convert the value that {tested} to the type of {wanted}."))
     } else {
-        (LogicError, 50, format!("Make the code that {tested} give {wanted} in place of {got}."))
+        (LogicError, 50, restated.clone())
     };
     Conclusion {
         category,
         certainty: Confidence::percent(hundredths),
         cause,
+        repeats_sides: is_whole && action == restated,
         action,
         reason: "The test states the requirement; it stays as it is unless the requirement itself changed.".to_owned(),
         ..Conclusion::silent()
@@ -69,6 +71,7 @@ mod tests {
         for (expected, actual, said) in [
             ("\" title\"", "\" title \"", "Correct the white space of the value"),
             ("a\nb", "a b", "Correct the white space of the value"),
+            ("'a  b'", "'a b'", "Correct the white space of the value that `pads` checks, so that it is `'a  b'`."),
             ("\"1\"", "1", "Convert the value"),
             ("' 1 '", "1", "Convert the value"),
             ("\"a b\"", "\"a c\"", "Make the code that `pads` checks give"),

@@ -113,7 +113,7 @@ impl<'a> ExaminedCheck<'a> {
         if was_killed && check.failures.iter().all(|failure| failure.test_name.is_none() && failure.source.is_none()) {
             return RetryClass::External;
         }
-        let logged = logged_class(check);
+        let logged = known::retry_class_of_log(check);
         let every = |class: RetryClass| {
             logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
         };
@@ -213,15 +213,6 @@ fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> BlameVerdi
 /// How a failing check may be retried.
 pub fn retry_class(check: &CheckEvidence) -> RetryClass {
     ExaminedCheck::new(check, &Changes::default()).retry_class()
-}
-
-/// What the end of the log says of a check that reports nothing else.
-fn logged_class(check: &CheckEvidence) -> Option<RetryClass> {
-    if !check.failures.is_empty() || !check.findings.is_empty() {
-        return None;
-    }
-    let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
-    known::retry_class_of_log(log)
 }
 
 #[cfg(test)]

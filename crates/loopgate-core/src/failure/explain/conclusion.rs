@@ -7,6 +7,8 @@ use crate::evidence::{Confidence, RetryClass, RootCauseCategory};
 pub(in crate::failure) struct Conclusion {
     pub category: RootCauseCategory,
     pub retry: RetryClass,
+    /// A program is not installed where the check runs.
+    pub missing_program: bool,
     pub certainty: Confidence,
     /// What was observed, as one or two sentences; empty where no rule is certain.
     pub cause: String,
@@ -14,6 +16,8 @@ pub(in crate::failure) struct Conclusion {
     pub action: String,
     /// Why that fixes it; empty without an action.
     pub reason: String,
+    /// Cause and action say only what the two sides of the assertion say.
+    pub repeats_sides: bool,
     /// What the known message is about: the module that is missing, the host that does not answer.
     pub subject: String,
 }
@@ -24,10 +28,12 @@ impl Conclusion {
         Self {
             category: RootCauseCategory::Other,
             retry: RetryClass::Code,
+            missing_program: false,
             certainty: Confidence::percent(0),
             cause: String::new(),
             action: String::new(),
             reason: String::new(),
+            repeats_sides: false,
             subject: String::new(),
         }
     }

@@ -58,9 +58,8 @@ impl Diagnosis {
     /// Whether the failure is about what the job sets up before it runs code: an action of the workflow, a program that
     /// is not installed.
     pub(super) fn is_of_setup(&self) -> bool {
-        let is_missing = |rule: &String| matches!(rule.as_str(), "command_not_found" | "python_missing_tool");
-        self.conclusion.category == ConfigurationError && self.conclusion.retry == RetryClass::External
-            || self.patterns.first().is_some_and(is_missing)
+        let Conclusion { category, retry, missing_program, .. } = self.conclusion;
+        missing_program || category == ConfigurationError && retry == RetryClass::External
     }
 }
 

@@ -12,25 +12,25 @@ use crate::{
 
 /// What follows from the kind of the error; of two values that are compared, from them.
 pub(super) fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
+    use ErrorType::{CompileError, LintError, NetworkError, SyntaxError, TimeoutError};
     let kind = reading.error_type;
+    // Values beside these are no assertion's.
     if let Some(sides) = &reading.sides
-        && !tells_more_than_values(kind)
+        && !matches!(kind, CompileError | LintError | SyntaxError | TimeoutError | NetworkError)
         && !is_bare_verdict(sides, reading)
     {
         return comparison(failure, sides);
     }
     let (category, retry, hundredths) = match kind {
-        ErrorType::NetworkError => (Environment, RetryClass::External, 60),
-        ErrorType::TimeoutError => (LogicError, RetryClass::Logic, 55),
+        NetworkError => (Environment, RetryClass::External, 60),
+        TimeoutError => (LogicError, RetryClass::Logic, 55),
         ErrorType::AssertionError => (LogicError, RetryClass::Code, 45),
         ErrorType::TypeError => (TypeMismatch, RetryClass::Code, 50),
         ErrorType::ReferenceError => (ApiMisuse, RetryClass::Code, 55),
         ErrorType::ValidationError => (MissingValidation, RetryClass::Code, 50),
-        ErrorType::SyntaxError
-        | ErrorType::CompileError
-        | ErrorType::LintError
-        | ErrorType::RuntimeError
-        | ErrorType::Other => (Other, RetryClass::Code, 0),
+        SyntaxError | CompileError | LintError | ErrorType::RuntimeError | ErrorType::Other => {
+            (Other, RetryClass::Code, 0)
+        }
     };
     Conclusion { category, retry, certainty: Confidence::percent(hundredths), ..Conclusion::silent() }
 }
@@ -47,16 +47,4 @@ fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
         && said.contains(' ')
         && !is_of_values
         && !said.starts_with("expect")
-}
-
-/// Whether values beside such an error are no assertion's.
-const fn tells_more_than_values(kind: ErrorType) -> bool {
-    matches!(
-        kind,
-        ErrorType::CompileError
-            | ErrorType::LintError
-            | ErrorType::SyntaxError
-            | ErrorType::TimeoutError
-            | ErrorType::NetworkError
-    )
 }

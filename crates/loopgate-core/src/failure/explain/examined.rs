@@ -55,6 +55,16 @@ impl ExaminedFailure {
         }
     }
 
+    /// Whether what is said of it repeats the two sides of its assertion.
+    pub const fn repeats_sides(&self) -> bool {
+        self.diagnosis.conclusion.repeats_sides
+    }
+
+    /// Whether a program is not installed where the check runs: running the check again finds it no more.
+    pub const fn lacks_program(&self) -> bool {
+        self.diagnosis.conclusion.missing_program
+    }
+
     /// The same for the same error in every run, on every machine, at every line.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::conclusion::{Conclusion, fill};
 use crate::{
-    evidence::{Confidence, ErrorType, RetryClass, RootCauseCategory},
+    evidence::{CheckEvidence, Confidence, ErrorType, RetryClass, RootCauseCategory},
     failure::read::{Patterns, Reading, is_source_excerpt, text},
 };
 
@@ -61,6 +61,9 @@ struct Known {
     category: RootCauseCategory,
     #[serde(default = "RetryClass::ordinary")]
     retry: RetryClass,
+    /// A program is not installed: no later run of the check finds it.
+    #[serde(default)]
+    missing_program: bool,
     #[serde(default)]
     about: About,
     confidence: Confidence,
@@ -85,11 +88,13 @@ impl Known {
         Conclusion {
             category: self.category,
             retry: self.retry,
+            missing_program: self.missing_program,
             certainty: self.confidence,
             cause: fill(&self.cause, as_code),
             action: fill(&self.action, as_code),
             reason: fill(&self.reason, as_code),
             subject: subject.join(" "),
+            ..Conclusion::silent()
         }
     }
 }
@@ -195,8 +200,12 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
     look_up(&lines.collect::<Vec<_>>().join("\n"), kind, |_| true)
 }
 
-/// How a check without known failures may be retried, by the row that explains the end of its log.
-pub(super) fn retry_class_of_log(log: &str) -> Option<RetryClass> {
+/// How a check that reports no failure may be retried, by the row that explains the end of its log.
+pub(super) fn retry_class_of_log(check: &CheckEvidence) -> Option<RetryClass> {
+    if !check.failures.is_empty() || !check.findings.is_empty() {
+        return None;
+    }
+    let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
     look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error, |_| true).by.map(|found| found.retry)
 }
 

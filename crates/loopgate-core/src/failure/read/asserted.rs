@@ -59,7 +59,8 @@ fn of_source(source: &str) -> Option<bool> {
     }
     let open = source.find('(')?;
     let name = source[..open].rsplit(['.', ':', ' ']).next()?.to_ascii_lowercase();
-    let arguments = arguments(inside(&source[open..])?);
+    let end = open + value::places(&source[open..], |_, depth| depth == 0).next()?;
+    let arguments = arguments(&source[open + 1..end]);
     let is_of_two = name.starts_with("assert") && name.contains("equal") || name.ends_with("_eq");
     match arguments.as_slice() {
         [left, right, ..] if is_of_two => Some(of_sides(left, right)),
@@ -82,12 +83,6 @@ fn of_sides(left: &str, right: &str) -> bool {
     let states =
         |side: &str| ["expected", "want", "wanted"].contains(&side) || value::is_literal(side) && !value::is_call(side);
     states(left) && !states(right)
-}
-
-/// What stands in the brackets with which a text begins, if they are closed.
-fn inside(text: &str) -> Option<&str> {
-    let end = value::places(text, |_, depth| depth == 0).next()?;
-    Some(&text[1..end])
 }
 
 /// Arguments apart from each other.

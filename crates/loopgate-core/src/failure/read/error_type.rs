@@ -84,7 +84,10 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
     let named = class.and_then(|class| Forms::get().named(class));
     match named {
         // `Error` and `panic` are thrown for everything.
-        Some(RuntimeError) | None => by_words(message).or(named).unwrap_or_default(),
+        Some(RuntimeError) | None => {
+            let row = BY_WORDS.matching(text::prefix(message, 600)).first().copied();
+            row.map(|row| WORDS[row].1).or(named).unwrap_or_default()
+        }
         Some(named) => named,
     }
 }
@@ -104,9 +107,4 @@ pub(super) fn is_assertion(class: &str) -> bool {
     .iter()
     .any(|word| class.contains(word))
         || Forms::get().named(class) == Some(AssertionError)
-}
-
-fn by_words(message: &str) -> Option<ErrorType> {
-    let row = BY_WORDS.matching(text::prefix(message, 600)).first().copied()?;
-    WORDS.get(row).map(|(_, error_type)| *error_type)
 }

@@ -65,7 +65,10 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     let line = line.strip_prefix("E ").unwrap_or(line);
     let line = line.trim_start_matches([' ', '-', '+', '#', '│', '|', '[', '$', '<', '!', '.']);
     // `cart_test.go:8: got: 3`
-    let line = line.split_once(": ").filter(|(place, _)| is_place(place)).map_or(line, |(_, rest)| rest);
+    let is_place = |(place, _): &(&str, &str)| {
+        place.rsplit_once(':').is_some_and(|(file, line)| file.contains('.') && line.parse::<u32>().is_ok())
+    };
+    let line = line.split_once(": ").filter(is_place).map_or(line, |(_, rest)| rest);
     let bare = line.split_once(' ').filter(|(_, rest)| value::is_literal(rest.trim()));
     if let Some((side, label, rest)) = bare.and_then(|(word, rest)| Some((side_of(word)?, word, rest.trim()))) {
         return Some((side, label, rest));
@@ -100,11 +103,6 @@ fn side_of(word: &str) -> Option<Side> {
     let Labels { expected, actual, .. } = &Comparisons::get().labels;
     let is_actual = || actual.contains(&word).then_some(Side::Actual);
     expected.contains(&word).then_some(Side::Expected).or_else(is_actual)
-}
-
-/// `cart_test.go:8`
-fn is_place(text: &str) -> bool {
-    text.rsplit_once(':').is_some_and(|(file, line)| file.contains('.') && line.parse::<u32>().is_ok())
 }
 
 /// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes

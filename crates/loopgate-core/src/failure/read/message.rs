@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{
+    cause,
     error_type::{Forms, type_of},
     patterns::Patterns,
     stack, text,
@@ -32,28 +33,37 @@ static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant")
 });
 
-/// Reads the headline of a message that [`text::clean`] has bounded.
-pub(in crate::failure) fn headline(cleaned: &str) -> Headline {
-    headline_of(cleaned, false)
+/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
+/// lines that say nothing of a failure.
+pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
+    headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
 }
 
-/// Reads the headline of all that a tool printed, which may begin with lines that say nothing of a failure.
-pub(in crate::failure) fn headline_of_output(cleaned: &str) -> Headline {
-    headline_of(cleaned, true)
+/// The headline of the error that caused the others, where a text tells of a chain of errors, and what was made of it.
+pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Option<Headline> {
+    // What is no error, an object say, may be the cause of one.
+    let is_told = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);
+    let chain = cause::chain(cleaned);
+    let (_, causes) = chain.split_last()?;
+    let cause = causes.iter().map(|lines| headline_in(lines, false)).find(is_told)?;
+    let first = |headline: &Headline| headline.message.lines().next().unwrap_or_default().to_owned();
+    let class = made.class.as_ref().map(|class| format!("{class}: ")).unwrap_or_default();
+    let message = format!("{}\n{class}{}", cause.message, first(made));
+    // Jest gives each time-out itself as its cause.
+    (first(&cause) != first(made)).then_some(Headline { message, ..cause })
 }
 
-fn headline_of(cleaned: &str, is_output: bool) -> Headline {
-    let lines: Vec<&str> = cleaned.lines().collect();
+fn headline_in(lines: &[&str], is_output: bool) -> Headline {
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
-    let found = traceback.and_then(|start| find(&lines, start)).or_else(|| find(&lines, 0));
+    let found = traceback.and_then(|start| find(lines, start)).or_else(|| find(lines, 0));
     let Some((index, row)) = found else {
         return traceback
             .and_then(|start| end_of_traceback(&lines[start..]))
-            .unwrap_or_else(|| without_form(&lines, is_output));
+            .unwrap_or_else(|| without_form(lines, is_output));
     };
     let form = &Forms::get().form[row];
-    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines, is_output) };
+    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(lines, is_output) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding =
@@ -62,9 +72,11 @@ fn headline_of(cleaned: &str, is_output: bool) -> Headline {
         if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
     let captured = captures.name("class").map(|class| text::shorten(class.as_str(), 120));
     let class = captured.or_else(|| form.class.clone());
-    let lint = if form.error_type.is_none() && class.is_none() { rust_lint(&lines[index..]) } else { None };
-    if let Some(lint) = lint {
-        return Headline { class: Some(lint), error_type: ErrorType::LintError, message };
+    let named = lines[index..].iter().take(60).filter(|_| form.error_type.is_none() && class.is_none());
+    if let Some(captures) = named.into_iter().find_map(|line| RUST_LINT.captures(line)) {
+        let lint = captures.name("flag").or_else(|| captures.name("attribute")).map(|name| name.as_str());
+        let class = lint.map(|lint| lint.replace('-', "_"));
+        return Headline { class, error_type: ErrorType::LintError, message };
     }
     let points_at_source = lines.get(index + 1).is_some_and(|line| line.trim_start().starts_with("--> "));
     let error_type = match form.error_type {
@@ -88,12 +100,6 @@ fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
         }
     }
     best
-}
-
-fn rust_lint(lines: &[&str]) -> Option<String> {
-    let captures = lines.iter().take(60).find_map(|line| RUST_LINT.captures(line))?;
-    let name = captures.name("flag").or_else(|| captures.name("attribute"))?.as_str();
-    Some(name.replace('-', "_"))
 }
 
 /// The message and the lines that continue it, up to the trace.
@@ -173,7 +179,7 @@ mod tests {
     use crate::evidence::ErrorType::{AssertionError, CompileError, LintError, RuntimeError, TypeError};
 
     fn read(text: &str) -> (Option<String>, ErrorType, String) {
-        let headline = headline(&text::clean(text));
+        let headline = headline(&text::clean(text), false);
         (headline.class, headline.error_type, headline.message)
     }
 

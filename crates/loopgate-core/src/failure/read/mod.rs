@@ -1,6 +1,7 @@
 //! Reading: the texts of a failure made small and plain, and what stands in them: headline, frames, both sides, paths.
 
 mod asserted;
+mod cause;
 mod changes;
 mod difference;
 mod error_type;

@@ -70,12 +70,20 @@ fn without_scheme(path: &str) -> &str {
                 None => rest,
             }
         }
+        "http" | "https" if is_public(rest) => path,
         "http" | "https" | "app" | "ng" => {
             let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
             rest.strip_prefix("@fs").unwrap_or(rest)
         }
         _ => path,
     }
+}
+
+/// Whether an address without its scheme names a host of the Internet: what it sent is no file of the repository. A
+/// development server is an IP address, or a name without a dot.
+fn is_public(address: &str) -> bool {
+    let host = address.split(['/', ':']).next().unwrap_or_default();
+    host.contains('.') && host.parse::<std::net::Ipv4Addr>().is_err()
 }
 
 /// Whether the path lies in a dependency or in the language itself.
@@ -183,6 +191,9 @@ mod tests {
             ("webpack-internal:///(ssr)/./src/a.ts", "src/a.ts"),
             ("../../../etc/passwd", "etc/passwd"),
             ("node:internal/process/task_queues", "node:internal/process/task_queues"),
+            ("http://127.0.0.1:9876/base/src/a.js", "base/src/a.js"),
+            ("http://web:3000/src/a.js", "src/a.js"),
+            ("https://jsr.io/@std/assert/1.0.0/equals.ts", "https:/jsr.io/@std/assert/1.0.0/equals.ts"),
         ];
         for (printed, path) in cases {
             assert_eq!(tidy(printed), path);
@@ -201,6 +212,7 @@ mod tests {
             ("node:internal/process/task_queues", Some(Toolchain)),
             ("<frozen importlib._bootstrap>", Some(Toolchain)),
             ("/home/runner/go/pkg/mod/github.com/stretchr/testify@v1.9.0/assert/assertions.go", Some(Dependency)),
+            ("https:/jsr.io/@std/assert/1.0.0/equals.ts", Some(Dependency)),
             ("src/internal/a.go", None),
             ("src/vendors/a.ts", None),
         ];

@@ -9,7 +9,7 @@ use super::{
     expected::{self, Extent, Sides, TextKind},
     message, paths,
     stack::{self, Frame, Printed},
-    text,
+    text, value,
 };
 use crate::{
     evidence::{ErrorType, Failure},
@@ -45,20 +45,23 @@ impl Reading {
             (false, true) => message.clone(),
             (true, _) => trace.clone(),
         };
-        let mut headline = match failure.test_name.is_none() && (message.is_empty() || message == trace) {
-            true => message::headline_of_output(&trace),
-            false => message::headline(if message.is_empty() { &trace } else { &message }),
-        };
+        let is_output = failure.test_name.is_none() && (message.is_empty() || message == trace);
+        let mut headline = message::headline(if message.is_empty() { &trace } else { &message }, is_output);
         if headline.class.is_none() && !message.is_empty() && !trace.is_empty() {
             // Reports put the class above the trace, and only the words into the message.
-            let of_trace = message::headline(&trace);
+            let of_trace = message::headline(&trace, false);
             headline.class = of_trace.class;
             headline.error_type = known(headline.error_type).unwrap_or(of_trace.error_type);
         }
-        let class = failure.error_class.clone().or(headline.class);
-        let error_type = known(failure.error_type)
+        let mut class = failure.error_class.clone().or(headline.class.clone());
+        let mut error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
+        // What an assertion says is what went wrong, whatever was thrown on the way to it.
+        let is_assertion = class.as_deref().is_some_and(error_type::is_assertion);
+        if let Some(cause) = message::deepest_cause(&whole, &headline).filter(|_| !is_assertion) {
+            (class, error_type, headline.message) = (cause.class, cause.error_type, cause.message);
+        }
         let told = TextKind::of(class.as_deref(), error_type);
         let found = match told {
             TextKind::Exception => expected::sides_in(&headline.message, told),
@@ -80,7 +83,7 @@ impl Reading {
         };
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
-                let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));
+                let (expected, actual) = (value::on_line(expected), value::on_line(actual));
                 // The report may have taken them from the same lines.
                 let same = found.filter(|found| found.expected == expected && found.actual == actual);
                 Some(same.unwrap_or(Sides { expected, actual, extent: Extent::Whole }))

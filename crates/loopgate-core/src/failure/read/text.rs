@@ -3,7 +3,9 @@
 //! Every function that reads a failure cuts its input here first, so that a message of many megabytes costs what a
 //! message of [`MAX_TEXT`] bytes costs.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
+
+use regex::Regex;
 
 /// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
 pub(in crate::failure) const MAX_TEXT: usize = 48 * 1024;
@@ -20,7 +22,13 @@ const CUT: &str = "\n[…]\n";
 /// `text` cut to [`MAX_TEXT`] and 600 lines, its lines to 2,000 bytes, and without ANSI escapes, control and invisible
 /// characters.
 pub(in crate::failure) fn clean(text: &str) -> String {
-    let text = bounded(text, MAX_TEXT);
+    let text = match text.len() {
+        ..=MAX_TEXT => Cow::Borrowed(text),
+        _ => {
+            let head = prefix(text, MAX_TEXT / 3 * 2);
+            Cow::Owned([head, CUT, suffix(text, MAX_TEXT - head.len() - CUT.len())].concat())
+        }
+    };
     let lines: Vec<&str> = text.lines().collect();
     let (head, tail) = if lines.len() > MAX_LINES { (MAX_LINES / 3 * 2, MAX_LINES / 3) } else { (lines.len(), 0) };
     let mut out = String::with_capacity(text.len());
@@ -64,15 +72,6 @@ pub(in crate::failure) fn suffix(text: &str, max: usize) -> &str {
     if text.len() <= max { text } else { &text[text.ceil_char_boundary(text.len() - max)..] }
 }
 
-fn bounded(text: &str, max: usize) -> Cow<'_, str> {
-    if text.len() <= max {
-        return Cow::Borrowed(text);
-    }
-    let head = prefix(text, max / 3 * 2);
-    let tail = suffix(text, max - head.len() - CUT.len());
-    Cow::Owned([head, CUT, tail].concat())
-}
-
 /// The line without the time that GitHub writes in front of each line of a job's log: `2026-11-20T22:14:38.8968067Z `.
 pub fn without_stamp(line: &str) -> &str {
     const FORM: &[u8] = b"0000-00-00T00:00:00.0000000Z";
@@ -82,31 +81,17 @@ pub fn without_stamp(line: &str) -> &str {
     if !stamp.is_empty() && stamp.bytes().zip(FORM).all(fits) { rest.strip_prefix(' ').unwrap_or(rest) } else { line }
 }
 
+/// Words of failure, in lower case.
+static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
+        "|invalid|missing|no such|not found|unable|undefined|unknown",
+    ))
+    .expect("a constant")
+});
+
 /// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
 pub fn tells_of_failure(line: &str) -> bool {
-    const WORDS: [&str; 21] = [
-        "abort",
-        "assert",
-        "cannot",
-        "can't",
-        "couldn't",
-        "could not",
-        "crash",
-        "denied",
-        "error",
-        "exceed",
-        "exception",
-        "expected",
-        "fail",
-        "fatal",
-        "invalid",
-        "missing",
-        "no such",
-        "not found",
-        "unable",
-        "undefined",
-        "unknown",
-    ];
     /// `Fail: 1 (100%)`
     const STARTS_SUM: [&str; 4] = ["fail:", "failed:", "errors:", "failures:"];
     let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
@@ -119,11 +104,7 @@ pub fn tells_of_failure(line: &str) -> bool {
                 .iter()
                 .any(|word| what.starts_with(word))
     });
-    !is_remark(line)
-        && !is_sum
-        && !lower.ends_with(": 0")
-        && !lower.ends_with(':')
-        && WORDS.iter().any(|word| lower.contains(word))
+    !is_remark(line) && !is_sum && !lower.ends_with(": 0") && !lower.ends_with(':') && FAILS.is_match(&lower)
 }
 
 /// The end of an output that tells of a program which a shell or make did not find: what tools said before, warnings mostly,
@@ -179,16 +160,13 @@ fn plain(line: &str) -> Cow<'_, str> {
         match c {
             '\t' => out.push_str("    "),
             '\u{a0}' => out.push(' '),
-            c if c.is_control() || is_invisible(c) => {}
+            // Zero-width characters, and those that turn the direction of a text.
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {}
+            c if c.is_control() => {}
             c => out.push(c),
         }
     }
     Cow::Owned(out)
-}
-
-/// Characters that change how text looks without being seen: zero-width ones and those that turn its direction.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Length in bytes of the terminal escape sequence that `text` begins with.
@@ -214,17 +192,16 @@ fn escape_length(text: &str) -> Option<usize> {
         // XML cannot hold the escape character; reports keep the rest of the colour sequence.
         [b'[', rest @ ..] => {
             let end = rest.iter().take(12).position(|b| !b.is_ascii_digit() && *b != b';')?;
-            let is_colour = end > 0 && rest[end] == b'm' && rest[..end].split(|b| *b == b';').all(is_colour_code);
+            let is_code = |digits: &[u8]| {
+                matches!(digits, [b'0'..=b'9'] | [b'3' | b'4' | b'9', b'0'..=b'9'] | [b'2', b'1'..=b'9'])
+            };
+            let is_colour = end > 0 && rest[end] == b'm' && rest[..end].split(|b| *b == b';').all(is_code);
             // `[5ms]` and `[3m]` are durations.
             let is_duration = matches!(&rest[end + 1..], [b']', ..] | [b's', b']' | b' ' | b',', ..]);
             (is_colour && !is_duration).then_some(1 + end + 1)
         }
         _ => None,
     }
-}
-
-fn is_colour_code(digits: &[u8]) -> bool {
-    matches!(digits, [b'0'..=b'9'] | [b'3' | b'4' | b'9', b'0'..=b'9'] | [b'2', b'1'..=b'9'])
 }
 
 /// `text` on one line: runs of white space become one space; at most `max` characters, the cut shown as `…`.
@@ -242,9 +219,12 @@ pub(in crate::failure) fn shorten(text: &str, max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// `text` as a code span of one line. Back-ticks inside become apostrophes, so the span cannot be closed from within.
+/// `text` as a code span of one line; the blanks in it are kept where it was on one line. Back-ticks inside become
+/// apostrophes, so the span cannot be closed from within.
 pub(in crate::failure) fn code(text: &str) -> String {
-    let inner = one_line(text, 160).replace('`', "'");
+    let (text, is_on_line) = (text.trim(), !text.trim().contains(['\n', '\t']));
+    let inner = if is_on_line { shorten(&plain(prefix(text, MAX_TEXT)), 160) } else { one_line(text, 160) };
+    let inner = inner.replace('`', "'");
     if inner.is_empty() { "(empty)".to_owned() } else { format!("`{inner}`") }
 }
 

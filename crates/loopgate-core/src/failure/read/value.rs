@@ -82,7 +82,9 @@ pub(super) fn last_in(sentence: &str) -> Option<String> {
 fn whole(text: &str) -> Option<String> {
     let text = closed(text.trim().trim_end_matches([',', ';', '!']));
     let tidied = tidy(text);
-    (is_literal(text) || is_literal(&tidied) || is_count(&tidied)).then_some(tidied)
+    // `3 rows`
+    let is_count = |(_, noun): (&str, &str)| !NO_THINGS.iter().any(|start| noun.starts_with(start));
+    (is_literal(text) || is_literal(&tidied) || count(&tidied).is_some_and(is_count)).then_some(tidied)
 }
 
 /// Whether a text cannot be anything but a value.
@@ -233,11 +235,6 @@ pub(super) fn is_token(text: &str) -> bool {
     let inner = text.trim_matches(['"', '\'', '`', '‘', '’']);
     let is_punctuation = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_punctuation());
     is_punctuation(inner) && !(inner == text && matches!(text, "[]" | "{}" | "()"))
-}
-
-/// `3 rows`
-fn is_count(text: &str) -> bool {
-    count(text).is_some_and(|(_, noun)| !NO_THINGS.iter().any(|start| noun.starts_with(start)))
 }
 
 fn count(text: &str) -> Option<(&str, &str)> {

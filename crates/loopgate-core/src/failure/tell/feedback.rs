@@ -118,7 +118,11 @@ impl FeedbackItem {
             action: conclusion.action,
             reason: conclusion.reason,
             reported: examined.reported.clone(),
-            priority: priority(error_type, conclusion.retry),
+            priority: match (conclusion.retry, error_type) {
+                (RetryClass::External, _) => Priority::Low,
+                (_, ErrorType::LintError) => Priority::Medium,
+                _ => Priority::High,
+            },
             reproduce: reproduce(&located, check),
         }
     }
@@ -130,26 +134,6 @@ fn place(at: Option<SourceLocation>, failure: &Failure, check: Option<&CheckCont
         (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
         (None, None, Some(check)) => Place::Check { check: check.name.clone() },
         (None, None, None) => Place::Nowhere { error },
-    }
-}
-
-const fn priority(error_type: ErrorType, retry: RetryClass) -> Priority {
-    match (retry, error_type) {
-        (RetryClass::External, _) => Priority::Low,
-        (_, ErrorType::LintError) => Priority::Medium,
-        _ => Priority::High,
-    }
-}
-
-/// The item as one line: an entry of `actionable_items`.
-impl fmt::Display for FeedbackItem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.location, self.problem)?;
-        match (self.action.as_str(), &self.reproduce) {
-            ("", Some(command)) => write!(f, " Run: {}", code(command)),
-            ("", None) => Ok(()),
-            (action, _) => write!(f, " Fix: {action} Why: {}", self.reason),
-        }
     }
 }
 

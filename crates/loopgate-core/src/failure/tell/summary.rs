@@ -21,13 +21,8 @@ pub fn cut_at_sentence(text: &str, max_chars: usize) -> String {
         Some(end) => format!("{}…", text[..end].trim_end()),
         // One word longer than the limit: cut it, unless it is a code span.
         None if outside(limit) && max_chars > 0 => format!("{}…", &text[..limit]),
-        None => {
-            if max_chars > 0 {
-                "…".to_owned()
-            } else {
-                String::new()
-            }
-        }
+        None if max_chars > 0 => "…".to_owned(),
+        None => String::new(),
     }
 }
 

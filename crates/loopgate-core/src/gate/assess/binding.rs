@@ -3,33 +3,21 @@
 
 use chrono::TimeDelta;
 
-use super::sighting;
+use super::{sighting, weighing::OneGate};
 use crate::{
     gate::report::Refusal,
-    ids::{GateName, Sha, Timestamp},
-    observed::{FilesToRead, Snapshot},
+    ids::{Sha, Timestamp},
+    observed::FilesToRead,
     policy::InvalidateOnPush,
     state::HeadObservation,
 };
 
-/// A page that was loaded may show the head of before for so long.
+/// A page that is loaded may show the previous head for so long.
 const YOUNG: TimeDelta = TimeDelta::seconds(60);
 
-/// One gate's diff now, and the record of what it looked like before.
-pub(super) struct Binding<'a> {
-    pub(super) gate: &'a GateName,
-    pub(super) fingerprint: &'a str,
-    /// Both names of every file in the gate's own diff.
-    pub(super) paths: &'a [String],
-    pub(super) mode: InvalidateOnPush,
-    pub(super) snapshot: &'a Snapshot,
-    /// Ends with the present head.
-    pub(super) record: &'a [HeadObservation],
-}
-
-impl Binding<'_> {
+impl OneGate<'_> {
     /// Binds a comment that names no commit to the head seen before it was written.
-    pub(super) fn of_comment(&self, written: Timestamp) -> Result<Sha, Refusal> {
+    pub(super) fn bind_comment(&self, written: Timestamp) -> Result<Sha, Refusal> {
         let at = self.record.iter().rposition(|seen| seen.at < written).ok_or(Refusal::NoHeadSeenBefore)?;
         let seen = &self.record[at];
         let bound = self.covers(seen)?;
@@ -46,14 +34,14 @@ impl Binding<'_> {
     }
 
     /// Binds words that name a commit to it.
-    pub(super) fn of_commit(&self, commit: Sha, written: Timestamp) -> Result<Sha, Refusal> {
-        let seen = sighting::of(self.record, commit, written).ok_or(Refusal::OtherCommit { named: commit })?;
+    pub(super) fn bind_commit(&self, commit: Sha, written: Timestamp) -> Result<Sha, Refusal> {
+        let seen = sighting::entry(self.record, commit, written).ok_or(Refusal::OtherCommit { named: commit })?;
         self.covers(seen)
     }
 
     /// Binds a review to the commit it was given on.
-    pub(super) fn of_review(&self, commit: Option<Sha>, submitted: Timestamp) -> Result<Sha, Refusal> {
-        let seen = commit.and_then(|commit| sighting::of(self.record, commit, submitted));
+    pub(super) fn bind_review(&self, commit: Option<Sha>, submitted: Timestamp) -> Result<Sha, Refusal> {
+        let seen = commit.and_then(|commit| sighting::entry(self.record, commit, submitted));
         self.covers(seen.ok_or(Refusal::ReviewStale { seen: commit })?).map_err(|refusal| match refusal {
             Refusal::DiffChanged { seen } => Refusal::ReviewStale { seen: Some(seen) },
             other => other,
@@ -66,8 +54,8 @@ impl Binding<'_> {
         if let Some(then) = seen.base.as_ref().filter(|then| **then != pull_request.base.branch) {
             return Err(Refusal::BaseChanged { seen: then.clone() });
         }
-        let Some(then) = seen.gates.get(self.gate) else { return Err(Refusal::BeforeTrigger { seen: seen.sha }) };
-        let stands = match self.mode {
+        let Some(then) = seen.gates.get(self.name) else { return Err(Refusal::BeforeTrigger { seen: seen.sha }) };
+        let stands = match self.policy.invalidate_on_push {
             InvalidateOnPush::Matching => self.is_same_diff(seen, then)?,
             InvalidateOnPush::Any => seen.sha == pull_request.head.sha && self.is_same_diff(seen, then)?,
             InvalidateOnPush::Never => true,
@@ -91,21 +79,16 @@ impl Binding<'_> {
         if files(self.fingerprint) != Some(files_then) {
             return Ok(false);
         }
-        self.is_merged([base_then, seen.sha, base_now])
-    }
-
-    /// Whether every file of the gate's own diff is what the three-way merge gives: of the base and the head as they were
-    /// seen, and the base now.
-    fn is_merged(&self, sides: [Sha; 3]) -> Result<bool, Refusal> {
-        let [_, seen, _] = sides;
+        // Every file is what the three-way merge gives: of the base and the head as they were seen, and the base now.
         let (mut missing, mut doubt) = (FilesToRead::default(), false);
-        for path in self.paths {
-            match self.snapshot.contents.is_merged(sides, self.snapshot.pull_request.head.sha, path, &mut missing) {
+        for path in &self.paths {
+            let (sides, head) = ([base_then, seen.sha, base_now], self.snapshot.pull_request.head.sha);
+            match self.snapshot.contents.is_merged(sides, head, path, &mut missing) {
                 Some(true) => {}
                 Some(false) => return Ok(false),
                 None => doubt = true,
             }
         }
-        if doubt { Err(Refusal::DiffUnread { seen, missing }) } else { Ok(true) }
+        if doubt { Err(Refusal::DiffUnread { seen: seen.sha, missing }) } else { Ok(true) }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{Event, Options, Parser, TagEnd};
 
+use super::tampering::editors;
 use crate::{
     gate::report::Refusal,
     ids::GateName,
-    observed::{Account, AccountKind, Comment, Hint, Snapshot},
+    observed::{Account, AccountKind, Actor, Comment, Snapshot},
     policy::{ChecklistMode, GatePolicy, GatePreset},
     state::Ticks,
 };
@@ -46,13 +47,8 @@ pub(super) fn ticks(
     may_approve: impl Fn(&Account) -> bool,
 ) -> Option<Ticks> {
     let request = newest_request(gate, snapshot)?;
-    let editors = snapshot.hints.iter().filter_map(|hint| match hint {
-        Hint::CommentEdited { comment, by, .. } if *comment == request.id => {
-            Some(Account { id: by.id, login: by.login.clone(), kind: AccountKind::User })
-        }
-        _ => None,
-    });
-    let editors: Vec<Account> = editors.collect();
+    let account = |by: &Actor| Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
+    let editors: Vec<Account> = editors(request.id, snapshot).map(account).collect();
     let known = remembered.filter(|ticks| ticks.comment == request.id).map(|ticks| ticks.boxes.clone());
     let by_approvers = !editors.is_empty() && editors.iter().all(may_approve);
     let boxes = if by_approvers { ticked_boxes(&request.body) } else { known.unwrap_or_default() };
@@ -65,14 +61,14 @@ fn newest_request<'a>(gate: &GateName, snapshot: &'a Snapshot) -> Option<&'a Com
         Some(id) => comment.author.id == id,
         None => comment.author.login == snapshot.app.bot,
     };
-    let round = |comment: &'a Comment| round(&comment.body, gate).map(|round| (round, comment));
-    snapshot.comments.items.iter().filter(own).filter_map(round).max_by_key(|(round, _)| *round).map(|(_, found)| found)
-}
-
-/// The round in `<!-- loopgate:gate:NAME:ROUND -->`.
-fn round(body: &str, gate: &GateName) -> Option<u32> {
-    let (_, rest) = body.split_once(&format!("<!-- loopgate:gate:{gate}:"))?;
-    rest.split_once(" -->")?.0.parse().ok()
+    // The round in `<!-- loopgate:gate:NAME:ROUND -->`.
+    let mark = format!("<!-- loopgate:gate:{gate}:");
+    let round = |comment: &&Comment| -> Option<u32> {
+        let (_, rest) = comment.body.split_once(&mark)?;
+        rest.split_once(" -->")?.0.parse().ok()
+    };
+    let requests = snapshot.comments.items.iter().filter(own).filter(|comment| round(comment).is_some());
+    requests.max_by_key(round)
 }
 
 /// Boxes of one list at most.

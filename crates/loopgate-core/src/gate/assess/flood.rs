@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 
 use crate::{
-    gate::report::{AnswerExtent, Considered, Speaker},
+    gate::report::{AnswerExtent, Considered},
     ids::{Timestamp, UserId},
     state::WordSource,
 };
@@ -19,7 +19,7 @@ const REACTIONS_AN_HOUR: usize = 3;
 /// Sets how much of an answer each word gets that does not count. Who may approve is always answered.
 pub(super) fn limit(words: Vec<&mut Considered>) {
     let mut spoke: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> = BTreeMap::new();
-    for word in words.iter().filter(|word| word.speaker == Speaker::Other && word.refusal().is_some()) {
+    for word in words.iter().filter(|word| !word.by_approver && word.refusal().is_some()) {
         spoke.entry(word.by_id).or_default().insert((word.at, word.source), AnswerExtent::Sentence);
     }
     for answers in spoke.values_mut() {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     grammar::{Intent, NearMiss},
-    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, WordOutcome},
+    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, WordOutcome},
     trigger::{self, Triggered, fingerprint},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     state::{HeadObservation, LoopState, WordSource},
 };
 
-use self::words::What;
+use self::words::{GateWord, What};
 pub(super) use self::words::{Utterance, utterances};
 
 pub use self::checklist::ticked_boxes;
@@ -68,7 +68,7 @@ pub struct Tampered {
     pub gate: GateName,
     pub comment: CommentId,
     pub by: Account,
-    /// None where neither an event nor the API told.
+    /// `None` if neither an event nor the API says.
     pub changed_by: Option<Login>,
     pub url: String,
 }
@@ -91,31 +91,35 @@ pub fn assess(
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
-    let conversation = weighing::Conversation { snapshot, state, said: &said, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
     let mut approvers = BTreeSet::new();
     for (name, gate_policy) in &policy.gates {
-        let own = weighing::OneGate {
+        let triggered = triggers.get(name);
+        let (report, tampered_with, may_approve) = weighing::report(&weighing::OneGate {
             name,
             policy: gate_policy,
             mode: policy.mode,
-            triggered: triggers.get(name),
+            triggered,
             changes: &changes,
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
-            paths: triggers.get(name).map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
-        };
-        let weighed = weighing::report(&conversation, &own);
-        gates.push(weighed.report);
-        tampered.extend(weighed.tampered);
-        approvers.extend(weighed.approvers);
+            paths: triggered.map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
+            snapshot,
+            remembered: state.gates.get(name),
+            said: &said,
+            record: &record,
+        });
+        gates.push(report);
+        tampered.extend(tampered_with);
+        approvers.extend(may_approve);
     }
     let mut unmatched =
         if gates.iter().any(GateReport::is_waiting) { unmatched(&said, snapshot, &approvers) } else { Vec::new() };
     flood::limit(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
-    let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
-    let by_others = said.iter().filter(|utterance| utterance.is_edited_by_another());
-    let edited_by_others = by_others.map(|utterance| utterance.source).collect();
+    let altered =
+        |how: Refusal| said.iter().filter(move |one| one.altered.as_ref() == Some(&how)).map(|one| one.source);
+    let edited_by_others: BTreeSet<WordSource> = altered(Refusal::EditedByAnother).collect();
+    let edited = altered(Refusal::Edited).chain(edited_by_others.iter().copied()).collect();
     Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
 }
 
@@ -156,13 +160,7 @@ pub(super) fn triggers(
         let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(snapshot, &policy.verify.workflows);
-            found = match (found, governing) {
-                (Some(mut found), Some(governing)) => {
-                    found.add(governing);
-                    Some(found)
-                }
-                (found, governing) => found.or(governing),
-            };
+            found = found.into_iter().chain(governing).reduce(Triggered::and);
         }
         if policy.mode == Mode::Supervised {
             found = found.or_else(|| Some(Triggered::whole(MatchReason::Mode)));
@@ -182,8 +180,7 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
         let problem = miss.problem.clone();
         let word = utterance.word(What::NearMiss(miss), snapshot);
         let refusal = word.void.clone().unwrap_or(Refusal::Phrase(problem));
-        let speaker = if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other };
-        Some(word.considered(speaker, WordOutcome::Refused(refusal)))
+        Some(GateWord { outcome: WordOutcome::Refused(refusal), ..word }.considered(approvers))
     };
     said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
 }
@@ -191,14 +188,12 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
 fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
     let mut commands = Vec::new();
     for utterance in said {
-        let mut lines: Vec<(u32, Result<Command, NearMiss>)> = Vec::new();
-        for spoken in &utterance.reading.intents {
-            if let Intent::Command(command) = &spoken.intent {
-                lines.push((spoken.line, Ok(command.clone())));
-            }
-        }
+        let stated = utterance.reading.intents.iter().filter_map(|stated| match &stated.intent {
+            Intent::Command(command) => Some((stated.line, Ok(command.clone()))),
+            _ => None,
+        });
         let wrong = utterance.reading.near_misses.iter().filter(|miss| miss.problem.is_of_command());
-        lines.extend(wrong.map(|miss| (miss.line, Err(miss.clone()))));
+        let mut lines: Vec<_> = stated.chain(wrong.map(|miss| (miss.line, Err(miss.clone())))).collect();
         lines.sort_by_key(|(line, _)| *line);
         commands.extend(lines.into_iter().map(|(_, command)| CommandWord {
             by: utterance.by.clone(),

@@ -2,7 +2,7 @@
 
 use super::{
     weighing::Weighing,
-    words::{Said, What},
+    words::{GateWord, What},
 };
 use crate::{
     gate::report::{Refusal, WordOutcome},
@@ -11,14 +11,16 @@ use crate::{
 };
 
 impl Weighing<'_> {
-    /// A rejection stands whoever else approves, until its writer takes it back or a maintainer ends it.
+    /// A rejection stands whatever others approve, until its writer takes it back or a maintainer ends it.
     pub(super) fn objection(&mut self, at: usize, words: &str) -> WordOutcome {
         let word = &self.said[at];
         // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
         let granted = self.authority.grant(&word.by);
-        // Whoever could reject when they did still stands in the way without their rights: a maintainer may dismiss it.
-        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
-        let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
+        // A rejection stands after its writer lost their rights: a maintainer may dismiss it.
+        let known =
+            self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
+        let is_dismissed = || self.said[at + 1..].iter().any(|later| self.dismisses(later, &word.by.login));
+        let taken_back = self.later(at).any(|later| lifts(&later.what)) || is_dismissed();
         match granted {
             _ if taken_back => WordOutcome::Superseded,
             _ if granted.is_ok() || known => {
@@ -42,12 +44,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn is_dismissed(&self, at: usize) -> bool {
-        let of = &self.said[at].by.login;
-        self.said[at + 1..].iter().any(|word| self.dismisses(word, of))
-    }
-
-    fn dismisses(&self, word: &Said, login: &Login) -> bool {
+    fn dismisses(&self, word: &GateWord, login: &Login) -> bool {
         let named = matches!(&word.what, What::Dismiss { of } if of == login);
         named && word.void.is_none() && self.authority.may_dismiss(&word.by).is_ok()
     }
@@ -58,7 +55,8 @@ impl Weighing<'_> {
             return WordOutcome::Refused(refusal);
         }
         let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(&earlier.what));
-        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
+        let known =
+            self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
         if said || known {
             WordOutcome::Counted
         } else {
@@ -69,39 +67,35 @@ impl Weighing<'_> {
     /// Objections whose comment is gone, hidden or edited stand: only their writer can take them back, not whoever
     /// removed the comment.
     pub(super) fn remember_objections(&mut self) {
-        let Some(remembered) = self.remembered else { return };
-        for objection in &remembered.objections {
-            if self.is_present(objection) || self.is_ended(objection) {
-                continue;
-            }
-            self.objections.push(objection.clone());
-        }
-    }
-
-    /// Whether its own words still stand there, and were weighed with the others.
-    fn is_present(&self, objection: &Objection) -> bool {
-        let is_it = |word: &Said| word.source == objection.source && word.void.is_none() && rejects(&word.what);
-        self.said.iter().any(is_it)
+        // Whether its own words still stand there, and were weighed with the others.
+        let is_present = |objection: &Objection| {
+            let is_it = |word: &GateWord| word.source == objection.source && word.void.is_none() && rejects(&word.what);
+            self.said.iter().any(is_it)
+        };
+        let remembered = self.gate.remembered.into_iter().flat_map(|gate| &gate.objections);
+        let stands = |objection: &&Objection| !is_present(objection) && !self.is_ended(objection);
+        let standing: Vec<Objection> = remembered.filter(stands).cloned().collect();
+        self.objections.extend(standing);
     }
 
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
     /// somebody who may dismiss it here too.
     pub(super) fn is_ended(&self, objection: &Objection) -> bool {
-        let by_writer = |word: &Said| word.by.id == objection.by_id && (lifts(&word.what) || rejects(&word.what));
-        let ends = |word: &Said| {
+        let by_writer = |word: &GateWord| word.by.id == objection.by_id && (lifts(&word.what) || rejects(&word.what));
+        let ends = |word: &GateWord| {
             order(word) > (objection.at, objection.source)
                 && word.void.is_none()
                 && (by_writer(word) || self.dismisses(word, &objection.by))
         };
         let dismissed = matches!(objection.source, WordSource::Review(id)
-            if self.conversation.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
+            if self.gate.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
         dismissed || self.said.iter().any(ends)
     }
 }
 
 /// The order in which words were said. GitHub's times have a granularity of seconds: of two comments in one second the
 /// one with the higher id is the later.
-const fn order(word: &Said) -> (Timestamp, WordSource) {
+const fn order(word: &GateWord) -> (Timestamp, WordSource) {
     (word.at, word.source)
 }
 

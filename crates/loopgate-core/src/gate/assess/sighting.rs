@@ -52,36 +52,36 @@ fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestam
     let head = &snapshot.pull_request.head;
     let known_since = head.known_since.filter(|&since| last.is_none_or(|last| since > last.at));
     match (since_told(snapshot, head.sha), last) {
-        (Some(told), Some(_)) => told,
-        (Some(told), None) => known_since.map_or(told, |since| since.min(told)),
+        (Some(announced), Some(_)) => announced,
+        (Some(announced), None) => known_since.map_or(announced, |since| since.min(announced)),
         (None, _) => known_since.unwrap_or(now),
     }
 }
 
 /// The beginning of the last unbroken row of events that name a head: one that was left and returned to is seen anew.
 fn since_told(snapshot: &Snapshot, head: Sha) -> Option<Timestamp> {
-    told(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head).last().map(|(at, _)| at)
+    announced(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head).last().map(|(at, _)| at)
 }
 
-/// The heads that events told of, oldest first. What was opened into another branch says nothing of this one.
-fn told(snapshot: &Snapshot) -> Vec<(Timestamp, Sha)> {
-    let told = snapshot.hints.iter().filter_map(|hint| match hint {
+/// The heads that events name, oldest first. What was opened into another branch says nothing of this one.
+fn announced(snapshot: &Snapshot) -> Vec<(Timestamp, Sha)> {
+    let announced = snapshot.hints.iter().filter_map(|hint| match hint {
         Hint::HeadSeen { sha, at } => Some((*at, *sha)),
         Hint::Opened { sha, base, at } if *base == snapshot.pull_request.base.branch => Some((*at, *sha)),
         _ => None,
     });
-    let mut told: Vec<_> = told.collect();
-    told.sort();
-    told
+    let mut announced: Vec<_> = announced.collect();
+    announced.sort();
+    announced
 }
 
 /// Whether the newest event and the API agree about the head. They may not for a moment after a push.
 pub(super) fn is_settled(snapshot: &Snapshot) -> bool {
-    told(snapshot).last().is_none_or(|(_, sha)| *sha == snapshot.pull_request.head.sha)
+    announced(snapshot).last().is_none_or(|(_, sha)| *sha == snapshot.pull_request.head.sha)
 }
 
 /// The entry of a commit that somebody named or reviewed: as it stood at that moment, else as it was first seen.
-pub(super) fn of(record: &[HeadObservation], commit: Sha, moment: Timestamp) -> Option<&HeadObservation> {
+pub(super) fn entry(record: &[HeadObservation], commit: Sha, moment: Timestamp) -> Option<&HeadObservation> {
     let of_commit = || record.iter().filter(|seen| seen.sha == commit);
     of_commit().rfind(|seen| seen.at < moment).or_else(|| of_commit().next())
 }
@@ -91,20 +91,20 @@ mod tests {
     use super::*;
     use crate::gate::assess::world::{World, minute, seen, sha};
 
-    /// The time at which the present head (2) is entered, given what was told and when GitHub first knew it.
-    fn entered(record: &[HeadObservation], told: &[(u8, i64)], known_since: Option<i64>) -> Option<Timestamp> {
+    /// The time at which the present head (2) is entered, given what was announced and when GitHub first knew it.
+    fn entered(record: &[HeadObservation], announced: &[(u8, i64)], known_since: Option<i64>) -> Option<Timestamp> {
         let mut world = World::new();
         world.snapshot.pull_request.head.sha = sha(2);
         world.snapshot.pull_request.head.known_since = known_since.map(minute);
         let hint = |&(digit, at): &(u8, i64)| Hint::HeadSeen { sha: sha(digit), at: minute(at) };
-        world.snapshot.hints = told.iter().map(hint).collect();
+        world.snapshot.hints = announced.iter().map(hint).collect();
         next(&world.snapshot, record, BTreeMap::new(), minute(100)).map(|seen| seen.at)
     }
 
     #[test]
     fn a_head_is_entered_when_it_was_first_seen() {
         let record = [seen(1, 0)];
-        for (record, told, known_since, at) in [
+        for (record, announced, known_since, at) in [
             // At the first look: the earliest that is certain.
             (&[][..], &[][..], None, 100),
             (&[], &[], Some(-5), -5),
@@ -120,7 +120,11 @@ mod tests {
             (&record, &[], Some(-5), 100),
             (&record, &[], None, 100),
         ] {
-            assert_eq!(entered(record, told, known_since), Some(minute(at)), "{record:?} {told:?} {known_since:?}");
+            assert_eq!(
+                entered(record, announced, known_since),
+                Some(minute(at)),
+                "{record:?} {announced:?} {known_since:?}"
+            );
         }
     }
 

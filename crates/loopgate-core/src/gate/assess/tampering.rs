@@ -6,57 +6,55 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Tampered,
-    weighing::Weighing,
-    words::{Said, by_id},
+    weighing::{OneGate, Weighing},
+    words::GateWord,
 };
 use crate::{
     ids::CommentId,
     observed::{Actor, Comment, Hint, Snapshot},
-    state::{GateState, WordSource},
+    state::WordSource,
 };
 
 impl Weighing<'_> {
-    /// Digests of the comments that count, and of those that counted and are still there.
+    /// Digests of the comments that count, and of those that counted and are still there. Who edits their own comment is
+    /// told to write a new one, so its old text is not kept for comparison.
     pub(super) fn counted(&self) -> BTreeMap<CommentId, String> {
-        let comments = by_id(self.conversation.snapshot);
-        let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
-        // Whoever edits their own comment is told to write a new one, so the old text is not kept for comparison.
-        let kept = |id: &CommentId| {
-            comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.conversation.snapshot))
-        };
-        let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| kept(id)).collect();
-        for (approval, _) in &self.approvals {
-            if let WordSource::Comment(id) = approval.source
-                && let Some(comment) = comments.get(&id)
-            {
-                counted.entry(id).or_insert_with(|| digest(&comment.body));
-            }
-        }
-        counted
+        let approved = self.approvals.iter().filter_map(|(approval, _)| match approval.source {
+            WordSource::Comment(id) => Some((id, digest(&self.gate.comment(id)?.body))),
+            _ => None,
+        });
+        let earlier = self.gate.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
+        let is_kept =
+            |id: &CommentId| self.gate.comment(*id).is_some_and(|comment| !self.gate.is_edited_by_writer(comment));
+        approved.chain(earlier.into_iter().filter(|(id, _)| is_kept(id))).collect()
     }
 
     pub(super) fn tampered(&self) -> Vec<Tampered> {
-        let comments = by_id(self.conversation.snapshot);
-        let counted = self.remembered.into_iter().flat_map(|gate| &gate.counted);
-        let changed = counted.filter_map(|(id, then)| {
-            let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
-            let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
-            let known = || self.remembered?.tamperers.get(id).cloned();
-            let told = editors(comment, self.conversation.snapshot).last().map(|editor| editor.login.clone());
-            let tampered = Tampered { gate, comment: *id, by, changed_by: told.or_else(known), url };
-            (!edited_by_writer(comment, self.conversation.snapshot)).then_some(tampered)
+        let Some(remembered) = self.gate.remembered else { return Vec::new() };
+        let changed = remembered.counted.iter().filter_map(|(id, then)| {
+            let comment = self.gate.comment(*id).filter(|comment| digest(&comment.body) != *then)?;
+            let (gate, by, url) = (self.gate.name.clone(), comment.author.clone(), comment.url.clone());
+            let told = editors(*id, self.gate.snapshot).last().map(|editor| editor.login.clone());
+            let changed_by = told.or_else(|| remembered.tamperers.get(id).cloned());
+            let is_own = self.gate.is_edited_by_writer(comment);
+            (!is_own).then_some(Tampered { gate, comment: *id, by, changed_by, url })
         });
         changed.collect()
     }
 }
 
-fn edited_by_writer(comment: &Comment, snapshot: &Snapshot) -> bool {
-    editors(comment, snapshot).any(|by| by.id == comment.author.id)
+impl OneGate<'_> {
+    fn comment(&self, id: CommentId) -> Option<&Comment> {
+        self.snapshot.comments.items.iter().find(|comment| comment.id == id)
+    }
+
+    fn is_edited_by_writer(&self, comment: &Comment) -> bool {
+        editors(comment.id, self.snapshot).any(|by| by.id == comment.author.id)
+    }
 }
 
-/// Who edited the comment since the last look, as far as that was told.
-fn editors<'s>(comment: &Comment, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Actor> {
-    let edited = comment.id;
+/// Who edited a comment since the last look, as far as events say.
+pub(super) fn editors(edited: CommentId, snapshot: &Snapshot) -> impl Iterator<Item = &Actor> {
     snapshot.hints.iter().filter_map(move |hint| match hint {
         Hint::CommentEdited { comment, by, .. } if *comment == edited => Some(by),
         _ => None,
@@ -64,10 +62,10 @@ fn editors<'s>(comment: &Comment, snapshot: &'s Snapshot) -> impl Iterator<Item 
 }
 
 /// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
-pub(super) fn changed_since_counted(word: &Said, remembered: Option<&GateState>, snapshot: &Snapshot) -> bool {
+pub(super) fn changed_since_counted(word: &GateWord, gate: &OneGate<'_>) -> bool {
     let WordSource::Comment(id) = word.source else { return false };
-    let Some(then) = remembered.and_then(|gate| gate.counted.get(&id)) else { return false };
-    snapshot.comments.items.iter().any(|comment| comment.id == id && digest(&comment.body) != *then)
+    let then = gate.remembered.and_then(|gate| gate.counted.get(&id));
+    then.zip(gate.comment(id)).is_some_and(|(then, comment)| digest(&comment.body) != *then)
 }
 
 /// SHA-256 in hex.

@@ -4,34 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Tampered,
-    binding::Binding,
-    checklist, sighting,
+    Tampered, checklist, sighting,
     tampering::changed_since_counted,
-    words::{Said, Utterance, What, about},
+    words::{GateWord, Utterance, What, about},
 };
 use crate::{
     gate::{
-        authority::{Contributors, Grant, ResolvedApprovers, not_all_read},
-        report::{Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome, holding},
+        authority::{Contributors, Grant, ResolvedApprovers},
+        report::{Approval, Considered, GateReport, GateStanding, Refusal, WordOutcome, holding},
         trigger::{self, Triggered},
     },
-    ids::{GateName, Sha, UserId},
+    ids::{GateName, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
     policy::{GatePolicy, Mode},
-    state::{GateState, HeadObservation, LoopState, Objection, Revocation, Ticks, WordSource},
+    state::{GateState, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
 
-/// What is the same for all gates.
-pub(super) struct Conversation<'a> {
-    pub(super) snapshot: &'a Snapshot,
-    pub(super) state: &'a LoopState,
-    pub(super) said: &'a [Utterance<'a>],
-    /// The record of heads, ending with the present one.
-    pub(super) record: &'a [HeadObservation],
-}
-
-/// What is one gate's own.
+/// One gate, and all that is known of it and was said.
 pub(super) struct OneGate<'a> {
     pub(super) name: &'a GateName,
     pub(super) policy: &'a GatePolicy,
@@ -42,61 +31,56 @@ pub(super) struct OneGate<'a> {
     pub(super) fingerprint: &'a str,
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) remembered: Option<&'a GateState>,
+    pub(super) said: &'a [Utterance<'a>],
+    /// The record of heads, ending with the present one.
+    pub(super) record: &'a [HeadObservation],
 }
 
-/// What weighing the words about a gate brought.
-pub(super) struct Weighed {
-    pub(super) report: GateReport,
-    /// Counted comments that were tampered with.
-    pub(super) tampered: Vec<Tampered>,
-    /// Those who spoke and may approve it.
-    pub(super) approvers: BTreeSet<UserId>,
-}
+/// Where a gate stands, the counted comments that were tampered with, and those who spoke and may approve it.
+pub(super) type Weighed = (GateReport, Vec<Tampered>, BTreeSet<UserId>);
 
-pub(super) fn report(conversation: &Conversation<'_>, own: &OneGate<'_>) -> Weighed {
-    let contributors = Contributors::of(conversation.snapshot, own.policy.exclusions.update_merges, &own.paths);
-    let authority = ResolvedApprovers::resolve(own.policy, conversation.snapshot, &contributors, &own.paths);
-    let mut weighing = Weighing::new(conversation, own, &authority);
+pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
+    let contributors = Contributors::new(gate.snapshot, gate.policy.exclusions.update_merges, &gate.paths);
+    let authority = ResolvedApprovers::resolve(gate.policy, gate.snapshot, &contributors, &gate.paths);
+    let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
     let standing = weighing.standing();
     let approvers = weighing.approvers();
     let (matches, matches_not_kept) =
-        own.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
+        gate.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
     let report = GateReport {
-        name: own.name.clone(),
-        holds: own.policy.holds,
-        holding: holding(own.policy, own.mode, &conversation.snapshot.repository, &conversation.snapshot.authority),
+        name: gate.name.clone(),
+        holds: gate.policy.holds,
+        holding: holding(gate.policy, gate.mode, &gate.snapshot.repository, &gate.snapshot.authority),
         matches,
         matches_not_kept,
-        suspects: if own.triggered.is_none() { own.changes.suspects(own.policy) } else { Vec::new() },
-        looked_at: own.changes.extent(),
-        fingerprint: own.fingerprint.to_owned(),
+        suspects: if gate.triggered.is_none() { gate.changes.suspects(gate.policy) } else { Vec::new() },
+        looked_at: gate.changes.extent(),
+        fingerprint: gate.fingerprint.to_owned(),
         eligible: authority.eligible(),
-        needed: own.policy.approvers.count.max(1),
-        approvals: weighing.approvals.iter().map(|(approval, _)| approval.clone()).collect(),
+        needed: gate.policy.approvers.count.max(1),
         awaiting_owners: weighing.awaiting_owners(),
         considered: weighing.considered(&standing, &approvers),
         counted: weighing.counted(),
+        approvals: weighing.approvals.into_iter().map(|(approval, _)| approval).collect(),
         revocations: weighing.revocations,
-        request_altered: checklist::is_altered(own.name, own.policy, conversation.snapshot, weighing.ticks.as_ref()),
+        request_altered: checklist::is_altered(gate.name, gate.policy, gate.snapshot, weighing.ticks.as_ref()),
         ticks: weighing.ticks,
         objections: weighing.objections,
-        label: own.policy.label.clone(),
+        label: gate.policy.label.clone(),
         standing,
     };
-    Weighed { report, tampered, approvers }
+    (report, tampered, approvers)
 }
 
 /// The words about one gate while they are weighed.
 pub(super) struct Weighing<'a> {
-    pub(super) conversation: &'a Conversation<'a>,
-    pub(super) own: &'a OneGate<'a>,
+    pub(super) gate: &'a OneGate<'a>,
     pub(super) authority: &'a ResolvedApprovers<'a>,
-    pub(super) remembered: Option<&'a GateState>,
-    pub(super) said: Vec<Said>,
-    /// What came of each word.
-    outcomes: Vec<WordOutcome>,
+    pub(super) said: Vec<GateWord>,
     pub(super) approvals: Vec<(Approval, Grant)>,
     pub(super) objections: Vec<Objection>,
     pub(super) revocations: Vec<Revocation>,
@@ -107,13 +91,12 @@ pub(super) struct Weighing<'a> {
 }
 
 impl<'a> Weighing<'a> {
-    fn new(conversation: &'a Conversation<'a>, own: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
-        let remembered = conversation.state.gates.get(own.name);
-        let mut said: Vec<Said> =
-            conversation.said.iter().flat_map(|utterance| about(utterance, own.name, conversation.snapshot)).collect();
-        let takes_reviews = own.policy.approve_by.reviews();
+    fn new(gate: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
+        let mut said: Vec<GateWord> =
+            gate.said.iter().flat_map(|utterance| about(utterance, gate.name, gate.snapshot)).collect();
+        let takes_reviews = gate.policy.approve_by.reviews();
         said.retain(|word| match word.what {
-            // An approver who approves in the wrong place is told so; other people's reviews are not about this gate.
+            // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
             What::ReviewApproved { .. } => takes_reviews || authority.names(&word.by),
             What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
             _ => true,
@@ -124,44 +107,27 @@ impl<'a> Weighing<'a> {
             }
             if word.void != Some(Refusal::NotOpen) && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
-            } else if word.void.is_none()
-                && !word.what.closes()
-                && changed_since_counted(word, remembered, conversation.snapshot)
-            {
+            } else if word.void.is_none() && !word.what.closes() && changed_since_counted(word, gate) {
                 word.void = Some(Refusal::Edited);
             }
         }
         said.sort_by_key(|word| (word.at, word.source));
-        let outcomes = vec![WordOutcome::Superseded; said.len()];
+        let known_ticks = gate.remembered.and_then(|gate| gate.ticks.as_ref());
+        let ticks = checklist::ticks(gate.name, gate.snapshot, known_ticks, |by| {
+            authority.excluded(by).is_none() && authority.grant(by).is_ok()
+        });
+        let revocations = gate.remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
         let (approvals, objections) = (Vec::new(), Vec::new());
-        let ticks =
-            checklist::ticks(own.name, conversation.snapshot, remembered.and_then(|gate| gate.ticks.as_ref()), |by| {
-                authority.excluded(by).is_none() && authority.grant(by).is_ok()
-            });
-        let revocations = remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
-        Self {
-            conversation,
-            own,
-            authority,
-            remembered,
-            said,
-            outcomes,
-            approvals,
-            objections,
-            revocations,
-            ticks,
-            doubtful_objection: false,
-        }
+        Self { gate, authority, said, approvals, objections, revocations, ticks, doubtful_objection: false }
     }
 
     fn weigh(&mut self) {
-        if self.own.triggered.is_none() {
+        if self.gate.triggered.is_none() {
             self.leave_alone();
             return;
         }
         for at in 0..self.said.len() {
-            let outcome = self.outcome(at);
-            self.outcomes[at] = outcome;
+            self.said[at].outcome = self.outcome(at);
         }
         self.remember_revocations();
         self.forget_mended();
@@ -171,25 +137,24 @@ impl<'a> Weighing<'a> {
     /// The gate does not apply, or no longer does. What counted while it did needs no answer, and objections are kept
     /// for when it applies again.
     fn leave_alone(&mut self) {
-        let counted = self.remembered.map(|gate| gate.counted.keys().copied().collect::<BTreeSet<_>>());
-        let counted = counted.unwrap_or_default();
-        for (word, outcome) in self.said.iter().zip(&mut self.outcomes) {
-            let done = matches!(word.source, WordSource::Comment(id) if counted.contains(&id));
-            *outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
+        let is_counted = |id| self.gate.remembered.is_some_and(|gate| gate.counted.contains_key(id));
+        for word in &mut self.said {
+            let done = matches!(&word.source, WordSource::Comment(id) if is_counted(id));
+            word.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
         }
-        self.objections = self.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
+        self.objections = self.gate.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
     }
 
-    /// Whoever has said it since in a way that counts needs no answer to what did not count, and whoever has
-    /// approved since what was there then needs none to a near miss.
+    /// A person whose later word counts needs no answer to an earlier one that did not. A person whose later approval is
+    /// void only because the code changed needs none to a near miss.
     fn forget_mended(&mut self) {
         let (mut mended, mut void) = (BTreeSet::new(), BTreeSet::new());
-        for (word, outcome) in self.said.iter().zip(&mut self.outcomes).rev() {
+        for word in self.said.iter_mut().rev() {
             let is_miss = matches!(word.what, What::NearMiss(_));
             let is_answered = mended.contains(&word.by.id) || is_miss && void.contains(&word.by.id);
-            match outcome {
+            match word.outcome {
                 WordOutcome::Counted => drop(mended.insert(word.by.id)),
-                WordOutcome::Refused(_) if is_answered => *outcome = WordOutcome::Superseded,
+                WordOutcome::Refused(_) if is_answered => word.outcome = WordOutcome::Superseded,
                 WordOutcome::Refused(Refusal::DiffChanged { .. } | Refusal::DiffUnread { .. }) => {
                     void.insert(word.by.id);
                 }
@@ -202,11 +167,8 @@ impl<'a> Weighing<'a> {
     fn outcome(&mut self, at: usize) -> WordOutcome {
         let word = self.said[at].clone();
         if let Some(refusal) = word.void.clone() {
-            return match self.closed_before(&word) {
-                // What closed the gate when it was read still does, whatever was done to the comment since.
-                Some(outcome) => outcome,
-                None => WordOutcome::Refused(refusal),
-            };
+            // What closed the gate when it was read still does, whatever was done to the comment since.
+            return self.closed_before(&word).unwrap_or(WordOutcome::Refused(refusal));
         }
         match &word.what {
             What::Approve { .. } | What::ReviewApproved { .. } => match self.approval(&word) {
@@ -214,7 +176,16 @@ impl<'a> Weighing<'a> {
                 Ok(_) if self.is_taken_back(at) => WordOutcome::Superseded,
                 Ok((approval, grant)) => {
                     self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
-                    self.supersede_approvals(at);
+                    // Only the newest approval of a person that counts is shown as counting.
+                    let newest = |earlier: &&mut GateWord| {
+                        earlier.by.id == word.by.id
+                            && earlier.what.approves()
+                            && earlier.outcome == WordOutcome::Counted
+                    };
+                    self.said[..at]
+                        .iter_mut()
+                        .filter(newest)
+                        .for_each(|earlier| earlier.outcome = WordOutcome::Superseded);
                     self.approvals.push((approval, grant));
                     WordOutcome::Counted
                 }
@@ -229,9 +200,9 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    /// What came of a word whose comment once closed the gate, and does not read so any more.
-    fn closed_before(&self, word: &Said) -> Option<WordOutcome> {
-        let remembered = self.remembered?;
+    /// The outcome of a word whose comment once closed the gate, and does not read so any more.
+    fn closed_before(&self, word: &GateWord) -> Option<WordOutcome> {
+        let remembered = self.gate.remembered?;
         let objection = remembered.objections.iter().find(|objection| objection.source == word.source);
         let revoked = remembered.revocations.iter().any(|revocation| revocation.source == word.source);
         let stands = word.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
@@ -246,25 +217,13 @@ impl<'a> Weighing<'a> {
             named && self.authority.excluded(by).is_none()
         };
         let mut known = BTreeMap::new();
-        for utterance in self.conversation.said {
+        for utterance in self.gate.said {
             known.entry(utterance.by.id).or_insert_with(|| may(utterance.by));
         }
         known.into_iter().filter_map(|(by, may)| may.then_some(by)).collect()
     }
 
-    /// Only the newest approval of a person that counts is shown as counting.
-    fn supersede_approvals(&mut self, at: usize) {
-        let by = self.said[at].by.id;
-        for earlier in 0..at {
-            let word = &self.said[earlier];
-            let approves = matches!(word.what, What::Approve { .. } | What::ReviewApproved { .. });
-            if word.by.id == by && approves && self.outcomes[earlier] == WordOutcome::Counted {
-                self.outcomes[earlier] = WordOutcome::Superseded;
-            }
-        }
-    }
-
-    /// Whether the same person rejected, revoked or lost a review after this approval, as far as anybody remembers.
+    /// Whether the same person rejected, revoked or lost a review after this approval, as far as is known.
     fn is_taken_back(&self, at: usize) -> bool {
         let word = &self.said[at];
         let revoked = |revocation: &Revocation| {
@@ -276,11 +235,8 @@ impl<'a> Weighing<'a> {
     /// Keeps the newest revocation of each approver: deleting, hiding or editing it does not bring the approval back.
     fn remember_revocations(&mut self) {
         let mut kept = self.revocations.clone();
-        for (at, word) in self.said.iter().enumerate() {
-            if !matches!(word.what, What::Revoke) || word.void.is_some() {
-                continue;
-            }
-            let took_back = self.outcomes[at] == WordOutcome::Counted;
+        for word in self.said.iter().filter(|word| matches!(word.what, What::Revoke) && word.void.is_none()) {
+            let took_back = word.outcome == WordOutcome::Counted;
             let newest = Revocation { by_id: word.by.id, at: word.at, source: word.source, took_back };
             let known = kept.iter().find(|revocation| revocation.by_id == word.by.id);
             let is_newer = known.is_none_or(|known| (known.at, known.source) < (newest.at, newest.source));
@@ -293,35 +249,30 @@ impl<'a> Weighing<'a> {
         self.revocations = kept;
     }
 
-    fn has_counted(&self, by: UserId) -> bool {
-        let Some(gate) = self.remembered else { return false };
-        let login = self.said.iter().find(|word| word.by.id == by).map(|word| &word.by.login);
-        gate.approved_by.iter().flatten().any(|counted| Some(counted) == login)
-            || gate.objections.iter().any(|objection| objection.by_id == by)
-    }
-
     /// Whether the writer of a revocation had a word here that it takes back.
     fn has_said_something(&self, at: usize) -> bool {
         let word = &self.said[at];
-        let stood = |(earlier, outcome): (&Said, &WordOutcome)| {
+        let stood = |earlier: &GateWord| {
             earlier.by.id == word.by.id
                 && (earlier.what.approves() || earlier.what.closes())
-                && !matches!(outcome, WordOutcome::Refused(_))
+                && !matches!(earlier.outcome, WordOutcome::Refused(_))
         };
-        let remembered = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
-        self.said[..at].iter().zip(&self.outcomes).any(stood)
-            || self.has_counted(word.by.id)
-            || self.remembered.is_some_and(|gate| gate.revocations.iter().any(remembered))
+        let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
+        self.said[..at].iter().any(stood)
+            || self.gate.remembered.is_some_and(|gate| {
+                gate.approved_by.iter().flatten().any(|counted| *counted == word.by.login)
+                    || gate.objections.iter().any(|objection| objection.by_id == word.by.id)
+                    || gate.revocations.iter().any(took_back)
+            })
     }
 
-    /// Genuine words of the same person after this one. Whether a person still objects is told by their own newest
-    /// word, whatever else is wrong with it as an approval.
-    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &Said> {
+    /// Genuine words of the same person after this one. A person's own newest word says whether they still object, whatever else is wrong with it as an approval.
+    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &GateWord> {
         let by = self.said[at].by.id;
         self.said[at + 1..].iter().filter(move |word| word.by.id == by && word.void.is_none())
     }
 
-    fn approval(&self, word: &Said) -> Result<(Approval, Grant), Refusal> {
+    fn approval(&self, word: &GateWord) -> Result<(Approval, Grant), Refusal> {
         if let Some(refusal) = self.authority.excluded(&word.by) {
             return Err(refusal);
         }
@@ -329,47 +280,35 @@ impl<'a> Weighing<'a> {
         if let Some(what) = self.not_all_read() {
             return Err(Refusal::NotAllRead { what: what.to_owned() });
         }
-        let approve_by = self.own.policy.approve_by;
+        let approve_by = self.gate.policy.approve_by;
         if matches!(word.what, What::Approve { .. }) && !approve_by.comments() {
             return Err(Refusal::WrongChannel { wants_review: true });
         }
-        if !sighting::is_settled(self.conversation.snapshot) {
+        if !sighting::is_settled(self.gate.snapshot) {
             return Err(Refusal::HeadUnsettled);
         }
         if self.authority.must_name_head() && matches!(word.what, What::Approve { commit: None }) {
             return Err(Refusal::PusherUnknown);
         }
-        let head = self.bind(word)?;
-        if let Some(refusal) = checklist::open(self.own.policy, self.ticks.as_ref()) {
+        let head = match (&word.what, word.source) {
+            (What::ReviewApproved { commit }, _) => self.gate.bind_review(*commit, word.at),
+            (What::Approve { commit: Some(commit) }, _) => self.gate.bind_commit(*commit, word.at),
+            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
+            (_, WordSource::Comment(_)) => self.gate.bind_comment(word.at),
+            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
+        }?;
+        if let Some(refusal) = checklist::open(self.gate.policy, self.ticks.as_ref()) {
             return Err(refusal);
         }
         let (by, url) = (word.by.login.clone(), word.url.clone());
         Ok((Approval { by, by_id: word.by.id, at: word.at, head, source: word.source, url }, grant))
     }
 
-    fn bind(&self, word: &Said) -> Result<Sha, Refusal> {
-        let binding = Binding {
-            gate: self.own.name,
-            fingerprint: self.own.fingerprint,
-            paths: &self.own.paths,
-            mode: self.own.policy.invalidate_on_push,
-            snapshot: self.conversation.snapshot,
-            record: self.conversation.record,
-        };
-        match (&word.what, word.source) {
-            (What::ReviewApproved { commit }, _) => binding.of_review(*commit, word.at),
-            (What::Approve { commit: Some(commit) }, _) => binding.of_commit(*commit, word.at),
-            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
-            (_, WordSource::Comment(_)) => binding.of_comment(word.at),
-            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
-        }
-    }
-
     /// What could not be read whole. An objection or a contributor may be in the missing part.
     fn not_all_read(&self) -> Option<&'static str> {
-        let snapshot = self.conversation.snapshot;
+        let snapshot = self.gate.snapshot;
         let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
-        not_all_read(&snapshot.commits)
+        incomplete(snapshot.commits.completeness, "the commits")
             .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
             .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
     }
@@ -379,19 +318,18 @@ impl<'a> Weighing<'a> {
     }
 
     fn standing(&self) -> GateStanding {
-        if self.own.triggered.is_none() {
+        if self.gate.triggered.is_none() {
             return GateStanding::NotApplicable;
         }
         if let Some(newest) = self.objections.iter().max_by_key(|objection| objection.at) {
-            let Objection { by, by_id, at, words, url, .. } = newest.clone();
-            return GateStanding::Rejected { by, by_id, at, words, url };
+            return GateStanding::Rejected(newest.clone());
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
-        let needed = self.own.policy.approvers.count.max(1) as usize;
-        // Where whoever asked an agent for it may approve, somebody else approves, too.
+        let needed = self.gate.policy.approvers.count.max(1) as usize;
+        // Where the person who asked an agent for it may approve, somebody else must approve, too.
         let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
-        let closed = self.conversation.snapshot.pull_request.lifecycle == Lifecycle::Closed;
+        let closed = self.gate.snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
             GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
         } else {
@@ -400,30 +338,26 @@ impl<'a> Weighing<'a> {
     }
 
     fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
-        let applied = |word: &Said| {
-            let seen = self.conversation.record.iter().rev().find(|seen| seen.at < word.at);
-            seen.is_none_or(|seen| seen.gates.contains_key(self.own.name))
+        let applied = |word: &GateWord| {
+            let seen = self.gate.record.iter().rev().find(|seen| seen.at < word.at);
+            seen.is_none_or(|seen| seen.gates.contains_key(self.gate.name))
         };
-        let shown = |word: &Said| match word.what {
+        let shown = |word: &GateWord| match word.what {
             What::ReviewDismissed => false,
             // Nobody meant a gate that did not apply yet.
             What::NearMiss(_) if !applied(word) => false,
             // An approver who agrees while the gate waits believes to have approved. Others merely talk.
             What::NearMiss(_) if word.what.agrees() => {
-                self.own.triggered.is_some() && *standing == GateStanding::Open && approvers.contains(&word.by.id)
+                self.gate.triggered.is_some() && *standing == GateStanding::Open && approvers.contains(&word.by.id)
             }
             // A near miss about a gate that does not apply needs no answer.
-            What::NearMiss(_) => self.own.triggered.is_some(),
+            What::NearMiss(_) => self.gate.triggered.is_some(),
             // Nor does an ordinary review.
             What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ApprovedElsewhere => {
-                self.own.triggered.is_some()
+                self.gate.triggered.is_some()
             }
             _ => true,
         };
-        let of = |(word, outcome): (&Said, &WordOutcome)| {
-            let speaker = if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other };
-            word.considered(speaker, outcome.clone())
-        };
-        self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()
+        self.said.iter().filter(|word| shown(word)).map(|word| word.considered(approvers)).collect()
     }
 }

@@ -1,13 +1,13 @@
 //! Everything that was said about gates on a pull request, in the order it was said.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{
     gate::{
         grammar::{Intent, NearMiss, Reading, read},
-        report::{AnswerExtent, Considered, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
+        report::{AnswerExtent, Considered, PhraseProblem, Refusal, Word, WordOutcome},
     },
-    ids::{AppId, CommentId, GateName, Login, Sha, Timestamp, UserId},
+    ids::{AppId, GateName, Login, Sha, Timestamp, UserId},
     observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
     state::{LoopState, WordSource},
     text,
@@ -18,7 +18,7 @@ const LONGEST_WORDS: usize = 2_000;
 
 /// One word about one gate.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct GateWord {
     pub(super) by: Account,
     pub(super) at: Timestamp,
     pub(super) source: WordSource,
@@ -26,10 +26,12 @@ pub(super) struct Said {
     pub(super) what: What,
     /// Why it is not the writer's own, present, plain word, if it is not: edited, hidden, written by an App.
     pub(super) void: Option<Refusal>,
+    pub(super) outcome: WordOutcome,
 }
 
-impl Said {
-    pub(super) fn considered(&self, speaker: Speaker, outcome: WordOutcome) -> Considered {
+impl GateWord {
+    /// As a report shows it, where these may approve.
+    pub(super) fn considered(&self, approvers: &BTreeSet<UserId>) -> Considered {
         Considered {
             by: self.by.login.clone(),
             by_id: self.by.id,
@@ -38,9 +40,9 @@ impl Said {
             url: self.url.clone(),
             word: self.what.word(),
             meant: self.what.meant(),
-            speaker,
+            by_approver: approvers.contains(&self.by.id),
             answer: AnswerExtent::default(),
-            outcome,
+            outcome: self.outcome.clone(),
         }
     }
 }
@@ -119,7 +121,7 @@ pub(in crate::gate) struct Utterance<'a> {
     /// Of reviews: the verdict and the commit it was given on.
     review: Option<(ReviewVerdict, Option<Sha>)>,
     /// What was done to it after it was written: it was edited, by another or not, or hidden.
-    altered: Option<Refusal>,
+    pub(super) altered: Option<Refusal>,
     /// When it got the text it has, as far as that is known.
     edited_at: Timestamp,
     /// Written while the pull request was closed.
@@ -154,10 +156,11 @@ pub(in crate::gate) fn utterances<'a>(
             state.closed_periods.iter().any(|closed| closed.from <= at && closed.to.is_none_or(|to| at <= to))
         })
     };
-    let comments = snapshot.comments.items.iter().filter_map(|comment| of_comment(comment, snapshot, gates));
+    let comments = snapshot.comments.items.iter().map(|comment| (comment, WordSource::Comment(comment.id)));
+    let inline = snapshot.inline.items.iter().map(|comment| (comment, WordSource::Inline(comment.id)));
+    let comments = comments.chain(inline).filter_map(|(comment, source)| of_comment(comment, source, snapshot, gates));
     let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
-    let inline = snapshot.inline.items.iter().filter_map(|comment| on_the_diff(comment, snapshot, gates));
-    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).chain(inline).collect();
+    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).collect();
     for utterance in &mut all {
         if utterance.altered.is_none() && edited(utterance.source) {
             utterance.altered = Some(Refusal::Edited);
@@ -171,7 +174,12 @@ pub(in crate::gate) fn utterances<'a>(
     all
 }
 
-fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
+fn of_comment<'a>(
+    comment: &'a Comment,
+    source: WordSource,
+    snapshot: &Snapshot,
+    gates: &BTreeSet<GateName>,
+) -> Option<Utterance<'a>> {
     if is_own(&comment.author, comment.via_app, &snapshot.app) {
         return None;
     }
@@ -184,7 +192,7 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
         by: &comment.author,
         via_app: comment.via_app,
         at: comment.created_at,
-        source: WordSource::Comment(comment.id),
+        source,
         url: &comment.url,
         body: &comment.body,
         reading,
@@ -193,12 +201,6 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
         edited_at: comment.updated_at.max(comment.created_at),
         while_closed: false,
     })
-}
-
-/// A comment on a line of the diff.
-fn on_the_diff<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
-    of_comment(comment, snapshot, gates)
-        .map(|utterance| Utterance { source: WordSource::Inline(comment.id), ..utterance })
 }
 
 fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
@@ -228,7 +230,7 @@ fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
 }
 
 /// What an utterance says about one gate. Of several words in one comment the last counts; the others are left out.
-pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<Said> {
+pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<GateWord> {
     let mut said = Vec::new();
     if let Some((verdict, commit)) = utterance.review {
         let words = || text::start(utterance.body.trim(), LONGEST_WORDS);
@@ -244,7 +246,9 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
         match &spoken.intent {
             // A review shows the commit it was written on.
             Intent::Approve { .. } if matches!(utterance.review, Some((ReviewVerdict::ChangesRequested, _))) => {
-                said.push(What::NearMiss(against_review(gate)));
+                let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
+                let (text, meant) = (String::new(), Word::Approve);
+                said.push(What::NearMiss(NearMiss { text, problem, gate, meant, line: 1 }));
             }
             Intent::Approve { commit, .. } => {
                 let shown = utterance.review.and_then(|(_, commit)| commit);
@@ -263,12 +267,6 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
     said.extend(decisive);
     said.extend(near_miss(utterance, gate, spoke));
     said.into_iter().map(|what| utterance.word(what, snapshot)).collect()
-}
-
-/// A review that asks for changes, and says that it approves.
-fn against_review(gate: &GateName) -> NearMiss {
-    let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
-    NearMiss { text: String::new(), problem, gate, meant: Word::Approve, instead: None, line: 1 }
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
@@ -297,15 +295,7 @@ impl Utterance<'_> {
         matches!(self.source, WordSource::Inline(_))
     }
 
-    pub(super) fn is_edited(&self) -> bool {
-        matches!(self.altered, Some(Refusal::Edited | Refusal::EditedByAnother))
-    }
-
-    pub(super) fn is_edited_by_another(&self) -> bool {
-        self.altered == Some(Refusal::EditedByAnother)
-    }
-
-    pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {
+    pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> GateWord {
         let (by, url) = (self.by.clone(), self.url.to_owned());
         // Editing a review's text does not change how it judges.
         let of_review =
@@ -319,7 +309,7 @@ impl Utterance<'_> {
         let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
         let at = if edited_in { self.edited_at } else { self.at };
-        Said { by, at, source: self.source, url, what, void }
+        GateWord { by, at, source: self.source, url, what, void, outcome: WordOutcome::Superseded }
     }
 
     /// Why nothing in it counts, if nothing does.
@@ -338,9 +328,4 @@ impl Utterance<'_> {
             self.altered.clone()
         }
     }
-}
-
-/// Comments by id, for looking up what was counted before.
-pub(super) fn by_id(snapshot: &Snapshot) -> BTreeMap<CommentId, &Comment> {
-    snapshot.comments.items.iter().map(|comment| (comment.id, comment)).collect()
 }

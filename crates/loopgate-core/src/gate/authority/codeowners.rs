@@ -25,7 +25,7 @@ pub enum Owner {
 /// The people and teams that own any of these paths, to be called. Addresses are left out: only GitHub knows whose they
 /// are.
 pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
-    let rules = Rules::parse(codeowners);
+    let rules = OwnerRules::parse(codeowners);
     let mut owners = BTreeSet::new();
     for path in paths {
         owners.extend(rules.owners(path).iter().filter_map(|owner| match owner {
@@ -69,7 +69,7 @@ pub fn owner_mentions(text: &str) -> Vec<OwnerMention> {
 
 /// The rules of a CODEOWNERS file, in order.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gate) struct Rules(Vec<OwnersRule>);
+pub(in crate::gate) struct OwnerRules(Vec<OwnersRule>);
 
 #[derive(Clone, Debug)]
 struct OwnersRule {
@@ -77,7 +77,7 @@ struct OwnersRule {
     owners: Vec<Owner>,
 }
 
-impl Rules {
+impl OwnerRules {
     pub(in crate::gate) fn parse(text: &str) -> Self {
         if text.len() > LARGEST {
             return Self::default();
@@ -132,12 +132,12 @@ impl Owner {
 /// A pattern as gitignore reads it, as far as CODEOWNERS goes.
 #[derive(Clone, Debug)]
 struct PathGlob {
-    segments: Vec<Segment>,
+    segments: Vec<PathSegment>,
     reach: Reach,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+enum PathSegment {
     /// `**`: any number of folders.
     Folders,
     /// A name in which `*` and `?` stand for other characters than a slash.
@@ -162,14 +162,15 @@ impl PathGlob {
         }
         let (body, below) = pattern.strip_suffix('/').map_or((pattern, false), |body| (body, true));
         let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
-        let mut segments: Vec<Segment> = body.split('/').filter(|name| !name.is_empty()).map(Segment::parse).collect();
+        let mut segments: Vec<PathSegment> =
+            body.split('/').filter(|name| !name.is_empty()).map(PathSegment::parse).collect();
         if !rooted {
-            segments.insert(0, Segment::Folders);
+            segments.insert(0, PathSegment::Folders);
         }
         let reach = match (below, segments.last()) {
             (_, None) => Reach::Below,
             (true, _) => Reach::Below,
-            (false, Some(Segment::Name(name))) if rooted && name.as_slice() == ['*'] => Reach::Path,
+            (false, Some(PathSegment::Name(name))) if rooted && name.as_slice() == ['*'] => Reach::Path,
             (false, _) => Reach::PathAndBelow,
         };
         Some(Self { segments, reach })
@@ -187,10 +188,10 @@ impl PathGlob {
             match (segment, before.iter().position(|&reached| reached)) {
                 (_, None) => return false,
                 // A closing `**` takes everything below, and nothing less.
-                (Segment::Folders, Some(first)) => {
+                (PathSegment::Folders, Some(first)) => {
                     reached.iter_mut().skip(first + usize::from(closing)).for_each(|place| *place = true);
                 }
-                (Segment::Name(pattern), Some(_)) => {
+                (PathSegment::Name(pattern), Some(_)) => {
                     for (at, name) in names.iter().enumerate() {
                         reached[at + 1] = before[at] && matches_name(pattern, name);
                     }
@@ -205,7 +206,7 @@ impl PathGlob {
     }
 }
 
-impl Segment {
+impl PathSegment {
     fn parse(text: &str) -> Self {
         if text == "**" { Self::Folders } else { Self::Name(text.chars().collect()) }
     }
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
 
     fn owned(pattern: &str, path: &str) -> bool {
-        !Rules::parse(&format!("{pattern} @a")).owners(path).is_empty()
+        !OwnerRules::parse(&format!("{pattern} @a")).owners(path).is_empty()
     }
 
     #[test]
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_last_match_decides_also_when_it_names_nobody() {
-        let rules = Rules::parse("* @everybody\n/src/ @org/team dev@example.com # why\n/src/free\n");
+        let rules = OwnerRules::parse("* @everybody\n/src/ @org/team dev@example.com # why\n/src/free\n");
         let owners = |path| rules.owners(path).to_vec();
         assert_eq!(owners("a"), [Owner::User("everybody".parse().unwrap())]);
         let team = Owner::Team("org/team".parse().unwrap());
@@ -298,15 +299,15 @@ mod tests {
 
     #[test]
     fn invalid_lines_are_skipped() {
-        let rules = Rules::parse("* @a\n!/src @b\n[ab].rs @b\n\\#x @b\n*.rs nobody\n*.rs @b @@\n# *.rs @b");
+        let rules = OwnerRules::parse("* @a\n!/src @b\n[ab].rs @b\n\\#x @b\n*.rs nobody\n*.rs @b @@\n# *.rs @b");
         assert_eq!(rules.owners("src/x.rs"), [Owner::User("a".parse().unwrap())]);
     }
 
     #[test]
     fn a_hostile_pattern_is_no_burden() {
         let pattern = format!("{}b @a", "a*".repeat(2_000));
-        assert!(Rules::parse(&pattern).owners(&"a".repeat(4_000)).is_empty());
+        assert!(OwnerRules::parse(&pattern).owners(&"a".repeat(4_000)).is_empty());
         let pattern = format!("/{}x @a", "**/".repeat(20));
-        assert!(Rules::parse(&pattern).owners(&"a/".repeat(20)).is_empty());
+        assert!(OwnerRules::parse(&pattern).owners(&"a/".repeat(20)).is_empty());
     }
 }

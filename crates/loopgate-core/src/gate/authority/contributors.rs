@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     gate::report::Refusal,
     ids::{Login, Sha, UserId},
-    observed::{Account, AccountKind, Assignments, Commit, Completeness, Listing, PushContent, Snapshot},
+    observed::{Account, AccountKind, Assignments, Commit, PushContent, Snapshot},
     policy::{Exclusion, Exclusions},
 };
 
@@ -39,7 +39,7 @@ impl People {
 impl Contributors {
     /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, merges of the base and rebases
     /// make nobody a contributor.
-    pub(in crate::gate) fn of(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
+    pub(in crate::gate) fn new(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
         let (makers, counts_all) = (&snapshot.makers, update_merges == Exclusion::Excluded);
         let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
         let mut found = Self::of_commits(snapshot, paths, no_merger, counts_all);
@@ -141,11 +141,6 @@ fn add(people: &mut People, account: Option<&Account>, email: &str, known: &BTre
     }
 }
 
-/// Why it cannot be known of anybody that they are no contributor, if the list of commits is not whole.
-pub(in crate::gate) fn not_all_read(commits: &Listing<Commit>) -> Option<&'static str> {
-    (commits.completeness == Completeness::Incomplete).then_some("the commits")
-}
-
 /// The addresses of `Co-authored-by:` trailers. Taken from any line: GitHub itself is as generous.
 pub fn co_authors(message: &str) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| {
@@ -168,7 +163,10 @@ pub(in crate::gate) fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixtures, observed::Head};
+    use crate::{
+        fixtures,
+        observed::{Head, Listing},
+    };
 
     fn account(id: u64, login: &str) -> Account {
         Account { id: UserId::new(id), login: login.parse().unwrap(), kind: AccountKind::User }
@@ -200,7 +198,7 @@ mod tests {
         let pull_request = fixtures::pull_request(1, "A", fixtures::person(90, "author"), head);
         let mut snapshot = fixtures::snapshot_of(pull_request, (7, 700), Vec::new());
         snapshot.commits = Listing::complete(commits);
-        Contributors::of(&snapshot, Exclusion::Allowed, &[])
+        Contributors::new(&snapshot, Exclusion::Allowed, &[])
     }
 
     #[test]

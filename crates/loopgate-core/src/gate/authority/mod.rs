@@ -1,13 +1,16 @@
 //! Who may approve a gate, asked of GitHub's answers at the time of the decision.
 //!
-//! Whoever could not be looked up has no authority for now, and is told so.
+//! A person who could not be looked up has no authority for now, and the answer says so.
 
 mod codeowners;
 mod contributors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, Unusable, UnusableApprover};
+use super::{
+    report::{Absence, AbsentTeam, EligibleApprovers, Refusal, Unusable, UnusableApprover},
+    trigger::Scope,
+};
 use crate::{
     ids::{Login, TeamSlug, UserId},
     observed::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
@@ -18,10 +21,7 @@ pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub use self::contributors::co_authors;
 pub(super) use self::contributors::noreply;
-pub(super) use self::{
-    codeowners::Rules,
-    contributors::{Contributors, not_all_read},
-};
+pub(super) use self::{codeowners::OwnerRules, contributors::Contributors};
 
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
@@ -49,8 +49,6 @@ pub(super) struct ResolvedApprovers<'a> {
     owners: BTreeMap<UserId, Login>,
     owner_teams: BTreeSet<TeamSlug>,
     unusable: Vec<UnusableApprover>,
-    /// Why it could not be learned who else may approve.
-    unknown: Vec<String>,
     absent_preset_team: Option<AbsentTeam>,
 }
 
@@ -74,7 +72,6 @@ impl<'a> ResolvedApprovers<'a> {
             owners: BTreeMap::new(),
             owner_teams: BTreeSet::new(),
             unusable: Vec::new(),
-            unknown: Vec::new(),
             absent_preset_team: None,
         };
         for login in &policy.approvers.users {
@@ -96,30 +93,30 @@ impl<'a> ResolvedApprovers<'a> {
         authority
     }
 
-    /// Nobody is named: a preset's team if it is usable here, else whoever has permission maintain.
+    /// Nobody is named: a preset's team if it is usable here, else people with permission maintain stand in for it, and the
+    /// request says so.
     fn resolve_default(&mut self) {
-        let team = self.policy.preset_team(&self.snapshot.repository);
-        match team.as_ref().map(|team| (team, self.snapshot.authority.teams.get(team))) {
-            Some((team, Some(TeamStanding::Usable { members }))) => {
-                self.teams.insert(team.clone(), members);
+        let Some(team) = self.policy.preset_team(&self.snapshot.repository) else {
+            self.permission = Some(Permission::Maintain);
+            return;
+        };
+        let absence = match self.snapshot.authority.teams.get(&team) {
+            Some(TeamStanding::Usable { members }) => {
+                self.teams.insert(team, members);
+                return;
             }
             // Not knowing for a moment whether there is such a team must not hand its gate to others.
-            Some((team, Some(TeamStanding::Unknown(reason)))) => self.cannot_tell(&team.to_string(), reason),
-            Some((team, None)) => self.cannot_tell(&team.to_string(), "not looked up"),
-            Some((team, Some(TeamStanding::Missing))) => self.stand_in(team, Absence::Missing),
-            Some((team, Some(TeamStanding::NoAccess))) => self.stand_in(team, Absence::NoAccess),
-            // A team that we may never read counts as one that does not exist: people with maintain stand in for it.
-            Some((team, Some(TeamStanding::Unreadable(reason)))) => {
-                self.stand_in(team, Absence::Unreadable(reason.clone()));
+            Some(TeamStanding::Unknown(reason)) => {
+                return self.cannot_use(&team.to_string(), Unusable::Unknown(reason.clone()));
             }
-            None => self.permission = Some(Permission::Maintain),
-        }
-    }
-
-    /// Whoever may maintain the repository approves in place of a preset's team, and the request says so.
-    fn stand_in(&mut self, team: &TeamSlug, absence: Absence) {
-        self.absent_preset_team = Some(AbsentTeam { team: team.clone(), absence });
+            None => return self.cannot_use(&team.to_string(), Unusable::not_looked_up()),
+            Some(TeamStanding::Missing) => Absence::Missing,
+            Some(TeamStanding::NoAccess) => Absence::NoAccess,
+            // A team that we may never read counts as one that does not exist.
+            Some(TeamStanding::Unreadable(reason)) => Absence::Unreadable(reason.clone()),
+        };
         self.permission = Some(Permission::Maintain);
+        self.absent_preset_team = Some(AbsentTeam { team, absence });
     }
 
     fn resolve_owners(&mut self, paths: &[String]) {
@@ -127,7 +124,7 @@ impl<'a> ResolvedApprovers<'a> {
             self.cannot_use("CODEOWNERS", Unusable::NoCodeowners);
             return;
         };
-        let rules = Rules::parse(text);
+        let rules = OwnerRules::parse(text);
         for path in paths {
             let owners: BTreeSet<UserId> = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
             if !rules.owners(path).is_empty() {
@@ -146,13 +143,11 @@ impl<'a> ResolvedApprovers<'a> {
                 self.owners.extend(account.map(|account| (account.id, account.login.clone())));
                 account.map(|account| account.id).into_iter().collect()
             }
-            Owner::Team(slug) => match self.team(slug) {
-                Some(members) => {
-                    self.owner_teams.insert(slug.clone());
-                    members.keys().copied().collect()
-                }
-                None => Vec::new(),
-            },
+            Owner::Team(slug) => {
+                let members = self.team(slug);
+                self.owner_teams.extend(members.map(|_| slug.clone()));
+                members.into_iter().flat_map(|members| members.keys().copied()).collect()
+            }
             Owner::Email(address) => {
                 self.cannot_use(address, Unusable::Email);
                 Vec::new()
@@ -161,24 +156,25 @@ impl<'a> ResolvedApprovers<'a> {
     }
 
     fn account(&mut self, login: &Login) -> Option<&'a Account> {
-        match self.snapshot.authority.logins.get(login) {
+        let why = match self.snapshot.authority.logins.get(login) {
             Some(NamedAccount::Known(account)) => return Some(account),
-            Some(NamedAccount::Missing) => self.cannot_use(login.as_str(), Unusable::NoAccount),
-            Some(NamedAccount::Unknown(reason)) => self.cannot_tell(login.as_str(), reason),
-            None => self.cannot_tell(login.as_str(), "not looked up"),
-        }
+            Some(NamedAccount::Missing) => Unusable::NoAccount,
+            Some(NamedAccount::Unknown(reason)) => Unusable::Unknown(reason.clone()),
+            None => Unusable::not_looked_up(),
+        };
+        self.cannot_use(login.as_str(), why);
         None
     }
 
     fn team(&mut self, slug: &TeamSlug) -> Option<&'a BTreeMap<UserId, Login>> {
-        let name = slug.to_string();
-        match self.snapshot.authority.teams.get(slug) {
+        let why = match self.snapshot.authority.teams.get(slug) {
             Some(TeamStanding::Usable { members }) => return Some(members),
-            Some(TeamStanding::Missing) => self.cannot_use(&name, Unusable::NoTeam),
-            Some(TeamStanding::NoAccess) => self.cannot_use(&name, Unusable::NoAccess),
-            Some(TeamStanding::Unreadable(reason) | TeamStanding::Unknown(reason)) => self.cannot_tell(&name, reason),
-            None => self.cannot_tell(&name, "not looked up"),
-        }
+            Some(TeamStanding::Missing) => Unusable::NoTeam,
+            Some(TeamStanding::NoAccess) => Unusable::NoAccess,
+            Some(TeamStanding::Unreadable(reason) | TeamStanding::Unknown(reason)) => Unusable::Unknown(reason.clone()),
+            None => Unusable::not_looked_up(),
+        };
+        self.cannot_use(&slug.to_string(), why);
         None
     }
 
@@ -189,9 +185,12 @@ impl<'a> ResolvedApprovers<'a> {
         }
     }
 
-    fn cannot_tell(&mut self, name: &str, reason: &str) {
-        self.unknown.push(format!("{name}: {reason}"));
-        self.cannot_use(name, Unusable::Unknown(reason.to_owned()));
+    /// Why it could not be learned who else may approve.
+    fn unknown(&self) -> Option<String> {
+        self.unusable.iter().find_map(|one| match &one.why {
+            Unusable::Unknown(reason) => Some(format!("{}: {reason}", one.name)),
+            _ => None,
+        })
     }
 
     /// Why somebody may not approve whatever their rights, if so.
@@ -253,9 +252,9 @@ impl<'a> ResolvedApprovers<'a> {
         }
         let owns = |(path, owners): (&String, &BTreeSet<UserId>)| owners.contains(&account.id).then(|| path.clone());
         let files: BTreeSet<String> = self.owned.iter().filter_map(owns).collect();
-        match (files.is_empty(), self.unknown.first()) {
+        match (files.is_empty(), self.unknown()) {
             (false, _) => Ok(Grant::Files(files)),
-            (true, Some(reason)) => Err(Refusal::AuthorityUnknown { reason: reason.clone() }),
+            (true, Some(reason)) => Err(Refusal::AuthorityUnknown { reason }),
             (true, None) => Err(Refusal::NotAnApprover),
         }
     }
@@ -324,10 +323,10 @@ impl<'a> ResolvedApprovers<'a> {
     }
 
     /// Whether the author is excluded, could approve if they were not, and nobody else can.
-    fn only_hope(&self) -> OnlyHope {
+    fn only_hope(&self) -> bool {
         let author = &self.snapshot.pull_request.author;
-        if self.policy.exclusions.author == Exclusion::Allowed || !self.unknown.is_empty() {
-            return OnlyHope::No;
+        if self.policy.exclusions.author == Exclusion::Allowed || self.unknown().is_some() {
+            return false;
         }
         let members = self.teams.values().flat_map(|members| members.keys());
         let named: Vec<UserId> =
@@ -337,12 +336,11 @@ impl<'a> ResolvedApprovers<'a> {
         let others = named.iter().any(|id| *id != author.id && !contributed(*id));
         // On a person's own repository nobody but the owner has more than write.
         let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
-        let hope = match self.permission {
+        match self.permission {
             _ if others => false,
             None => named.contains(&author.id),
             Some(least) => owns && least >= Permission::Maintain,
-        };
-        if hope { OnlyHope::Yes } else { OnlyHope::No }
+        }
     }
 }
 
@@ -351,8 +349,8 @@ impl<'a> ResolvedApprovers<'a> {
 /// # Errors
 /// Why they may not, or why that could not be learned.
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
-    let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
-    let contributors = Contributors::of(snapshot, gate.exclusions.update_merges, &paths);
+    let paths = Scope::Whole.paths(snapshot.files.known());
+    let contributors = Contributors::new(snapshot, gate.exclusions.update_merges, &paths);
     let authority = ResolvedApprovers::resolve(gate, snapshot, &contributors, &paths);
     if let Some(refusal) = authority.excluded(person) {
         return Err(refusal);
@@ -364,9 +362,9 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
 pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool> {
-    let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
+    let paths = Scope::Whole.paths(snapshot.files.known());
     let wrote = person.id == snapshot.pull_request.author.id
-        || Contributors::of(snapshot, Exclusion::Allowed, &paths).include(person);
+        || Contributors::new(snapshot, Exclusion::Allowed, &paths).include(person);
     let asked = || snapshot.assignments.asked(person.id, snapshot.pull_request.created_at).ok();
     if wrote { Some(true) } else { asked() }
 }

@@ -4,14 +4,15 @@
 //! element hides all that follows until its own end tag, in the same quote, item or cell, follows the end tags of all
 //! that it holds; `<details open>` hides nothing. A browser repairs broken markup; here it leaves more text uncounted.
 
-use super::visible::Inside;
+use crate::gate::report::Inside;
 
 /// The raw HTML elements open at a point of a comment.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     open: Vec<Element>,
-    /// How many Markdown containers are open.
-    depth: usize,
+    /// How many Markdown containers are open: quotes, list items, table cells, headings. A closing tag in one closes nothing
+    /// outside: a browser might, or ignore it. Elements that were opened inside and not closed outlast it.
+    pub(super) depth: usize,
     unfinished: Option<Unfinished>,
 }
 
@@ -44,19 +45,8 @@ impl OpenElements {
         }
     }
 
-    /// A Markdown container begins: a quote, a list item, a table cell, a heading. A closing tag in it closes nothing
-    /// outside: a browser might, or ignore it.
-    pub(super) fn enter(&mut self) {
-        self.depth += 1;
-    }
-
-    /// The container ends. Elements that were opened inside and not closed outlast it.
-    pub(super) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    /// Reads a piece of raw HTML, and returns the text that stands in it: never counting, but worth a word to whoever
-    /// wrote an approval there.
+    /// Reads a piece of raw HTML, and returns the text that stands in it: it never counts, and
+    /// who writes an approval there is answered.
     pub(super) fn read<'a>(&mut self, html: &'a str) -> Vec<Piece<'a>> {
         let mut pieces = Vec::new();
         let mut rest = html;
@@ -103,7 +93,7 @@ impl OpenElements {
         }
         let (is_end, name_on) = after.strip_prefix('/').map_or((false, after), |name| (true, name));
         if name_on.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let Some((tag, rest)) = Tag::read(name_on) else {
+            let Some((tag, rest)) = HtmlTag::read(name_on) else {
                 self.unfinished = Some(Unfinished::Tag);
                 return "";
             };
@@ -121,7 +111,7 @@ impl OpenElements {
         }
     }
 
-    fn opened(&mut self, tag: Tag) {
+    fn opened(&mut self, tag: HtmlTag) {
         let hides = match tag.name.as_str() {
             "details" if tag.open => None,
             "details" => Some(Inside::ClosedDetails),
@@ -146,12 +136,12 @@ const HIDING: &str = "a address applet article aside audio bdi bdo blockquote bo
     td template textarea tfoot th thead title tr tt ul var video xmp";
 
 /// A tag's name, and whether it has the attribute `open`.
-struct Tag {
+struct HtmlTag {
     name: String,
     open: bool,
 }
 
-impl Tag {
+impl HtmlTag {
     /// Reads from a tag's name past its `>`. None when the `>` is missing.
     fn read(text: &str) -> Option<(Self, &str)> {
         let name_end = text.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>')?;
@@ -238,9 +228,9 @@ mod tests {
         let after = |outside: &str, inside: &str| {
             let mut elements = OpenElements::default();
             elements.read(outside);
-            elements.enter();
+            elements.depth += 1;
             elements.read(inside);
-            elements.leave();
+            elements.depth -= 1;
             elements.hides()
         };
         assert_eq!(after("", "<details>"), Some(Inside::ClosedDetails));

@@ -10,50 +10,38 @@ use crate::{
     ids::{GateName, Login},
 };
 
-/// The whole reading of a text, as JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CommentInspection {
-    pub intents: Vec<InspectedIntent>,
-    pub near_misses: Vec<InspectedNearMiss>,
+/// The whole reading of a text.
+#[derive(Serialize)]
+struct CommentInspection {
+    intents: Vec<InspectedIntent>,
+    near_misses: Vec<InspectedNearMiss>,
 }
 
-/// One intent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InspectedIntent {
-    pub kind: IntentKind,
+#[derive(Serialize)]
+struct InspectedIntent {
+    kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gate: Option<GateName>,
+    gate: Option<GateName>,
     /// Of commands only: `retry`, `dismiss`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verb: Option<String>,
+    verb: Option<&'static str>,
     /// What was given with it: a commit, a reason, a person.
-    pub args: Vec<String>,
+    args: Vec<String>,
     /// Line of the text, from 1.
-    pub line: u32,
+    line: u32,
 }
 
-/// What kind of intent it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IntentKind {
-    Approve,
-    Reject,
-    Revoke,
-    Command,
-}
-
-/// One near miss.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InspectedNearMiss {
-    pub text: String,
-    pub reason: String,
-    pub hint: String,
+#[derive(Serialize)]
+struct InspectedNearMiss {
+    text: String,
+    reason: String,
+    hint: String,
     /// Line of the text, from 1.
-    pub line: u32,
+    line: u32,
 }
 
-/// Reads a text as [`read`] does, and says what came of it.
-pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> CommentInspection {
+/// Reads a text as [`read`] does, and says what came of it, as JSON.
+pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> impl Serialize + use<> {
     let reading = read(body, bot, gates);
     CommentInspection {
         intents: reading.intents.into_iter().map(InspectedIntent::from).collect(),
@@ -63,31 +51,21 @@ pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> CommentIn
 
 impl From<ParsedIntent> for InspectedIntent {
     fn from(ParsedIntent { intent, line }: ParsedIntent) -> Self {
-        let about = |kind, gate, args| Self { kind, gate: Some(gate), verb: None, args, line };
-        match intent {
-            Intent::Approve { gate, commit } => {
-                about(IntentKind::Approve, gate, commit.iter().map(ToString::to_string).collect())
-            }
-            Intent::Reject { gate, reason } => about(IntentKind::Reject, gate, Vec::from_iter(reason)),
-            Intent::Revoke { gate } => about(IntentKind::Revoke, gate, Vec::new()),
-            Intent::Dismiss { gate, of, reason } => Self {
-                verb: Some("dismiss".to_owned()),
-                ..about(IntentKind::Command, gate, vec![format!("@{of}"), reason])
-            },
-            Intent::Command(command) => Self {
-                kind: IntentKind::Command,
-                gate: None,
-                verb: Some(command.verb().to_string()),
-                args: command.arguments(),
-                line,
-            },
-        }
+        let gate = intent.gate().cloned();
+        let (kind, verb, args) = match intent {
+            Intent::Approve { commit, .. } => ("approve", None, commit.iter().map(ToString::to_string).collect()),
+            Intent::Reject { reason, .. } => ("reject", None, Vec::from_iter(reason)),
+            Intent::Revoke { .. } => ("revoke", None, Vec::new()),
+            Intent::Dismiss { of, reason, .. } => ("command", Some("dismiss"), vec![format!("@{of}"), reason]),
+            Intent::Command(command) => ("command", Some(command.verb().as_str()), command.arguments()),
+        };
+        Self { kind, gate, verb, args, line }
     }
 }
 
 impl From<NearMiss> for InspectedNearMiss {
     fn from(miss: NearMiss) -> Self {
-        let hint = match (&miss.instead, &miss.problem) {
+        let hint = match (miss.instead(), &miss.problem) {
             (Some(instead), _) => format!("write `{instead}` on a line of its own"),
             (None, PhraseProblem::TooLong) => "write a comment of less than 65,536 characters".to_owned(),
             (None, _) => "name the gate: `<gate> approved` on a line of its own".to_owned(),
@@ -107,7 +85,7 @@ fn reason(problem: &PhraseProblem) -> String {
             format!("there is no gate `{named}`; the nearest is `{nearest}`")
         }
         PhraseProblem::UnknownGate { named, nearest: None } => format!("there is no gate `{named}`"),
-        PhraseProblem::NotPlainText { inside } => format!("it stands in {inside}"),
+        PhraseProblem::NotPlainText { inside } => format!("it stands in {}", inside.as_str()),
         PhraseProblem::AgainstReview => "the review asks for changes".to_owned(),
         PhraseProblem::NoGate => "it names no gate".to_owned(),
         PhraseProblem::Usage { usage } => format!("the command is written `{usage}`"),

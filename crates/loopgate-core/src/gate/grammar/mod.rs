@@ -13,21 +13,21 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
-pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss, IntentKind, inspect};
+pub use self::inspection::inspect;
 
 use self::{
     near_miss::Missed,
-    phrase::{PhraseVerdict, Vocabulary},
-    visible::{Inside, LONGEST_BODY, Line},
+    phrase::Vocabulary,
+    visible::{LONGEST_BODY, VisibleLine},
 };
-use super::report::{PhraseProblem, Word};
+use super::report::{Inside, PhraseProblem, Word};
 use crate::{
     commands::Command,
     ids::{GateName, Login, Sha},
     letters::skeleton,
 };
 
-/// Near misses told of one comment; more are the same slip again.
+/// Near misses kept of one comment; more are the same slip again.
 const NEAR_MISSES_KEPT: usize = 10;
 /// Characters of a line that are quoted back.
 const QUOTED: usize = 200;
@@ -95,14 +95,33 @@ pub struct NearMiss {
     /// The line as a reader sees it, shortened.
     pub text: String,
     pub problem: PhraseProblem,
-    /// The gate it speaks of, as far as that can be told.
+    /// The gate it speaks of; `None` if the line does not say.
     pub gate: Option<GateName>,
-    /// What its writer means to say: whoever speaks against a gate is never told how to approve it.
+    /// What its writer means to say: nobody who speaks against a gate is answered with how to approve it.
     pub meant: Word,
-    /// What to write instead.
-    pub instead: Option<String>,
     /// Line of the body, from 1.
     pub line: u32,
+}
+
+impl NearMiss {
+    /// What to write instead.
+    pub fn instead(&self) -> Option<String> {
+        let gate = self.gate.as_ref().map_or("<gate>", GateName::as_str);
+        let form = match self.meant {
+            Word::Dismiss => format!("/dismiss {gate} @user <reason>"),
+            Word::Reject => format!("{gate} rejected"),
+            Word::Revoke => format!("{gate} approval revoked"),
+            Word::Approve | Word::NearMiss => format!("{gate} approved"),
+        };
+        match &self.problem {
+            PhraseProblem::Usage { usage } => Some(usage.clone()),
+            PhraseProblem::UnknownCommand { nearest, .. } => {
+                Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
+            }
+            PhraseProblem::ShortSha => self.gate.is_some().then(|| format!("{form} <all 40 digits of the commit id>")),
+            _ => (self.gate.is_some() || self.meant != Word::Approve).then_some(form),
+        }
+    }
 }
 
 /// All that a body says to Loopgate, in the order of its lines.
@@ -139,23 +158,27 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     if body.len() > LONGEST_BODY {
         let text = body.chars().take(QUOTED).collect();
         let problem = PhraseProblem::TooLong;
-        reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, instead: None, line: 1 });
+        reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, line: 1 });
         return reading;
     }
     for line in visible::lines(body) {
         match judge(&line, vocabulary) {
-            Judged::Nothing => {}
-            Judged::Says(intents) => {
+            Judgement::Nothing => {}
+            Judgement::Says(intents) => {
                 let spoken = |intent| ParsedIntent { intent, line: line.number };
                 reading.intents.extend(intents.into_iter().map(spoken));
             }
-            Judged::Misses(missed) => {
+            Judgement::Misses(missed) => {
                 let text: String = line.text.trim().chars().take(QUOTED).collect();
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
-                reading.near_misses.extend(missed.into_iter().take(left).map(|Missed { problem, gate, meant }| {
-                    let instead = instead(&problem, meant, gate.as_ref());
-                    NearMiss { text: text.clone(), problem, gate, meant, instead, line: line.number }
-                }));
+                let miss = |Missed { problem, gate, meant }| NearMiss {
+                    text: text.clone(),
+                    problem,
+                    gate,
+                    meant,
+                    line: line.number,
+                };
+                reading.near_misses.extend(missed.into_iter().take(left).map(miss));
             }
         }
     }
@@ -180,20 +203,23 @@ pub fn may_speak(body: &str) -> bool {
     STEMS.is_match(&letters) || body.lines().any(near_miss::may_agree)
 }
 
-enum Judged {
+enum Judgement {
     Nothing,
     Says(Vec<Intent>),
     Misses(Vec<Missed>),
 }
 
-fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
+fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Judgement {
     match stated(line, vocabulary) {
-        Ok(Some(intents)) => return Judged::Says(intents),
+        Ok(Some(intents)) => return Judgement::Says(intents),
         // What is wrong with words in a quote is that they are in a quote.
         Err(problem) if line.wholly_inside().is_none() => {
             let meant = near_miss::meant(&line.text);
             let missed = |gate| Missed { problem: problem.clone(), gate, meant };
-            let mut gates: Vec<Option<GateName>> = gate_of(&problem).map(Some).into_iter().collect();
+            let mut gates: Vec<Option<GateName>> = match &problem {
+                PhraseProblem::UnknownGate { nearest: Some(nearest), .. } => vec![Some(nearest.clone())],
+                _ => Vec::new(),
+            };
             for beside in near_miss::problems(&line.text, vocabulary) {
                 if !gates.contains(&beside.gate) {
                     gates.push(beside.gate);
@@ -203,15 +229,15 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
             if problem.is_of_command() || gates.is_empty() {
                 gates = vec![gates.into_iter().next().flatten()];
             }
-            return Judged::Misses(gates.into_iter().map(missed).collect());
+            return Judgement::Misses(gates.into_iter().map(missed).collect());
         }
         Ok(None) | Err(_) => {}
     }
     let text = skeleton(&line.text).into_owned();
-    let looks = Line { written: text.clone(), text, number: line.number, alien: None };
+    let looks = VisibleLine { written: text.clone(), text, number: line.number, alien: None };
     if let Ok(Some(intents)) = stated(&looks, vocabulary) {
         let problem = match line.alien {
-            Some((_, inside)) => PhraseProblem::NotPlainText { inside: inside.as_str().to_owned() },
+            Some((_, inside)) => PhraseProblem::NotPlainText { inside },
             None => PhraseProblem::Lookalike,
         };
         let missed = |intent: &Intent| {
@@ -220,58 +246,23 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         };
         let missed: Vec<_> = intents.iter().filter_map(missed).collect();
         if !missed.is_empty() {
-            return Judged::Misses(missed);
+            return Judgement::Misses(missed);
         }
     }
     let beside = line.wholly_inside().is_none() || line.wholly_inside() == Some(Inside::TaskItem);
     match near_miss::problems(&looks.text, vocabulary) {
-        missed if beside && !missed.is_empty() => Judged::Misses(missed),
-        _ => Judged::Nothing,
+        missed if beside && !missed.is_empty() => Judgement::Misses(missed),
+        _ => Judgement::Nothing,
     }
 }
 
 /// What the line states by the letter of the grammar.
-fn stated(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+fn stated(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
     if line.text.trim_start().starts_with('/') {
         return slash::read(line, vocabulary);
     }
     let Some(text) = line.plain() else { return Ok(None) };
-    let intent = |phrase: phrase::Phrase| match phrase.verdict {
-        PhraseVerdict::Approved => Intent::Approve { gate: phrase.gate, commit: phrase.commit },
-        PhraseVerdict::Rejected => Intent::Reject { gate: phrase.gate, reason: None },
-        PhraseVerdict::Revoked => Intent::Revoke { gate: phrase.gate },
-    };
-    Ok(phrase::read(text, vocabulary)?.map(|phrase| vec![intent(phrase)]))
-}
-
-fn gate_of(problem: &PhraseProblem) -> Option<GateName> {
-    match problem {
-        PhraseProblem::UnknownGate { nearest, .. } => nearest.clone(),
-        _ => None,
-    }
-}
-
-/// How a word is written.
-fn form(meant: Word, gate: Option<&GateName>) -> String {
-    let gate = gate.map_or("<gate>", GateName::as_str);
-    match meant {
-        Word::Dismiss => format!("/dismiss {gate} @user <reason>"),
-        Word::Reject => format!("{gate} rejected"),
-        Word::Revoke => format!("{gate} approval revoked"),
-        Word::Approve | Word::NearMiss => format!("{gate} approved"),
-    }
-}
-
-/// What to write instead.
-fn instead(problem: &PhraseProblem, meant: Word, gate: Option<&GateName>) -> Option<String> {
-    match problem {
-        PhraseProblem::Usage { usage } => Some(usage.clone()),
-        PhraseProblem::UnknownCommand { nearest, .. } => {
-            Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
-        }
-        PhraseProblem::ShortSha => gate.map(|_| format!("{} <all 40 digits of the commit id>", form(meant, gate))),
-        _ => (gate.is_some() || meant != Word::Approve).then(|| form(meant, gate)),
-    }
+    Ok(phrase::read(text, vocabulary)?.map(|intent| vec![intent]))
 }
 
 #[cfg(test)]

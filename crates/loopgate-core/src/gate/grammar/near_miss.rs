@@ -38,7 +38,7 @@ pub(super) const VERDICTS: [(&str, Word); 14] = [
 #[derive(Clone, Debug)]
 pub(super) struct Missed {
     pub(super) problem: PhraseProblem,
-    /// None where it cannot be told.
+    /// `None` if the line does not say.
     pub(super) gate: Option<GateName>,
     /// What its writer means to say.
     pub(super) meant: Word,
@@ -54,7 +54,11 @@ pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
         let Some(named) = NamedGate::at(&words, at, vocabulary) else { continue };
         let Some(meant) = named.verdict(&verdicts, &words) else { continue };
         if missed.iter().all(|known| known.gate.as_ref() != Some(&named.gate)) {
-            missed.push(Missed { problem: named.problem(), gate: Some(named.gate), meant });
+            let NamedGate { gate, misspelt, .. } = named;
+            let nearest = Some(gate.clone());
+            let problem =
+                misspelt.map_or(PhraseProblem::Wording, |named| PhraseProblem::UnknownGate { named, nearest });
+            missed.push(Missed { problem, gate: Some(gate), meant });
         }
     }
     let spoken: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
@@ -141,46 +145,17 @@ impl NamedGate {
         let near = apart.map(|(at, meant)| (distance(*at), *meant)).filter(|((distance, _), _)| *distance <= reach);
         near.min_by_key(|(distance, _)| *distance).map(|(_, meant)| meant)
     }
-
-    fn problem(&self) -> PhraseProblem {
-        match self.misspelt.clone() {
-            Some(named) => PhraseProblem::UnknownGate { named, nearest: Some(self.gate.clone()) },
-            None => PhraseProblem::Wording,
-        }
-    }
 }
 
 /// Words and signs of agreement that people type for an approval.
-const AGREEMENTS: [&str; 22] = [
-    "lgtm",
-    "ok",
-    "okay",
-    "ack",
-    "accepted",
-    "cleared",
-    "signed",
-    "signoff",
-    "👍",
-    "✅",
-    "✔",
-    "☑",
-    "🚢",
-    "👌",
-    "💯",
-    "+1",
-    ":+1:",
-    ":thumbsup:",
-    ":white_check_mark:",
-    ":heavy_check_mark:",
-    ":ok_hand:",
-    ":shipit:",
-];
+const AGREEMENTS: &str = "lgtm ok okay ack accepted cleared signed signoff 👍 ✅ ✔ ☑ 🚢 👌 💯 +1 :+1: :thumbsup: \
+                          :white_check_mark: :heavy_check_mark: :ok_hand: :shipit:";
 /// Words of a line that agrees at most: `security signed off by me`.
 const SHORT_AGREEMENT: usize = 5;
 
 fn agrees(raw: &str) -> bool {
     let word = raw.trim_matches(['.', ',', '!', '*', '_', '(', ')']).to_lowercase();
-    AGREEMENTS.iter().any(|known| if known.is_ascii() { *known == word } else { word.starts_with(known) })
+    AGREEMENTS.split_whitespace().any(|known| if known.is_ascii() { known == word } else { word.starts_with(known) })
 }
 
 /// Whether a line agrees without naming a gate: `LGTM`, `+1`, `looks good, approving`.

@@ -11,26 +11,11 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
+use super::Intent;
 use crate::{
     gate::report::PhraseProblem,
     ids::{GateName, Login, Sha},
 };
-
-/// What a phrase says about its gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PhraseVerdict {
-    Approved,
-    Rejected,
-    Revoked,
-}
-
-/// A line that is the phrase.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Phrase {
-    pub(super) gate: GateName,
-    pub(super) verdict: PhraseVerdict,
-    pub(super) commit: Option<Sha>,
-}
 
 /// Who is spoken to, and which gates there are.
 #[derive(Clone, Copy, Debug)]
@@ -79,38 +64,46 @@ pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(BLANKS).filter(|word| !word.is_empty())
 }
 
-/// The longest phrase: bot, gate, two words of a verdict, commit, end.
-const MOST_WORDS: usize = 6;
-
 /// Reads a line as the phrase.
 ///
 /// `Ok(None)`: it is not of this shape at all. An error: it is, but for one thing.
-pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Phrase>, PhraseProblem> {
-    let mut words: Vec<&str> = words(line).take(MOST_WORDS + 1).collect();
-    if words.len() > MOST_WORDS {
+pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Intent>, PhraseProblem> {
+    static FORM: LazyLock<Regex> = LazyLock::new(|| {
+        let picture = r"\p{Extended_Pictographic}\x{FE0F}?\p{Emoji_Modifier}?";
+        let emoji =
+            format!(r"\p{{Regional_Indicator}}{{2}}|{picture}|[0-9#*]\x{{FE0F}}?\x{{20E3}}|:[a-z0-9_+-]{{1,50}}:");
+        let (blank, word) = (r"(?u:[ \t\n\x{a0}])", r"[^ \t\n\x{a0}]+");
+        let rejects = format!("rejected|changes{blank}+requested");
+        // With the tables of Unicode, `(?i)` would take `ſ` for an s.
+        let verdict = format!("(?i-u:(?<approves>approved)|(?<rejects>{rejects})|approval{blank}+revoked)");
+        let line = format!("(?:(?<bot>@{word}){blank}+)?(?<gate>{word}){blank}+{verdict}");
+        let end = format!("(?:{blank}+(?<commit>[0-9a-fA-F]{{7,40}}))?{blank}*(?<end>[.!]|{emoji})?");
+        Regex::new(&format!(r"\A{line}{end}\z")).expect("a constant that the tests compile")
+    });
+    let Some(found) = FORM.captures(line.trim_matches(BLANKS)) else { return Ok(None) };
+    if found.name("bot").is_some_and(|bot| !vocabulary.is_bot(bot.as_str())) {
         return Ok(None);
     }
-    if words.first().is_some_and(|word| vocabulary.is_bot(word)) {
-        words.remove(0);
-    }
-    let end = take_end(&mut words);
-    let named = take_commit(&mut words);
-    let Some((gate, verdict)) = words.split_first().and_then(|(gate, rest)| Some((*gate, verdict(rest)?))) else {
-        return Ok(None);
+    let named = &found["gate"];
+    let Some(gate) = vocabulary.gate(named).cloned() else {
+        let is_name = named.to_ascii_lowercase().parse::<GateName>().is_ok() && !is_everyday(named);
+        return if is_name { Err(vocabulary.unknown(named)) } else { Ok(None) };
     };
-    let Some(known) = vocabulary.gate(gate) else {
-        let is_name = gate.to_ascii_lowercase().parse::<GateName>().is_ok() && !is_everyday(gate);
-        return if is_name { Err(vocabulary.unknown(gate)) } else { Ok(None) };
+    let ends_with = |signs: &str| {
+        found.name("end").is_some_and(|end| signs.split_whitespace().any(|sign| end.as_str().starts_with(sign)))
     };
-    if matches!(end, End::Doubtful) {
+    if ends_with(DENYING) || ends_with(ASKING) {
         return Err(PhraseProblem::Wording);
     }
-    let commit = match named {
-        NamedCommit::Nothing => None,
-        NamedCommit::Commit(sha) => Some(sha),
-        NamedCommit::Short => return Err(PhraseProblem::ShortSha),
-    };
-    Ok(Some(Phrase { gate: known.clone(), verdict, commit }))
+    let commit = found.name("commit").map(|commit| commit.as_str().parse::<Sha>());
+    let commit = commit.transpose().map_err(|_| PhraseProblem::ShortSha)?;
+    Ok(Some(if found.name("approves").is_some() {
+        Intent::Approve { gate, commit }
+    } else if found.name("rejects").is_some() {
+        Intent::Reject { gate, reason: None }
+    } else {
+        Intent::Revoke { gate }
+    }))
 }
 
 /// Words before "approved" that make a sentence, not a gate.
@@ -122,98 +115,20 @@ fn is_everyday(word: &str) -> bool {
     EVERYDAY.iter().any(|everyday| everyday.eq_ignore_ascii_case(word))
 }
 
-fn verdict(words: &[&str]) -> Option<PhraseVerdict> {
-    let said = |phrase: &[&str]| {
-        words.len() == phrase.len() && words.iter().zip(phrase).all(|(word, said)| word.eq_ignore_ascii_case(said))
-    };
-    if said(&["approved"]) {
-        Some(PhraseVerdict::Approved)
-    } else if said(&["rejected"]) || said(&["changes", "requested"]) {
-        Some(PhraseVerdict::Rejected)
-    } else {
-        said(&["approval", "revoked"]).then_some(PhraseVerdict::Revoked)
-    }
-}
-
-enum NamedCommit {
-    Nothing,
-    Commit(Sha),
-    Short,
-}
-
-/// Takes a commit id off the end of the words.
-fn take_commit(words: &mut Vec<&str>) -> NamedCommit {
-    let Some(last) = words.last().filter(|last| last.chars().all(|c| c.is_ascii_hexdigit())) else {
-        return NamedCommit::Nothing;
-    };
-    let named = match (last.len(), last.parse()) {
-        (_, Ok(sha)) => NamedCommit::Commit(sha),
-        (7..=39, Err(_)) => NamedCommit::Short,
-        _ => return NamedCommit::Nothing,
-    };
-    words.pop();
-    named
-}
-
-enum End {
-    None,
-    Fitting,
-    /// An emoji that takes back what the words say, or asks.
-    Doubtful,
-}
-
-/// Takes the end off the last word, or a last word that is nothing else.
-fn take_end(words: &mut Vec<&str>) -> End {
-    let Some(last) = words.last_mut() else { return End::None };
-    let (rest, end) = match last.strip_suffix(['.', '!']) {
-        Some(rest) => (rest, End::Fitting),
-        None => match trailing_emoji(last) {
-            Some((rest, emoji)) => (rest, judge(emoji)),
-            None => return End::None,
-        },
-    };
-    if rest.is_empty() {
-        words.pop();
-    } else {
-        *last = rest;
-    }
-    end
-}
-
-/// Splits one emoji or shortcode off the end of a word.
-fn trailing_emoji(word: &str) -> Option<(&str, &str)> {
-    static EMOJI: LazyLock<Regex> = LazyLock::new(|| {
-        let one = r"\p{Extended_Pictographic}\x{FE0F}?\p{Emoji_Modifier}?";
-        let emoji =
-            format!(r"(?:\p{{Regional_Indicator}}{{2}}|{one}|[0-9#*]\x{{FE0F}}?\x{{20E3}}|:[a-z0-9_+-]{{1,50}}:)\z");
-        Regex::new(&emoji).expect("a constant that the tests compile")
-    });
-    // Nothing longer than this is one emoji: keeps a hostile line from being searched again and again.
-    let from = word.char_indices().rev().nth(60).map_or(0, |(at, _)| at);
-    let found = EMOJI.find(&word[from..])?;
-    let at = from + found.start();
-    Some((&word[..at], &word[at..]))
-}
-
 /// Signs that deny.
 pub(super) const DENYING: &str = "👎 ❌ ✖ 🚫 ⛔ 🛑 🙅 :-1: :thumbsdown: :x: :no_entry: :no_entry_sign: :stop_sign: \
                                   :heavy_multiplication_x: :no_good:";
 /// Signs that ask.
 const ASKING: &str = "❓ ❔ ⁉ 🤔 :question: :grey_question: :interrobang: :thinking: :thinking_face:";
 
-/// An emoji ends a phrase unless it denies or asks.
-fn judge(emoji: &str) -> End {
-    let is_in = |signs: &str| signs.split_whitespace().any(|sign| emoji.starts_with(sign));
-    if is_in(DENYING) || is_in(ASKING) { End::Doubtful } else { End::Fitting }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::report::Word;
 
     const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
-    fn read_line(line: &str) -> Result<Option<Phrase>, PhraseProblem> {
+    fn read_line(line: &str) -> Result<Option<Intent>, PhraseProblem> {
         let gates = ["architecture", "security", "db-2"].map(|gate| gate.parse().unwrap()).into();
         read(line, Vocabulary { bot: &"loopgate[bot]".parse().unwrap(), gates: &gates })
     }
@@ -221,26 +136,27 @@ mod tests {
     #[test]
     fn the_phrase_in_all_its_forms() {
         for (line, gate, verdict) in [
-            ("architecture approved", "architecture", PhraseVerdict::Approved),
-            ("  ARCHITECTURE \t Approved  ", "architecture", PhraseVerdict::Approved),
-            ("architecture\u{a0}approved", "architecture", PhraseVerdict::Approved),
-            ("architecture approved.", "architecture", PhraseVerdict::Approved),
-            ("architecture approved!", "architecture", PhraseVerdict::Approved),
-            ("architecture approved !", "architecture", PhraseVerdict::Approved),
-            ("architecture approved 🎉", "architecture", PhraseVerdict::Approved),
-            ("architecture approved🎉", "architecture", PhraseVerdict::Approved),
-            ("architecture approved ✅️", "architecture", PhraseVerdict::Approved),
-            ("architecture approved 👍🏽", "architecture", PhraseVerdict::Approved),
-            ("architecture approved 🇨🇭", "architecture", PhraseVerdict::Approved),
-            ("architecture approved :tada:", "architecture", PhraseVerdict::Approved),
-            ("architecture approved :+1:", "architecture", PhraseVerdict::Approved),
-            ("@loopgate architecture approved", "architecture", PhraseVerdict::Approved),
-            ("@Loopgate[bot] security rejected", "security", PhraseVerdict::Rejected),
-            ("security changes  requested", "security", PhraseVerdict::Rejected),
-            ("db-2 approval revoked.", "db-2", PhraseVerdict::Revoked),
+            ("architecture approved", "architecture", Word::Approve),
+            ("  ARCHITECTURE \t Approved  ", "architecture", Word::Approve),
+            ("architecture\u{a0}approved", "architecture", Word::Approve),
+            ("architecture approved.", "architecture", Word::Approve),
+            ("architecture approved!", "architecture", Word::Approve),
+            ("architecture approved !", "architecture", Word::Approve),
+            ("architecture approved 🎉", "architecture", Word::Approve),
+            ("architecture approved🎉", "architecture", Word::Approve),
+            ("architecture approved ✅️", "architecture", Word::Approve),
+            ("architecture approved 👍🏽", "architecture", Word::Approve),
+            ("architecture approved 🇨🇭", "architecture", Word::Approve),
+            ("architecture approved :tada:", "architecture", Word::Approve),
+            ("architecture approved :+1:", "architecture", Word::Approve),
+            ("@loopgate architecture approved", "architecture", Word::Approve),
+            ("@Loopgate[bot] security rejected", "security", Word::Reject),
+            ("security changes  requested", "security", Word::Reject),
+            ("db-2 approval revoked.", "db-2", Word::Revoke),
         ] {
-            let phrase = read_line(line).unwrap().unwrap_or_else(|| panic!("{line}"));
-            assert_eq!((phrase.gate.as_str(), phrase.verdict, phrase.commit), (gate, verdict, None), "{line}");
+            let intent = read_line(line).unwrap().unwrap_or_else(|| panic!("{line}"));
+            assert_eq!((intent.gate().map(GateName::as_str), intent.word()), (Some(gate), Some(verdict)), "{line}");
+            assert!(!matches!(intent, Intent::Approve { commit: Some(_), .. }), "{line}");
         }
     }
 
@@ -248,8 +164,8 @@ mod tests {
     fn a_full_commit_id_is_read_and_a_short_one_refused() {
         let sha = SHA.parse().unwrap();
         for end in ["", ".", " 🎉"] {
-            let phrase = read_line(&format!("security approved {SHA}{end}")).unwrap().unwrap();
-            assert_eq!(phrase.commit, Some(sha));
+            let intent = read_line(&format!("security approved {SHA}{end}")).unwrap().unwrap();
+            assert_eq!(intent, Intent::Approve { gate: "security".parse().unwrap(), commit: Some(sha) });
         }
         assert_eq!(read_line("security approved 0123456"), Err(PhraseProblem::ShortSha));
         assert_eq!(read_line(&format!("security approved {SHA}0")), Ok(None));

@@ -3,13 +3,14 @@
 //! After a line that introduces a quoted mail, the rest is somebody else's words. When a Markdown quote follows that
 //! line, the quote is the quoted mail, and what comes after it is the writer's own.
 
-use super::visible::{Inside, Line};
+use super::visible::VisibleLine;
+use crate::gate::report::Inside;
 
 /// How many lines an introduction may be wrapped over.
 const WRAPPED: usize = 3;
 
 /// Marks every line of a quoted mail.
-pub(super) fn mark(lines: &mut [Line]) {
+pub(super) fn mark(lines: &mut [VisibleLine]) {
     let quoted_from = (0..lines.len()).find_map(|at| introduced(&lines[at..]).map(|length| at + length));
     let Some(from) = quoted_from else { return };
     for line in &mut lines[from..] {
@@ -20,7 +21,7 @@ pub(super) fn mark(lines: &mut [Line]) {
 }
 
 /// The number of lines that introduce a quoted mail here, if any do and no Markdown quote follows them.
-fn introduced(lines: &[Line]) -> Option<usize> {
+fn introduced(lines: &[VisibleLine]) -> Option<usize> {
     let length = attribution(lines).or_else(|| separator(lines)).or_else(|| header(lines))?;
     let quote_follows = lines.get(length).is_some_and(|next| next.wholly_inside() == Some(Inside::Quote));
     (!quote_follows).then_some(length)
@@ -28,7 +29,7 @@ fn introduced(lines: &[Line]) -> Option<usize> {
 
 /// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:", in the languages mail programs most often speak. German puts the name
 /// after the verb; a mail address or a time of day makes it an introduction.
-fn attribution(lines: &[Line]) -> Option<usize> {
+fn attribution(lines: &[VisibleLine]) -> Option<usize> {
     let form = pattern!(
         r"(?i)^\s*(?:on .*wrote|am .*schrieb.*|le .*écrit\s|el .*escribió|il .*scritto|em .*escreveu|op .*schreef):\s*$"
     );
@@ -45,7 +46,7 @@ fn attribution(lines: &[Line]) -> Option<usize> {
 }
 
 /// "-----Original Message-----" and its like.
-fn separator(lines: &[Line]) -> Option<usize> {
+fn separator(lines: &[VisibleLine]) -> Option<usize> {
     let form = pattern!(
         r"(?ix)^\s*[-—–_][-—–_\ ]*
           (?:original\ message|forwarded\ message|ursprüngliche\ nachricht|message\ d'origine|mensaje\ original)[-—–_\ ]*\s*$"
@@ -54,7 +55,7 @@ fn separator(lines: &[Line]) -> Option<usize> {
 }
 
 /// A block of mail headers: "From: …" and at least one other below it.
-fn header(lines: &[Line]) -> Option<usize> {
+fn header(lines: &[VisibleLine]) -> Option<usize> {
     let others = pattern!(r"(?i)^\s*(?:sent|date|to|subject|cc|gesendet|an|betreff|envoyé |objet ):");
     let is_first = pattern!("(?i)^\\s*(?:from|von|de|da|van):").is_match(&lines.first()?.text);
     let more = lines[1..].iter().take_while(|line| others.is_match(&line.text)).count();

@@ -8,66 +8,53 @@
 use super::{
     Intent,
     phrase::{Vocabulary, words},
-    visible::Line,
+    visible::VisibleLine,
 };
 use crate::{
     commands::{CommandProblem, command},
     gate::report::PhraseProblem,
-    ids::{GateName, Login, Sha},
+    ids::{GateName, Sha},
     text,
 };
 
 /// Reasons are kept in the state and shown: at most so many characters of them.
 const LONGEST_REASON: usize = 2_000;
 
-/// A command and how much of its line must be plain: the free text after it may hold code or links.
-struct Form {
-    intents: Vec<Intent>,
-    plain: Plain,
-}
-
-#[derive(Clone, Copy)]
-enum Plain {
-    /// The whole line.
-    All,
-    /// So many words from its beginning.
-    Words(usize),
-}
+/// A command, and how many words of its line must be plain: the free text behind them may hold code or links. None: all.
+type GateCommand = (Vec<Intent>, Option<usize>);
 
 /// Reads a line that begins with a slash.
 ///
 /// Free text at the end of a command is taken as it was written, with its code and links. `Ok(None)`: it is none of our
 /// commands, or not in plain words. An error: it is one, but for one thing.
-pub(super) fn read(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
     let text = line.text.trim();
     let name = words(text).next().unwrap_or_default().to_ascii_lowercase();
-    let form = match name.as_str() {
-        "/approve" => approve(text, vocabulary)?,
-        "/reject" => reject(text, vocabulary)?,
-        "/revoke" => revoke(text, vocabulary)?,
-        "/dismiss" => dismiss(text, vocabulary)?,
+    let (intents, plain) = match name.as_str() {
+        "/approve" => (approve(text, vocabulary)?, None),
+        "/reject" | "/revoke" | "/dismiss" => against_approval(&name, text, vocabulary)?,
         "/loop" => in_the_loop(line)?,
         _ => return misspelt(&name, text),
     };
-    Ok(is_plain(line, form.plain).then_some(form.intents))
+    Ok(is_plain(line, plain).then_some(intents))
 }
 
-fn is_plain(line: &Line, wanted: Plain) -> bool {
+fn is_plain(line: &VisibleLine, wanted: Option<usize>) -> bool {
     let Some((at, _)) = line.alien else { return true };
     let plain = &line.text[..at];
     let unfinished = usize::from(!plain.ends_with([' ', '\t', '\u{a0}']));
-    match wanted {
-        Plain::All => false,
-        Plain::Words(count) => words(plain).count() >= count + unfinished,
-    }
+    wanted.is_some_and(|count| words(plain).count() >= count + unfinished)
 }
 
-fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
+fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, PhraseProblem> {
     let mut named: Vec<&str> = words(text).skip(1).take(vocabulary.gates.len() + 2).collect();
+    let is_short_commit = |word: &&str| {
+        (7..40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit()) && vocabulary.gate(word).is_none()
+    };
     let commit: Option<Sha> = named.last().and_then(|last| last.parse().ok());
     if commit.is_some() {
         named.pop();
-    } else if named.len() > 1 && named.last().is_some_and(|last| is_short_commit(last, vocabulary)) {
+    } else if named.len() > 1 && named.last().is_some_and(is_short_commit) {
         return Err(PhraseProblem::ShortSha);
     }
     if named.is_empty() {
@@ -75,48 +62,41 @@ fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem
     }
     let gate = |word: &&str| vocabulary.gate(word).cloned().ok_or_else(|| vocabulary.unknown(word));
     let gates: Vec<GateName> = named.iter().map(gate).collect::<Result<_, _>>()?;
-    let intents = gates.into_iter().map(|gate| Intent::Approve { gate, commit }).collect();
-    Ok(Form { intents, plain: Plain::All })
+    Ok(gates.into_iter().map(|gate| Intent::Approve { gate, commit }).collect())
 }
 
-fn is_short_commit(word: &str, vocabulary: Vocabulary<'_>) -> bool {
-    (7..40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit()) && vocabulary.gate(word).is_none()
-}
-
-const REJECT: &str = "/reject <gate> <reason>";
-const REVOKE: &str = "/revoke <gate>";
-const DISMISS: &str = "/dismiss <gate> @user <reason>";
-
-fn reject(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
-    let (gate, rest) = gate_and_rest(text, REJECT, vocabulary)?;
-    let reason = (!rest.is_empty()).then(|| text::start(rest, LONGEST_REASON));
-    Ok(Form { intents: vec![Intent::Reject { gate, reason }], plain: Plain::Words(2) })
-}
-
-fn revoke(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
-    let (gate, rest) = gate_and_rest(text, REVOKE, vocabulary)?;
-    if !rest.is_empty() {
-        return Err(usage(REVOKE));
-    }
-    Ok(Form { intents: vec![Intent::Revoke { gate }], plain: Plain::All })
-}
-
-fn dismiss(text: &str, vocabulary: Vocabulary<'_>) -> Result<Form, PhraseProblem> {
-    let (gate, rest) = gate_and_rest(text, DISMISS, vocabulary)?;
-    let (of, reason) = split_word(rest);
-    let of: Option<Login> = of.strip_prefix('@').and_then(|login| login.parse().ok());
-    match of {
-        Some(of) if !reason.is_empty() => {
-            let intents = vec![Intent::Dismiss { gate, of, reason: text::start(reason, LONGEST_REASON) }];
-            Ok(Form { intents, plain: Plain::Words(3) })
+/// A command that speaks against an approval or ends somebody's objection. One that nearly names a gate is answered with
+/// its form.
+fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Result<GateCommand, PhraseProblem> {
+    let form = match name {
+        "/reject" => "/reject <gate> <reason>",
+        "/revoke" => "/revoke <gate>",
+        _ => "/dismiss <gate> @user <reason>",
+    };
+    let (named, rest) = split_word(split_word(text).1);
+    let gate = match (vocabulary.gate(named), vocabulary.nearest(named)) {
+        (Some(gate), _) => gate.clone(),
+        _ if named.is_empty() => return Err(usage(form)),
+        (None, Some(nearest)) => return Err(usage(&form.replace("<gate>", nearest.as_str()))),
+        (None, None) => return Err(vocabulary.unknown(named)),
+    };
+    let (person, reason) = split_word(rest);
+    match (name, person.strip_prefix('@').and_then(|login| login.parse().ok())) {
+        ("/reject", _) => {
+            let reason = (!rest.is_empty()).then(|| text::start(rest, LONGEST_REASON));
+            Ok((vec![Intent::Reject { gate, reason }], Some(2)))
         }
-        _ => Err(usage(DISMISS)),
+        ("/revoke", _) if rest.is_empty() => Ok((vec![Intent::Revoke { gate }], None)),
+        ("/dismiss", Some(of)) if !reason.is_empty() => {
+            Ok((vec![Intent::Dismiss { gate, of, reason: text::start(reason, LONGEST_REASON) }], Some(3)))
+        }
+        _ => Err(usage(form)),
     }
 }
 
 /// A command of the loop. What is quoted, or explained to others in code, is meant for nobody here; where only a part of it
 /// is not plain, it is answered.
-fn in_the_loop(line: &Line) -> Result<Form, PhraseProblem> {
+fn in_the_loop(line: &VisibleLine) -> Result<GateCommand, PhraseProblem> {
     const END_IN_FREE_TEXT: [&str; 5] = ["stop", "memory", "skip", "dispute", "settle"];
     let (text, written) = (line.text.trim(), line.written.trim());
     let verb = words(text).nth(1).unwrap_or_default().to_ascii_lowercase();
@@ -129,52 +109,26 @@ fn in_the_loop(line: &Line) -> Result<Form, PhraseProblem> {
         },
         CommandProblem::Usage(verb) => usage(verb.usage()),
     })?;
-    let plain = if has_free_text { Plain::Words(2) } else { Plain::All };
+    let plain = has_free_text.then_some(2);
     if line.wholly_inside().is_none() && !is_plain(line, plain) {
         return Err(usage(command.verb().usage()));
     }
-    Ok(Form { intents: vec![Intent::Command(command)], plain })
+    Ok((vec![Intent::Command(command)], plain))
 }
 
 /// Slash commands of other bots are left alone; misspelt ones of ours are answered.
 fn misspelt(name: &str, text: &str) -> Result<Option<Vec<Intent>>, PhraseProblem> {
-    const SLIPS: [(&str, &str); 14] = [
-        ("/aprove", "/approve"),
-        ("/approved", "/approve"),
-        ("/approves", "/approve"),
-        ("/approv", "/approve"),
-        ("/appove", "/approve"),
-        ("/apporve", "/approve"),
-        ("/rejected", "/reject"),
-        ("/rejct", "/reject"),
-        ("/revoked", "/revoke"),
-        ("/dismis", "/dismiss"),
-        ("/dismissed", "/dismiss"),
-        ("/lop", "/loop"),
-        ("/looop", "/loop"),
-        ("/loopgate", "/loop"),
-    ];
-    let Some((_, meant)) = SLIPS.iter().find(|(slip, _)| *slip == name) else { return Ok(None) };
+    let is_meant = |known: &&str| {
+        // `/approved`, `/loopgate`
+        let longer =
+            name.strip_prefix(known).is_some_and(|rest| rest.len() <= 4 && rest.chars().all(char::is_alphabetic));
+        longer || strsim::osa_distance(name, known) == 1
+    };
+    let known = ["/approve", "/reject", "/revoke", "/dismiss", "/loop"];
+    let Some(meant) = known.into_iter().find(|known| name.len() < 20 && is_meant(known)) else { return Ok(None) };
     let (_, rest) = split_word(text);
     let nearest = format!("{meant} {rest}").trim_end().chars().take(80).collect();
     Err(PhraseProblem::UnknownCommand { typed: name.to_owned(), nearest: Some(nearest) })
-}
-
-/// The gate that a command names, and the rest of its line. A command that nearly names one is told its form.
-fn gate_and_rest<'a>(
-    text: &'a str,
-    form: &str,
-    vocabulary: Vocabulary<'_>,
-) -> Result<(GateName, &'a str), PhraseProblem> {
-    let (named, rest) = split_word(split_word(text).1);
-    if named.is_empty() {
-        return Err(usage(form));
-    }
-    match (vocabulary.gate(named), vocabulary.nearest(named)) {
-        (Some(gate), _) => Ok((gate.clone(), rest)),
-        (None, Some(nearest)) => Err(usage(&form.replace("<gate>", nearest.as_str()))),
-        (None, None) => Err(vocabulary.unknown(named)),
-    }
 }
 
 /// The first word and the trimmed rest.

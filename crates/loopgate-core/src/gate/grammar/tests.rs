@@ -8,7 +8,7 @@ fn names() -> (Login, BTreeSet<GateName>) {
     ("loopgate[bot]".parse().unwrap(), gates.into())
 }
 
-fn inspected(body: &str) -> CommentInspection {
+fn inspected(body: &str) -> impl serde::Serialize {
     let (bot, gates) = names();
     inspect(body, &bot, &gates)
 }
@@ -164,7 +164,7 @@ fn nobody_who_says_no_is_told_how_to_approve() {
     ] {
         let reading = reading(body);
         let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
-        assert_eq!(miss.instead.as_deref(), Some(instead), "{body}");
+        assert_eq!(miss.instead().as_deref(), Some(instead), "{body}");
     }
 }
 
@@ -181,7 +181,7 @@ fn a_gate_and_a_verdict_in_other_words_have_one_answer() {
         let reading = reading(body);
         let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
         assert_eq!(
-            (&miss.problem, miss.instead.as_deref()),
+            (&miss.problem, miss.instead().as_deref()),
             (&PhraseProblem::Wording, Some("security approved")),
             "{body}"
         );
@@ -207,8 +207,8 @@ fn commands_with_something_wrong_say_what() {
         ("/loop dispute 3fa9c01b", usage("/loop dispute <failure> <reason>")),
         ("/loop `retry`", usage("/loop retry")),
         ("/loop resume --accept `tampering`", usage("/loop resume [--accept tampering | results_lost | skipped]")),
-        ("`/approve` security", NotPlainText { inside: "code".into() }),
-        ("/approve `security`", NotPlainText { inside: "code".into() }),
+        ("`/approve` security", NotPlainText { inside: Inside::Code }),
+        ("/approve `security`", NotPlainText { inside: Inside::Code }),
     ] {
         let reading = reading(body);
         assert!(reading.intents.is_empty(), "{body}");
@@ -241,7 +241,7 @@ fn talk_is_left_alone() {
     }
 }
 
-/// `(gate, what is meant)` of each near miss; an agreement names what an approver of a waiting gate is told.
+/// `(gate, what is meant)` of each near miss; an agreement names what an approver of a waiting gate reads.
 #[test]
 fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
     use Word::*;

@@ -1,7 +1,7 @@
 //! What a reader of a comment sees as its writer's own plain words, line by line.
 //!
 //! Only lines of paragraphs count: at top level, in a list item, or in `<details open>`. Everything else is read too,
-//! with what it stands in, because whoever writes an approval there deserves an answer.
+//! with what it stands in, because who writes an approval there is answered.
 
 use std::ops::Range;
 
@@ -11,54 +11,14 @@ use super::{
     html::{OpenElements, Piece},
     reply,
 };
+use crate::gate::report::Inside;
 
 /// GitHub's own limit is 65,536 characters of at most 4 bytes. A longer text did not come from there.
 pub(super) const LONGEST_BODY: usize = 4 * 65_536;
 
-/// What words stand in that do not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inside {
-    Quote,
-    EmailReply,
-    Code,
-    Suggestion,
-    Heading,
-    Table,
-    Strikethrough,
-    Link,
-    Image,
-    ClosedDetails,
-    Html,
-    HtmlComment,
-    Footnote,
-    TaskItem,
-}
-
-impl Inside {
-    /// As it is named to the person: "it stands in …".
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Quote => "a quote",
-            Self::EmailReply => "a quoted e-mail",
-            Self::Code => "code",
-            Self::Suggestion => "a suggestion block",
-            Self::Heading => "a heading",
-            Self::Table => "a table",
-            Self::Strikethrough => "struck-through text",
-            Self::Link => "a link",
-            Self::Image => "an image's description",
-            Self::ClosedDetails => "a closed details block",
-            Self::Html => "HTML",
-            Self::HtmlComment => "an HTML comment",
-            Self::Footnote => "a footnote",
-            Self::TaskItem => "a task-list item",
-        }
-    }
-}
-
 /// One line of text as a reader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct VisibleLine {
     pub(super) text: String,
     /// Line of the source it begins on, from 1.
     pub(super) number: u32,
@@ -68,7 +28,7 @@ pub(super) struct Line {
     pub(super) written: String,
 }
 
-impl Line {
+impl VisibleLine {
     /// The whole line, if every word of it counts.
     pub(super) fn plain(&self) -> Option<&str> {
         self.alien.is_none().then_some(&self.text)
@@ -82,7 +42,7 @@ impl Line {
 }
 
 /// The lines of a comment or review body, in order. A body above [`LONGEST_BODY`] bytes has none.
-pub(super) fn lines(body: &str) -> Vec<Line> {
+pub(super) fn lines(body: &str) -> Vec<VisibleLine> {
     if body.len() > LONGEST_BODY {
         return Vec::new();
     }
@@ -106,8 +66,8 @@ pub(super) fn lines(body: &str) -> Vec<Line> {
 /// Follows the Markdown events and cuts the text into lines.
 struct Reader<'s> {
     source: &'s str,
-    lines: Vec<Line>,
-    current: Option<Line>,
+    lines: Vec<VisibleLine>,
+    current: Option<VisibleLine>,
     /// The Markdown elements open at this point.
     containers: Vec<Container>,
     elements: OpenElements,
@@ -123,7 +83,7 @@ struct Container {
 }
 
 impl Container {
-    /// Whether raw HTML in it ends with it. A task item is told from others only after it began, so all items are.
+    /// Whether raw HTML in it ends with it. The reader knows a task item only after it began, so all items are.
     const fn is_closed(&self) -> bool {
         self.hides.is_some() || self.is_item
     }
@@ -148,22 +108,20 @@ impl<'s> Reader<'s> {
             Event::InlineHtml(html) => self.inline_html(&html, at),
             Event::Html(html) => self.raw.push_str(&html),
             Event::FootnoteReference(_) => self.append("", at, Some(Inside::Footnote)),
-            Event::SoftBreak | Event::HardBreak => self.line_break(range.end),
+            // What hides words goes on behind a line break: a link may begin on one line and end on the next, before the
+            // words that seem to stand alone there.
+            Event::SoftBreak | Event::HardBreak => {
+                self.flush();
+                if let Some(inside) = self.hides() {
+                    self.append("", range.end, Some(inside));
+                }
+            }
             Event::Rule => self.flush(),
             Event::TaskListMarker(_) => {
                 if let Some(item) = self.containers.iter_mut().rev().find(|container| container.is_item) {
                     item.hides = Some(Inside::TaskItem);
                 }
             }
-        }
-    }
-
-    /// What hides words goes on behind a line break: a link may begin on one line and end on the next, before the words
-    /// that seem to stand alone there.
-    fn line_break(&mut self, next: usize) {
-        self.flush();
-        if let Some(inside) = self.hides() {
-            self.append("", next, Some(inside));
         }
     }
 
@@ -200,14 +158,14 @@ impl<'s> Reader<'s> {
         let is_item = matches!(tag, Tag::Item);
         let container = Container { hides, is_item };
         if container.is_closed() {
-            self.elements.enter();
+            self.elements.depth += 1;
         }
         self.containers.push(container);
     }
 
     fn end(&mut self, tag: TagEnd, at: usize) {
         if self.containers.pop().is_some_and(|container| container.is_closed()) {
-            self.elements.leave();
+            self.elements.depth -= 1;
         }
         if tag == TagEnd::HtmlBlock {
             let html = std::mem::take(&mut self.raw);
@@ -262,7 +220,7 @@ impl<'s> Reader<'s> {
         let new = || {
             let written = self.source.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            Line { text: String::new(), number, alien: None, written }
+            VisibleLine { text: String::new(), number, alien: None, written }
         };
         let line = self.current.get_or_insert_with(new);
         if let (None, Some(inside)) = (line.alien, inside) {
@@ -296,7 +254,7 @@ mod tests {
 
     /// Each line as `number: text`, and what it stands in behind a bar.
     fn read(body: &str) -> Vec<String> {
-        let show = |line: Line| match line.alien {
+        let show = |line: VisibleLine| match line.alien {
             None => format!("{}: {}", line.number, line.text),
             Some((0, inside)) => format!("{}: {} | {}", line.number, line.text, inside.as_str()),
             Some((at, inside)) => format!("{}: {} | {} from {at}", line.number, line.text, inside.as_str()),

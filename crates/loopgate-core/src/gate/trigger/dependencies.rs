@@ -34,46 +34,37 @@ pub(super) struct DependencyForm {
     folds: bool,
 }
 
-/// What a file says about new dependencies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Added {
-    NotAManifest,
-    /// The line at the head and the name, in order; empty when there is none.
-    Names(Vec<(u32, String)>),
-    /// The patch is missing or cannot be read.
-    Unreadable,
-}
-
-/// The dependencies a file adds. `patch` are its changes, if they could be read.
-pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Added {
+/// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if its
+/// changes cannot be read. `patch` are they, if they could be read.
+pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(Option<u32>, String)>> {
     let is_in_form = |form: &DependencyForm, path: &str| is_named(path, &form.files);
-    let forms = || TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path));
-    if forms().next().is_none() {
-        return Added::NotAManifest;
+    let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path)).collect();
+    if forms.is_empty() {
+        return Some(Vec::new());
     }
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
-    let was_other = |old: &String| !forms().all(|form| is_in_form(form, old));
+    let was_other = |old: &String| !forms.iter().all(|form| is_in_form(form, old));
     if file.status == FileStatus::Renamed && file.previous_path.as_ref().is_some_and(was_other) {
-        return Added::Unreadable;
+        return None;
     }
     if file.status == FileStatus::Removed || has_no_change(file) {
-        return Added::Names(Vec::new());
+        return Some(Vec::new());
     }
-    let Some(patch) = patch else { return Added::Unreadable };
+    let patch = patch?;
     let is_compiled = |mark: &Pattern| patch.lines().any(|line| mark.is_match(line.text));
-    if forms().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
-        return Added::NotAManifest;
+    if forms.iter().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
+        return Some(Vec::new());
     }
-    let mut added: Vec<(u32, String)> = forms().flat_map(|form| form.added(patch)).collect();
+    let mut added: Vec<(u32, String)> = forms.iter().flat_map(|form| form.added(patch)).collect();
     added.sort_by_key(|(line, _)| *line);
     let mut known = BTreeSet::new();
     added.retain(|(_, name)| known.insert(name.clone()));
-    Added::Names(added)
+    Some(added.into_iter().map(|(line, name)| (Some(line), name)).collect())
 }
 
 /// What is known of the section that a line stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Section {
+enum ManifestSection {
     /// The patch begins in the middle of it.
     Unseen,
     Dependencies,
@@ -87,7 +78,7 @@ impl DependencyForm {
         for hunk in &patch.hunks {
             // The header names the section that the hunk begins in, where git knows it. Lines that stay move both sides on
             // to the section they stand in.
-            let (mut new, mut old) = (Section::Unseen, Section::Unseen);
+            let (mut new, mut old) = (ManifestSection::Unseen, ManifestSection::Unseen);
             self.names(hunk.heading, &mut new);
             self.names(hunk.heading, &mut old);
             for line in &hunk.lines {
@@ -105,7 +96,7 @@ impl DependencyForm {
     }
 
     /// The dependencies that a line names, and the section that it leaves the reader in.
-    fn names(&self, line: &str, section: &mut Section) -> Vec<String> {
+    fn names(&self, line: &str, section: &mut ManifestSection) -> Vec<String> {
         let line = line.trim_end();
         if self.except.as_ref().is_some_and(|except| except.is_match(line)) {
             return Vec::new();
@@ -122,22 +113,21 @@ impl DependencyForm {
         for (_, order, name) in marks {
             let counts = match order {
                 0 | 1 => true,
-                2 => *section == Section::Dependencies,
-                _ => *section == Section::Unseen && name.is_some_and(|name| !self.others.contains(name)),
+                2 => *section == ManifestSection::Dependencies,
+                _ => *section == ManifestSection::Unseen && name.is_some_and(|name| !self.others.contains(name)),
             };
-            names.extend(name.filter(|_| counts).map(|name| self.folded(name)));
+            names.extend(name.filter(|_| counts).map(|name| match self.folds {
+                true => name.to_ascii_lowercase().replace(['_', '.'], "-"),
+                false => name.to_owned(),
+            }));
             *section = match (order, name) {
-                (1, None) => Section::Dependencies,
+                (1, None) => ManifestSection::Dependencies,
                 // A header that names a dependency is followed by its settings.
-                (0 | 1, _) => Section::Other,
+                (0 | 1, _) => ManifestSection::Other,
                 _ => *section,
             };
         }
         names
-    }
-
-    fn folded(&self, name: &str) -> String {
-        if self.folds { name.to_ascii_lowercase().replace(['_', '.'], "-") } else { name.to_owned() }
     }
 }
 

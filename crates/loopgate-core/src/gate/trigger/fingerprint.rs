@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::Scope;
-use crate::observed::{ChangedFile, ChangedFiles, FileStatus, Snapshot};
+use crate::observed::{ChangedFiles, FileStatus, Snapshot};
 
 /// Bytes of each digest.
 const LENGTH: usize = 20;
@@ -17,7 +17,11 @@ pub(in crate::gate) fn fingerprint(scope: &Scope, snapshot: &Snapshot) -> String
     changed.sort_by(|a, b| a.path.cmp(&b.path));
     let (mut files, mut blobs) = (Sha256::new(), Sha256::new());
     for file in changed {
-        add_name(&mut files, file);
+        // Each name is preceded by its length, so that no two lists of names read alike.
+        for part in [&*file.path, file.previous_path.as_deref().unwrap_or_default(), file.status.as_str()] {
+            files.update((part.len() as u64).to_be_bytes());
+            files.update(part.as_bytes());
+        }
         // Of a file that is there and has no blob nothing is known: it may change with any push.
         let is_there = file.status != FileStatus::Removed;
         let blob = file.blob.or(is_there.then_some(snapshot.pull_request.head.sha));
@@ -29,12 +33,4 @@ pub(in crate::gate) fn fingerprint(scope: &Scope, snapshot: &Snapshot) -> String
     }
     let hex = |digest: Sha256| hex::encode(&digest.finalize()[..LENGTH]);
     format!("{}/{}", hex(files), hex(blobs))
-}
-
-/// Each name is preceded by its length, so that no two lists of names read alike.
-fn add_name(digest: &mut Sha256, file: &ChangedFile) {
-    for part in [&*file.path, file.previous_path.as_deref().unwrap_or_default(), file.status.as_str()] {
-        digest.update((part.len() as u64).to_be_bytes());
-        digest.update(part.as_bytes());
-    }
 }

@@ -11,11 +11,7 @@ mod sources;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use self::{
-    conditions::{Evaluator, Match},
-    reading::FileReading,
-    rules::RuleHit,
-};
+use self::{conditions::Evaluator, reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
@@ -39,28 +35,41 @@ pub(super) struct Triggered {
     pub(super) matches: Vec<TriggerMatch>,
     pub(super) not_kept: usize,
     pub(super) scope: Scope,
+    /// Something was found. If not, what could not be read may hold it, which opens the gate too.
+    is_certain: bool,
 }
 
 impl Triggered {
+    fn new(scope: Scope, matches: Vec<TriggerMatch>) -> Self {
+        let is_unread = |found: &TriggerMatch| matches!(found.reason, MatchReason::Unreadable | MatchReason::TooLarge);
+        let is_certain = !matches.iter().all(is_unread);
+        Self { matches, not_kept: 0, scope, is_certain }
+    }
+
     /// A gate that applies whatever changed.
     pub(super) fn whole(reason: MatchReason) -> Self {
-        let matches = vec![TriggerMatch { file: None, line: None, reason }];
-        Self { matches, not_kept: 0, scope: Scope::Whole }
+        Self::new(Scope::Whole, vec![TriggerMatch { file: None, line: None, reason }])
     }
 
     fn nothing() -> Self {
-        Self { matches: Vec::new(), not_kept: 0, scope: Scope::Files(BTreeSet::new()) }
+        Self::new(Scope::Files(BTreeSet::new()), Vec::new())
     }
 
     fn file(index: usize, matches: Vec<TriggerMatch>) -> Self {
-        Self { not_kept: 0, matches, scope: Scope::Files(BTreeSet::from([index])) }
+        Self::new(Scope::Files(BTreeSet::from([index])), matches)
     }
 
     fn is_nothing(&self) -> bool {
         self.matches.is_empty()
     }
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    fn add(&mut self, other: Self) {
+        self.is_certain |= other.is_certain;
         self.not_kept += other.not_kept;
         for found in other.matches {
             // A condition on the whole pull request adds one match at most, and labels must be remembered.
@@ -71,7 +80,11 @@ impl Triggered {
                 self.not_kept += 1;
             }
         }
-        self.scope.add(other.scope);
+        match (&mut self.scope, other.scope) {
+            (Scope::Files(files), Scope::Files(more)) => files.extend(more),
+            (scope, Scope::Whole) => *scope = Scope::Whole,
+            (Scope::Whole, Scope::Files(_)) => {}
+        }
     }
 }
 
@@ -84,14 +97,6 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    fn add(&mut self, other: Self) {
-        match (&mut *self, other) {
-            (Self::Files(files), Self::Files(more)) => files.extend(more),
-            (_, Self::Whole) => *self = Self::Whole,
-            (Self::Whole, Self::Files(_)) => {}
-        }
-    }
-
     /// Both names of each file in it.
     pub(super) fn paths(&self, all: &[ChangedFile]) -> Vec<String> {
         self.files(all).into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
@@ -118,20 +123,15 @@ pub(super) struct ReadDiff<'a> {
 
 impl<'a> ReadDiff<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        let files = snapshot.files.known().iter().map(|file| FileReading::of(file, snapshot)).collect();
+        let files = snapshot.files.known().iter().map(|file| FileReading::new(file, snapshot)).collect();
         Self { snapshot, findings, files, hits: OnceCell::new() }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
-        match (Evaluator { diff: self, remembered }).evaluate(&policy.trigger) {
-            Match::No => None,
-            Match::Yes(found) | Match::CannotTell(found) if found.is_nothing() => {
-                Some(Triggered::whole(MatchReason::NotExcluded))
-            }
-            Match::Yes(found) | Match::CannotTell(found) => Some(found),
-        }
+        let found = Evaluator { diff: self, remembered }.evaluate(&policy.trigger)?;
+        Some(if found.is_nothing() { Triggered::whole(MatchReason::NotExcluded) } else { found })
     }
 
     /// Suspects that do not open the gate: fewer than two.
@@ -196,7 +196,8 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Tri
                 || workflows.iter().any(|workflow| workflow == path)
         };
         if let Some(path) = file.paths().find(governs) {
-            let reason = MatchReason::Path { name: None, glob: Some(path.to_owned()) };
+            let (name, glob) = ("a_file_that_governs_gates".parse().ok(), Some(path.to_owned()));
+            let reason = MatchReason::Path { name, glob };
             found.add(Triggered::file(index, vec![in_file(file, None, reason)]));
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     ids::Sha,
     letters::LineWords,
     observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
-    source_files::{FileKind, Syntax, kind, runs},
+    source_files::{FileKind, Syntax, kind, name_conditions, runs},
 };
 
 /// Files whose texts are read for one pull request, so that a large one costs no more than others.
@@ -35,12 +35,12 @@ pub(super) struct ChangedLine<'a> {
     /// At the head of an added line, at the base of a removed one.
     pub number: u32,
     pub text: &'a str,
-    pub weight: Weight,
+    pub weight: LineWeight,
 }
 
 /// How much a line counts for a rule. For what a configuration asks for, every line counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum LineWeight {
     Full,
     /// It looks like a part of a comment that began above what the diff shows.
     Doubtful,
@@ -116,10 +116,11 @@ fn kinds(file: &ChangedFile) -> [FileKind; 2] {
     [new, file.previous_path.as_deref().map_or(new, kind)]
 }
 
-/// Whether a rename makes it a file of another kind, or one that no program is written in, or the other way round.
+/// Whether a rename makes it a file of another kind, or one that no program is written in or that is built on other
+/// systems, or the other way round.
 fn becomes_another(file: &ChangedFile) -> bool {
-    let [new, old] = kinds(file);
-    new != old || file.previous_path.as_deref().is_some_and(|old| runs(old) != runs(&file.path))
+    let part = |path| (kind(path), runs(path), name_conditions(path));
+    file.previous_path.as_deref().is_some_and(|old| part(old) != part(&file.path))
 }
 
 /// Whether no line of a file changes: it is empty, or has another name alone. Of a removed file GitHub shows every line
@@ -135,7 +136,7 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 }
 
 impl<'a> FileReading<'a> {
-    pub(super) fn of(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
         let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
         let needed = need(file);
@@ -191,7 +192,7 @@ impl<'a> FileReading<'a> {
                 (old_code.code.get(at_old).copied().flatten(), new_code.code.get(at_new).copied().flatten());
             let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
             let reached = if is_certain { was != is } else { number(at_new) >= first };
-            let line = ChangedLine { is_added: true, number: number(at_new), text, weight: Weight::Full };
+            let line = ChangedLine { is_added: true, number: number(at_new), text, weight: LineWeight::Full };
             if reached && (is.is_some() || !is_certain) {
                 self.lines.push(line);
             }
@@ -240,7 +241,7 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
 }
 
 /// How much each line of a hunk counts.
-fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weight> {
+fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<LineWeight> {
     let shows_mark = hunk.lines.iter().any(|line| line.text.contains("/*") || line.text.contains("*/"));
     let (mut in_new_string, mut in_old_string) = (false, false);
     // Whether the line above ends in a backslash, at the head and at the base.
@@ -264,10 +265,10 @@ fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<Weigh
             let is_joined = if is_new { joins_new } else { joins_old };
             let is_starred = is_new && syntax.stars_comments() && line.text.trim_start().starts_with('*');
             weights.push(match () {
-                () if in_block || is_space => Weight::Nothing,
-                () if syntax.is_comment(line.text) && !is_joined && !in_text => Weight::Nothing,
-                () if is_starred && !shows_mark => Weight::Doubtful,
-                () => Weight::Full,
+                () if in_block || is_space => LineWeight::Nothing,
+                () if syntax.is_comment(line.text) && !is_joined && !in_text => LineWeight::Nothing,
+                () if is_starred && !shows_mark => LineWeight::Doubtful,
+                () => LineWeight::Full,
             });
             let joins = line.text.trim_end().ends_with('\\');
             (joins_new, joins_old) = (if is_new { joins } else { joins_new }, if is_old { joins } else { joins_old });

@@ -1,13 +1,12 @@
 //! The rules of the presets, asked of every changed file once for all gates.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
     ReadDiff,
     conditions::{existing_folders, new_folder},
-    dependencies::{self, Added},
-    excerpt, in_file,
-    reading::{ChangedLine, FileReading, Weight, texts},
+    dependencies, excerpt, in_file,
+    reading::{ChangedLine, FileReading, LineWeight, texts},
     sources,
 };
 use crate::{
@@ -36,6 +35,7 @@ const LOADED_WHOLE: [&str; 10] = [
 ];
 
 /// A place that a rule finds.
+#[derive(Clone)]
 pub(super) struct RuleHit {
     /// The index of the rule in its book.
     pub rule: usize,
@@ -97,34 +97,48 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
     let mut all = Vec::new();
     for (index, reading) in files.iter().enumerate() {
         let references = sources::changes_only_references(reading, &snapshot.pull_request);
-        let mut found = Found { file: index, hits: BTreeMap::new() };
+        let hit = |rule: usize, line, evidence, is_doubtful| RuleHit {
+            rule,
+            file: index,
+            line,
+            evidence,
+            is_doubtful,
+            more: 0,
+        };
+        let mut found = Vec::new();
         let kinds = kinds_that_count(reading, &names);
         let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules()[rule], *kind, reading));
         if !references {
-            for rule in paths_named(book, reading).into_iter().filter(|&rule| of_kind(rule)) {
-                found.add(rule, None, RuleEvidence::Path, false);
-            }
-            for line in reading.lines.iter().filter(|line| line.weight != Weight::Nothing) {
+            let paths = paths_named(book, reading).into_iter().filter(|&rule| of_kind(rule));
+            found.extend(paths.map(|rule| hit(rule, None, RuleEvidence::Path, false)));
+            for line in reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing) {
                 let kind = kinds[usize::from(!line.is_added)];
-                for rule in lines_named(book, line) {
-                    if looks_at(&book.rules()[rule], kind, reading) {
-                        found.add_line(rule, line);
-                    }
-                }
+                let rules = lines_named(book, line).into_iter();
+                let is_doubtful = line.weight == LineWeight::Doubtful;
+                found.extend(
+                    rules
+                        .filter(|&rule| looks_at(&book.rules()[rule], kind, reading))
+                        .map(|rule| hit(rule, Some(line.number), line_evidence(line), is_doubtful)),
+                );
             }
         }
         for (rule, condition) in book.rules().iter().enumerate().map(|(rule, it)| (rule, &it.condition)) {
-            match condition {
+            let places = match condition {
                 RuleCondition::NewFolder => {
-                    if let Some(folder) = new_folder(reading.file, &existing) {
-                        found.add(rule, None, RuleEvidence::NewFolder(folder.to_owned()), false);
-                    }
+                    let folder = new_folder(reading.file, &existing);
+                    folder.map(|folder| (None, RuleEvidence::NewFolder(folder.to_owned()))).into_iter().collect()
                 }
-                RuleCondition::Manifest(change) => found.add_manifest(rule, *change, reading, references, snapshot),
-                RuleCondition::Path { .. } | RuleCondition::Line { .. } => {}
-            }
+                RuleCondition::Manifest(change) => in_manifest(*change, reading, references, snapshot),
+                RuleCondition::Path { .. } | RuleCondition::Line { .. } => continue,
+            };
+            found.extend(places.into_iter().map(|(line, evidence)| hit(rule, line, evidence, false)));
         }
-        all.extend(found.hits.into_values().flatten());
+        // A certain place is kept before one in doubt.
+        found.sort_by_key(|hit| (hit.rule, hit.is_doubtful));
+        for same in found.chunk_by_mut(|one, next| one.rule == next.rule) {
+            same[0].more = same.len().saturating_sub(KEPT);
+            all.extend_from_slice(&same[..same.len().min(KEPT)]);
+        }
     }
     all
 }
@@ -135,72 +149,37 @@ fn looks_at(rule: &GateRule, kind: FileKind, reading: &FileReading<'_>) -> bool 
     rule.kinds.contains(&kind) || runs()
 }
 
-/// What is found in one file.
-struct Found {
-    file: usize,
-    hits: BTreeMap<usize, Vec<RuleHit>>,
+fn line_evidence(line: &ChangedLine<'_>) -> RuleEvidence {
+    let text = excerpt(line.text.trim());
+    if line.is_added { RuleEvidence::AddedLine(text) } else { RuleEvidence::RemovedLine(text) }
 }
 
-impl Found {
-    fn add(&mut self, rule: usize, line: Option<u32>, evidence: RuleEvidence, is_doubtful: bool) {
-        let hits = self.hits.entry(rule).or_default();
-        // A certain place is kept before one in doubt.
-        if hits.len() == KEPT
-            && !is_doubtful
-            && let Some(doubtful) = hits.iter().position(|hit| hit.is_doubtful)
-        {
-            hits.remove(doubtful);
-        }
-        if hits.len() < KEPT {
-            hits.push(RuleHit { rule, file: self.file, line, evidence, is_doubtful, more: 0 });
-        } else {
-            hits[0].more += 1;
-        }
-    }
-
-    fn add_line(&mut self, rule: usize, line: &ChangedLine<'_>) {
-        let text = excerpt(line.text.trim());
-        let evidence = if line.is_added { RuleEvidence::AddedLine(text) } else { RuleEvidence::RemovedLine(text) };
-        self.add(rule, Some(line.number), evidence, line.weight == Weight::Doubtful);
-    }
-
-    fn add_manifest(
-        &mut self,
-        rule: usize,
-        change: ManifestChange,
-        reading: &FileReading<'_>,
-        references: bool,
-        snapshot: &Snapshot,
-    ) {
-        let named = match change {
-            ManifestChange::Dependency => {
-                match dependencies::added(reading.file, reading.patch.as_ref()) {
-                    Added::NotAManifest => {}
-                    Added::Unreadable => self.add(rule, None, RuleEvidence::Path, false),
-                    Added::Names(names) => {
-                        names
-                            .into_iter()
-                            .for_each(|(line, name)| self.add(rule, Some(line), RuleEvidence::Named(name), false));
-                    }
-                }
-                return;
-            }
-            ManifestChange::Source => sources::changed_sources(reading, texts(reading.file, snapshot)),
-            ManifestChange::Hook => sources::added_hooks(reading),
-            ManifestChange::Action => {
-                let action = reading.lines.first().filter(|_| references);
-                action.map(|line| (*line, excerpt(line.text.trim()))).into_iter().collect()
-            }
-        };
-        for (line, name) in named {
-            let evidence = if line.is_added {
-                RuleEvidence::Named(excerpt(&name))
-            } else {
-                RuleEvidence::RemovedLine(excerpt(line.text.trim()))
+/// The lines of a manifest or workflow that make a change of this kind.
+fn in_manifest(
+    change: ManifestChange,
+    reading: &FileReading<'_>,
+    references: bool,
+    snapshot: &Snapshot,
+) -> Vec<(Option<u32>, RuleEvidence)> {
+    let named = match change {
+        ManifestChange::Dependency => {
+            return match dependencies::added(reading.file, reading.patch.as_ref()) {
+                None => vec![(None, RuleEvidence::Path)],
+                Some(names) => names.into_iter().map(|(line, name)| (line, RuleEvidence::Named(name))).collect(),
             };
-            self.add(rule, Some(line.number), evidence, false);
         }
-    }
+        ManifestChange::Source => sources::changed_sources(reading, texts(reading.file, snapshot)),
+        ManifestChange::Hook => sources::added_hooks(reading),
+        ManifestChange::Action => {
+            let action = reading.lines.first().filter(|_| references);
+            action.map(|line| (*line, line.text.trim().to_owned())).into_iter().collect()
+        }
+    };
+    let evidence = |(line, name): (ChangedLine<'_>, String)| match line.is_added {
+        true => (Some(line.number), RuleEvidence::Named(excerpt(&name))),
+        false => (Some(line.number), line_evidence(&line)),
+    };
+    named.into_iter().map(evidence).collect()
 }
 
 /// The kinds of a file on both sides, as they count: a test that a framework loads, or that another file of the pull
@@ -244,15 +223,20 @@ fn paths_named(book: &RuleBook, reading: &FileReading<'_>) -> BTreeSet<usize> {
 
 /// The rules that name a changed line, by a word or an expression.
 fn lines_named(book: &RuleBook, line: &ChangedLine<'_>) -> BTreeSet<usize> {
-    let looks = |rule: &GateRule| match rule.condition {
-        RuleCondition::Line { side: RuleSide::Changed, .. } => true,
-        RuleCondition::Line { side: RuleSide::Added, .. } => line.is_added,
-        RuleCondition::Line { side: RuleSide::Removed, .. } => !line.is_added,
+    let looks = |rule: &usize| match book.rules()[*rule].condition {
+        RuleCondition::Line { side, .. } => match side {
+            RuleSide::Changed => true,
+            RuleSide::Added => line.is_added,
+            RuleSide::Removed => !line.is_added,
+        },
+        _ => false,
+    };
+    let matches = |rule: &usize| match &book.rules()[*rule].condition {
+        RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(line.text),
         _ => false,
     };
     let mut named = book.with_word_in(&LineWords::of(line.text));
-    let matches = |rule: &GateRule| matches!(&rule.condition, RuleCondition::Line { pattern: Some(pattern), .. } if pattern.matches(line.text));
-    named.extend(book.with_pattern().filter(|&rule| looks(&book.rules()[rule]) && matches(&book.rules()[rule])));
-    named.retain(|&rule| looks(&book.rules()[rule]));
+    named.retain(looks);
+    named.extend(book.with_pattern().filter(|rule| looks(rule) && matches(rule)));
     named
 }

@@ -213,6 +213,9 @@ fn a_rename_to_another_kind_counts_all_lines() {
     assert_eq!(renamed("src/a.rs", "src/b.rs"), (false, false));
     // Nothing runs it any more, or it runs now.
     assert_eq!(renamed("src/a.rb", "src/a.rb.disabled"), (true, true));
+    // Go builds it on one system only, by its name.
+    assert_eq!(renamed("src/a.go", "src/a_plan9.go"), (true, true));
+    assert_eq!(renamed("src/a_linux.go", "src/b_linux.go"), (false, false));
 }
 
 #[test]

@@ -18,16 +18,16 @@ use crate::{
 /// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
-    manifest: Vec<Row>,
-    lock: Lock,
+pub(super) struct ManifestTable {
+    manifest: Vec<ManifestForm>,
+    lock: LockForm,
     pub(super) dependencies: Vec<DependencyForm>,
 }
 
 /// How some manifests name sources and commands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct ManifestForm {
     /// Whole names, and ends of names that begin with a dot, in lower case, some with the folder that they lie in.
     files: Vec<String>,
     #[serde(default)]
@@ -44,14 +44,14 @@ struct Row {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Lock {
+struct LockForm {
     files: Vec<String>,
     sources: Vec<Pattern>,
     /// Hosts that tools ask unless somebody tells them otherwise.
     registries: BTreeSet<String>,
 }
 
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../data/manifests.toml"))
         .expect("the file is part of the program, and tests read it")
 });
@@ -88,7 +88,7 @@ pub(super) fn changed_sources<'a>(
     }
     let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
     let named = |line: &ChangedLine<'_>| {
-        let of_package = |row: &Row| found(row.sources.iter(), line.text, &row.others);
+        let of_package = |row: &ManifestForm| found(row.sources.iter(), line.text, &row.others);
         let all: Vec<String> = rows().filter_map(of_package).collect();
         (!all.is_empty()).then(|| all.join(" "))
     };

@@ -6,14 +6,14 @@
 
 use crate::{
     observed::ChangedFile,
-    source_files::{SourceLanguage, Syntax},
+    source_files::{Syntax, language_of},
 };
 
 /// Added lines of the file, by their number at the head, that can be code; `None` when there is no patch to read.
 pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
     let patch = file.read_patch()?;
     let syntax = Syntax::of(&file.path);
-    let is_go = SourceLanguage::of(&file.path) == Some(SourceLanguage::Go);
+    let is_go = language_of(&file.path) == Some("go");
     let mut coverable = Vec::new();
     for hunk in &patch.hunks {
         let lines: Vec<_> = hunk.lines.iter().filter(|line| line.is_new()).collect();

@@ -1,6 +1,8 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
 //! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
+mod arrivals;
+mod asserted;
 mod selection;
 mod source;
 mod written;
@@ -12,10 +14,11 @@ use std::{
 
 use crate::{
     evidence::{
-        BaseTestRun, CheckEvidence, CheckKind, Evidence, OutcomesExtent, ProofEnd, TestId, TestOutcomes, TestState,
+        BaseTestRun, CheckEvidence, CheckKind, Evidence, OutcomesExtent, ProofEnd, TestId, TestOutcome, TestOutcomes,
+        TestState,
     },
     ids::Sha,
-    observed::{ChangedFiles, Contents, FileAt, ReceivedEvidence, Snapshot},
+    observed::{ChangedFiles, Contents, FileAt, Snapshot},
     state::{DisputeEnd, LoopState, Settlement},
 };
 
@@ -76,20 +79,10 @@ impl serde::Serialize for Tampering {
     }
 }
 
-/// A test or helper by its name, or what stands outside of all.
-fn quoted_name(name: &str) -> String {
-    if name.is_empty() { "the file".to_owned() } else { format!("“{name}”") }
-}
-
 impl Tampering {
     /// What it is, wherever in its file: lines move with every push.
     fn key(&self) -> String {
         self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.clone()]).collect()
-    }
-
-    /// The file that is weakened, where it is one.
-    pub fn path(&self) -> Option<&str> {
-        self.path.as_deref()
     }
 }
 
@@ -102,7 +95,7 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The first finding that holds the change, of those that nobody took responsibility for: a proof, a ground that holds it
+/// The first finding that holds the change, of those that no person accepted: a proof, a ground that holds it
 /// alone, or the first of grounds that two comparisons find.
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
@@ -148,13 +141,15 @@ pub enum Maker {
 }
 
 impl<'a> Change<'a> {
-    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend.
+    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend; `state` is that of the loop
+    /// that it works for.
     pub fn of_fixer(
         files: &'a ChangedFiles,
         contents: &'a Contents,
         before: Sha,
         head: Sha,
         failed: BTreeSet<&'a str>,
+        state: Option<&'a LoopState>,
     ) -> Self {
         Self {
             files,
@@ -167,7 +162,7 @@ impl<'a> Change<'a> {
             ran_now: None,
             has_unread_tests: true,
             base_tests: Vec::new(),
-            wrong: BTreeSet::new(),
+            wrong: state.map(settled_as_wrong).unwrap_or_default(),
             maker: Maker::Fixer,
         }
     }
@@ -181,7 +176,7 @@ impl<'a> Change<'a> {
         let failed_on_base =
             on_base.clone().flat_map(|check| &check.failures).filter_map(|one| one.test_name.as_deref());
         let failed = earlier().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
-        let documents: Vec<&Evidence> = accepted(snapshot, head).collect();
+        let documents: Vec<&Evidence> = snapshot.evidence_of_head().collect();
         let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
         let checks = || documents.iter().flat_map(|document| &document.checks).filter(|check| is_test(check.kind));
         // A base that is newer than the old side has tests that the head never had.
@@ -247,8 +242,7 @@ fn joined<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> Option<TestOut
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
 /// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`.
 pub fn is_declared(reported: &str, declared: &str) -> bool {
-    let words = |text: &'_ str| -> Vec<String> { words(text).map(str::to_owned).collect() };
-    let (reported_words, declared_words) = (words(reported), words(declared));
+    let (reported_words, declared_words): (Vec<_>, Vec<_>) = (words(reported).collect(), words(declared).collect());
     // A title with values in it: `parses %s`, `parses ${text}`.
     let fixed = declared.split(['%', '$']).next().unwrap_or_default().trim();
     let is_titled = fixed.len() < declared.len() && fixed.len() > 3 && reported.contains(fixed);
@@ -261,13 +255,6 @@ pub fn is_declared(reported: &str, declared: &str) -> bool {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
-}
-
-fn accepted(snapshot: &Snapshot, head: Sha) -> impl Iterator<Item = &Evidence> {
-    snapshot.evidence.iter().filter_map(move |received| match received {
-        ReceivedEvidence::Accepted(evidence) if evidence.head_sha == head => Some(evidence.as_ref()),
-        _ => None,
-    })
 }
 
 /// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
@@ -298,10 +285,11 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let now = change.ran_now.as_ref()?;
     let before = change.ran_before.iter().max_by_key(|before| before.len())?;
     let is_whole = [before, now].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
-    let runs = |tests: &TestOutcomes, id: TestId| tests.state(id).is_some_and(|state| state != TestState::Skipped);
-    let ran = |tests: &TestOutcomes| tests.iter().filter(|test| test.state() != TestState::Skipped).count();
-    let (were, are) = (ran(before), ran(now));
-    let gone = before.iter().filter(|test| runs(before, test.id()) && !runs(now, test.id())).count();
+    let ran = |tests: &TestOutcomes| -> BTreeSet<TestId> {
+        tests.iter().filter(|test| test.state() != TestState::Skipped).map(TestOutcome::id).collect()
+    };
+    let (before, now) = (ran(before), ran(now));
+    let (were, are, gone) = (before.len(), now.len(), before.difference(&now).count());
     let removed = found.iter().filter(|one| one.gone.is_some()).count();
     // As many may have another name now.
     let fewer = were.saturating_sub(are);

@@ -10,8 +10,8 @@ use super::{
     source::{CodeLine, code_lines},
 };
 use crate::{
-    observed::{ChangedFile, ChangedFiles, LineChange},
-    source_files::{Pattern, SourceLanguage, is_test},
+    observed::{ChangedFile, ChangedFiles, DiffLine, LineChange},
+    source_files::{Pattern, is_test, language_of},
 };
 
 const FILE: &str = include_str!("../../../data/test_runs.toml");
@@ -76,19 +76,18 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn of(file: &'a ChangedFile) -> Option<Self> {
         let patch = file.read_patch()?;
-        let side = |is_side: fn(&crate::observed::DiffLine<'_>) -> bool, wanted: LineChange| {
-            let of_side = patch.lines().filter(|line| is_side(line));
-            let number =
-                |line: &crate::observed::DiffLine<'a>| if wanted == LineChange::Added { line.new } else { line.old };
-            let changed: BTreeSet<u32> = patch.lines().filter(|line| line.change == wanted).map(number).collect();
+        let side = |other: LineChange| {
+            let of_side = patch.lines().filter(|line| line.change != other);
+            let number = |line: &DiffLine<'_>| if other == LineChange::Removed { line.new } else { line.old };
+            let changed: BTreeSet<u32> = of_side.clone().filter(|line| line.is_changed()).map(number).collect();
             let mut code = code_lines(&file.path, of_side.map(|line| (number(line), line.text)));
             code.retain(|line| changed.contains(&line.number));
             code
         };
         Some(Self {
             file,
-            removed: side(|line| line.is_old(), LineChange::Removed),
-            added: side(|line| line.is_new(), LineChange::Added),
+            removed: side(LineChange::Added),
+            added: side(LineChange::Removed),
             written: patch.added().map(|line| (line.new, line.text)).collect(),
         })
     }
@@ -124,7 +123,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
     for lines in files.filter_map(Lines::of) {
         let (path, name) = (&lines.file.path, name_of(&lines.file.path));
-        let is_program = SourceLanguage::of(path).is_some() && !is_test(path);
+        let is_program = language_of(path).is_some() && !is_test(path);
         let has_commands = WORDS.commands.is_match(name);
         if has_commands {
             found.extend(commands(change, &lines));
@@ -133,7 +132,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         let settings: Vec<&Setting> = WORDS.settings.iter().filter(|setting| setting.files.is_match(name)).collect();
         if has_commands || !settings.is_empty() {
             // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
-            let is_script = is_program && SourceLanguage::of(path) == Some(SourceLanguage::Shell);
+            let is_script = is_program && language_of(path) == Some("shell");
             let runs_check = |one: &Tampering| !is_script || one.hunk.iter().any(|line| WORDS.runners.is_match(line));
             let ignored = lines.each(&WORDS.ignores_failures, ground, "failures are ignored");
             found.extend(ignored.filter(runs_check));
@@ -167,13 +166,17 @@ fn command<'l>(path: &str, text: &'l str) -> Option<&'l str> {
     (!version.is_match(value)).then_some(value)
 }
 
-fn command_gone(command: &str) -> String {
-    format!("the test command `{}` is gone", quoted(command))
-}
-
 /// Commands that ran tests and go, change their program, or select.
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let path = &lines.file.path;
+    // A check whose tests are counted tells itself when they no longer run.
+    let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
+    let gone = |command: &str, line: u32, hunk: Vec<String>| {
+        lines.found(format!("the test command `{}` is gone", quoted(command)), weight, line, hunk)
+    };
+    let runners = |text: &str| -> BTreeSet<String> {
+        WORDS.runners.find_iter(text).map(|word| word.as_str().to_owned()).collect()
+    };
     let runs = |line: &&CodeLine| command(path, &line.text).is_some_and(|text| WORDS.runners.is_match(text));
     let added: Vec<&CodeLine> = lines.added.iter().filter(runs).collect();
     let removed = lines.removed.iter().filter(runs).filter(|line| !added.iter().any(|one| one.words() == line.words()));
@@ -182,24 +185,16 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let mut found = Vec::new();
     for old in &removed {
         let text = command(path, &old.text).unwrap_or_default();
-        let runners = |text: &str| -> BTreeSet<String> {
-            WORDS.runners.find_iter(text).map(|word| word.as_str().to_owned()).collect()
-        };
         let same = left.iter().position(|new| {
             let new = command(path, &new.text).unwrap_or_default();
             !runners(new).is_disjoint(&runners(text))
         });
         let Some(same) = same else {
             if !moves(change, lines, old) {
-                // A check whose tests are counted tells itself when they no longer run.
-                let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
-                let near = lines
-                    .added
-                    .iter()
-                    .find(|line| line.number + NEAR >= old.number && line.number <= old.number + NEAR);
+                let near = lines.added.iter().find(|line| line.number.abs_diff(old.number) <= NEAR);
                 let mut hunk = vec![format!("-{}", old.text)];
                 hunk.extend(near.map(|line| format!("+{}", line.text)));
-                found.push(lines.found(command_gone(text), weight, old.number, hunk));
+                found.push(gone(text, old.number, hunk));
             }
             continue;
         };
@@ -229,10 +224,9 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     };
     let emptied = lines.added.iter().find(is_nothing).filter(|_| found.is_empty() && !lines.removed.is_empty());
     found.extend(emptied.map(|line| {
-        let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
         let before = lines.removed.first().map(|line| line.text.clone()).unwrap_or_default();
         let hunk = vec![format!("-{before}"), format!("+{}", line.text)];
-        lines.found(command_gone(&before), weight, line.number, hunk)
+        gone(&before, line.number, hunk)
     }));
     found
 }

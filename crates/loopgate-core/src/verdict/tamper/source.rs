@@ -1,5 +1,7 @@
 //! Lines of code without their comments, and the parts of a test file: its tests, its helpers, and what stands outside.
 
+use std::collections::BTreeSet;
+
 use crate::source_files::{Syntax, TestSyntax};
 
 /// Characters of a line that are read: a longer one is generated, or hostile.
@@ -30,6 +32,15 @@ pub(super) fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a s
     let code = Syntax::of(path).without_comments(texts.iter().map(String::as_str));
     let lines = numbers.into_iter().zip(code).map(|(number, text)| CodeLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
+}
+
+/// The lines that do not stand among the others.
+pub(super) fn missing<'a>(
+    lines: impl IntoIterator<Item = &'a CodeLine>,
+    others: impl IntoIterator<Item = &'a CodeLine>,
+) -> Vec<&'a CodeLine> {
+    let had: BTreeSet<String> = others.into_iter().map(CodeLine::words).collect();
+    lines.into_iter().filter(|line| !had.contains(&line.words())).collect()
 }
 
 /// A test, a helper, or, without a name, what stands outside of both.

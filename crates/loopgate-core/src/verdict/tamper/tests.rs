@@ -83,7 +83,7 @@ struct Found {
 fn judge(files: &[File], failed: &[&str], maker: Maker) -> Found {
     let (files, contents) = changed(files);
     let failed = failed.iter().copied().collect();
-    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed, None);
     change.maker = maker;
     change.has_unread_tests = true;
     let found = findings(&change);
@@ -963,9 +963,39 @@ fn findings_in_words() {
 }
 
 #[test]
+fn an_assertion_counts_where_it_is_reached_and_can_fail() {
+    let judged = |from: &str, to: &str| {
+        let test = format!("def test_sum(cart):\n    cart.add(1)\n{from}");
+        judge(&[edit("tests/test_sum.py", &test, from, to)], &[], Maker::Fixer).held
+    };
+    let one = "    assert cart.sum == 1\n";
+    let nested = "    def check():\n        assert cart.sum == 1\n";
+    assert!(judged(one, nested).is_some(), "nobody calls it");
+    assert!(judged(one, "    check = lambda: cart.sum == 1\n").is_some());
+    assert_eq!(judged(one, &format!("{nested}    check()\n")), None);
+    assert!(judged(one, "    assert cart.sum == 1 or True\n").is_some());
+    let raises = "    with pytest.raises(ValueError):\n        cart.add(None)\n";
+    assert!(judged(raises, &raises.replace("ValueError", "")).is_some(), "any error will do");
+    let two = "    assert double(1) == 2\n    assert double(2) == 4\n";
+    let looped = "    for value, twice in [(1, 2), (2, 4)]:\n        assert double(value) == twice\n";
+    assert_eq!(judged(two, looped), None);
+    assert!(judged(looped, &looped.replace(", (2, 4)", "")).is_some(), "a row is gone");
+}
+
+#[test]
+fn a_call_of_a_new_helper_that_asserts_states_its_values() {
+    let own = "def test_sum(cart):\n    assert cart.sum == 3\n    assert cart.count == 1\n";
+    let helper = "def check(cart, sum, count):\n    assert cart.sum == sum\n    assert cart.count == count\n\n";
+    let shared = format!("{helper}def test_sum(cart):\n    check(cart, 3, 1)\n");
+    let held = |new: &str| judge(&[file("tests/test_sum.py", own, new)], &[], Maker::Fixer).held;
+    assert_eq!(held(&shared), None);
+    assert!(held(&shared.replace("    check(cart, 3, 1)\n", "    check(cart, 3, cart.count)\n")).is_some());
+}
+
+#[test]
 fn a_suppression_counts_on_a_line_that_failed_only() {
     let (files, contents) = changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
-    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.maker = Maker::Anybody;
     assert_eq!(findings(&change), []);
     change.named = BTreeSet::from(["src/a.py:2"]);
@@ -981,7 +1011,7 @@ fn a_test_file_that_nobody_can_read_is_a_ground() {
     };
     files[0].patch = None;
     let (files, contents) = (ChangedFiles::Complete(files), Contents::default());
-    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     let held = not_accepted(&findings(&change), &BTreeMap::new()).map(|one| one.deed.clone());
     assert_eq!(held.as_deref(), Some("its tests cannot be read"));
     change.maker = Maker::Anybody;
@@ -998,7 +1028,7 @@ fn a_renamed_test_file_that_no_runner_finds_loses_its_tests() {
     files[0].previous_path = Some("src/login.test.ts".into());
     contents.insert((sha(1), "src/login.test.ts".into()), Content::Text(SCRIPT.into()));
     let files = ChangedFiles::Complete(files);
-    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.maker = Maker::Anybody;
     let found = findings(&change);
     assert_eq!(found.iter().filter(|one| one.weight == Weight::Proof).count(), 3, "{found:?}");
@@ -1334,7 +1364,7 @@ fn tests_that_no_longer_run() {
     ];
     for (files, now, expected) in table {
         let (files, contents) = changed(files);
-        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         (change.maker, change.ran_before, change.ran_now) = (Maker::Anybody, vec![before.clone()], Some(ran(now)));
         let found = findings(&change);
         let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
@@ -1353,7 +1383,7 @@ fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
         edit("tests/test_cart.py", PYTHON, "    (3, 6),\n", ""),
         file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = -k cart\n"),
     ]);
-    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.maker = Maker::Anybody;
     let found = findings(&change);
     assert!(found.iter().all(|one| one.weight == Weight::Ground), "{found:?}");
@@ -1368,7 +1398,7 @@ fn a_test_that_was_settled_to_be_wrong_may_state_another_value_and_no_less() {
     for (to, is_held) in [("    assert add(1, 2) == 3\n", false), ("", true)] {
         let (files, contents) = changed(&[edit("tests/test_sum.py", TEST, "    assert add(1, 2) == 4\n", to)]);
         let failed = BTreeSet::from(["tests/test_sum.py::test_sum"]);
-        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone());
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone(), None);
         change.maker = Maker::Anybody;
         assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{to}");
         change.wrong = failed;
@@ -1385,7 +1415,7 @@ fn a_base_test_that_fails_on_the_head() {
         failing: vec!["test_a".into()],
     };
     let (files, contents) = changed(&[]);
-    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     (change.maker, change.base_tests) = (Maker::Anybody, vec![&run]);
     assert_eq!(findings(&change)[0].weight, Weight::Ground);
     change.failed = BTreeSet::from(["tests/a.py::test_a"]);
@@ -1400,7 +1430,7 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
     let edited = [edit("tests/test_cart.py", PYTHON, "cart.add(3)", "cart.add(1 + 2)")];
     let (files, contents) = changed(&edited);
     let mut change =
-        Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::from(["tests/test_cart.py::test_adds"]));
+        Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::from(["tests/test_cart.py::test_adds"]), None);
     assert_eq!(findings(&change).len(), 1);
     let run = BaseTestRun {
         file: "tests/test_cart.py".into(),
@@ -1415,6 +1445,6 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
 #[test]
 fn hunks_show_only_what_weakens() {
     let (files, contents) = changed(&[edit("tests/test_cart.py", PYTHON, "    assert cart.sum == 3\n", "")]);
-    let change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new());
+    let change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     assert_eq!(findings(&change)[0].hunk, ["-    assert cart.sum == 3"]);
 }

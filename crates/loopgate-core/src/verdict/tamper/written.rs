@@ -1,16 +1,18 @@
 //! Comparison 2: what is written in the test files that a change touches, read whole on both sides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
-    Change, Comparison, MOST_SHOWN, Tampering, Weight, quoted_name,
+    Change, Comparison, MOST_SHOWN, Tampering, Weight,
+    arrivals::Arrivals,
+    asserted::{Asserted, asserts, body, catches, is_row, reached, rows, skip_more, values},
     selection::replaced,
-    source::{CodeLine, Part, code_lines, parts},
+    source::{CodeLine, Part, code_lines, missing, parts},
     words,
 };
 use crate::{
-    evidence::ProofEnd,
-    observed::{ChangedFile, ChangedFiles, FileStatus, LineChange},
+    evidence::{BaseTestRun, ProofEnd},
+    observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
 };
 
@@ -38,18 +40,18 @@ struct Side {
     file_skips: Vec<(u32, String)>,
 }
 
-struct TestFile<'a> {
+pub(super) struct TestFile<'a> {
     file: &'a ChangedFile,
-    syntax: &'static TestSyntax,
+    pub(super) syntax: &'static TestSyntax,
     old: Side,
     new: Side,
 }
 
 /// A part on both sides, or on one.
-struct Pair<'a> {
-    file: &'a TestFile<'a>,
-    old: Option<&'a Part>,
-    new: Option<&'a Part>,
+pub(super) struct Pair<'a> {
+    pub(super) file: &'a TestFile<'a>,
+    pub(super) old: Option<&'a Part>,
+    pub(super) new: Option<&'a Part>,
 }
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
@@ -60,8 +62,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         match read(change, file) {
             Some((old, new, size)) if index < MOST_FILES && bytes + size <= MOST_BYTES => {
                 bytes += size;
-                let syntax = [Some(&file.path), file.previous_path.as_ref()];
-                let syntax = syntax.into_iter().flatten().find_map(|path| TestSyntax::of(path));
+                let syntax = file.paths().find_map(TestSyntax::of);
                 files.extend(syntax.map(|syntax| test_file(file, syntax, &old, &new)));
             }
             _ => found.push(tampering(file, "its tests cannot be read", change.ground(false), 0, Vec::new())),
@@ -175,153 +176,6 @@ fn pairs<'a>(files: &'a [TestFile<'a>]) -> Vec<Pair<'a>> {
     pairs
 }
 
-/// What a part asserts.
-struct Asserted<'a> {
-    lines: Vec<&'a CodeLine>,
-    count: usize,
-    exact: usize,
-    values: usize,
-}
-
-/// The lines of a test that are reached: none below one that leaves it for good.
-fn reached(part: &Part) -> &[CodeLine] {
-    let exits = pattern!(
-        r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
-    );
-    let declared = part.lines.iter().position(|line| line.number == part.line).unwrap_or(0);
-    let depth = part.lines.iter().skip(declared + 1).map(CodeLine::indent).find(|depth| *depth > 0);
-    let leaves = |line: &CodeLine| Some(line.indent()) == depth && exits.is_match(line.text.trim());
-    let end = part.lines.iter().skip(declared + 1).position(leaves).filter(|_| part.is_test);
-    &part.lines[..end.map_or(part.lines.len(), |end| declared + 1 + end)]
-}
-
-fn asserted<'a>(syntax: &TestSyntax, part: &'a Part) -> Asserted<'a> {
-    let lines: Vec<&CodeLine> = reached(part).iter().filter(|line| syntax.assertions(&line.text) > 0).collect();
-    Asserted {
-        count: lines.iter().map(|line| syntax.assertions(&line.text)).sum(),
-        exact: lines.iter().filter(|line| syntax.is_exact(&line.text)).count(),
-        values: lines.iter().map(|line| values(&line.text).count()).sum(),
-        lines,
-    }
-}
-
-/// Texts and numbers of a line, with their quotes.
-fn values(line: &str) -> impl Iterator<Item = &str> {
-    let value = pattern!(r#""[^"]*"|'[^']*'|`[^`]*`|(?:^|[^\w.])(-?\d[\w.]*)"#);
-    value.captures_iter(line).filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|value| value.as_str()))
-}
-
-/// Whether the line holds rows of parameters: the language marks it, or it holds data only.
-fn is_row(syntax: &TestSyntax, line: &CodeLine) -> bool {
-    let text = line.text.trim();
-    let is_data = text.starts_with(['[', '(', '{', '|', '"', '\'', '-'])
-        && text.ends_with([',', ']', ')', '}', '|', '"', '\''])
-        && !text.contains("=> {");
-    syntax.has_rows(&line.text) || is_data && syntax.assertions(text) == 0
-}
-
-/// Values in rows of parameters.
-fn rows(syntax: &TestSyntax, part: &Part) -> usize {
-    part.lines.iter().filter(|line| is_row(syntax, line)).map(|line| values(&line.text).count()).sum()
-}
-
-/// Whether the test is new, and does not run.
-fn is_skipped(pair: &Pair<'_>, new: &Part) -> bool {
-    let is_marked = || new.lines.iter().any(|line| pair.file.syntax.skip(&line.text).is_some());
-    pair.old.is_none() && new.is_test && is_marked()
-}
-
-/// Lines, and the values in them, that a change brings; each may take the place of one that goes.
-#[derive(Default)]
-struct Pool {
-    lines: BTreeMap<String, usize>,
-    values: BTreeMap<String, usize>,
-}
-
-/// What comes to tests and to helpers that are new, or that grow.
-struct Arrivals {
-    tests: Pool,
-    helpers: Pool,
-    /// Each test of the new side, by its lines.
-    bodies: BTreeSet<Vec<String>>,
-}
-
-impl Arrivals {
-    fn of(pairs: &[Pair<'_>]) -> Self {
-        let (mut of_tests, mut of_helpers) = (Pool::default(), Pool::default());
-        let tests = || pairs.iter().filter_map(|pair| pair.new.filter(|new| new.is_test && !is_skipped(pair, new)));
-        let used: BTreeSet<&str> = tests().flat_map(|test| &test.lines).flat_map(|line| words(&line.text)).collect();
-        for pair in pairs {
-            let Some(new) = pair.new else { continue };
-            if is_skipped(pair, new) {
-                continue;
-            }
-            // The rows of a test may stand in a function that it names.
-            let gives_rows = pair.old.is_none()
-                && used.contains(new.name.as_str())
-                && new.lines.iter().any(|line| is_row(pair.file.syntax, line));
-            let pool = if new.is_test || gives_rows { &mut of_tests } else { &mut of_helpers };
-            let mut had: BTreeMap<String, usize> = BTreeMap::new();
-            for line in pair.old.iter().flat_map(|old| &old.lines) {
-                *had.entry(line.words()).or_default() += 1;
-            }
-            for line in reached(new) {
-                match had.get_mut(&line.words()) {
-                    Some(left @ 1..) => *left -= 1,
-                    _ => {
-                        *pool.lines.entry(line.words()).or_default() += 1;
-                        let syntax = pair.file.syntax;
-                        let counts = syntax.assertions(&line.text) > 0 || is_row(syntax, line);
-                        for value in values(&line.text).filter(|_| counts) {
-                            *pool.values.entry(plain(value)).or_default() += 1;
-                        }
-                    }
-                }
-            }
-        }
-        let bodies = tests().map(body).collect();
-        Self { tests: of_tests, helpers: of_helpers, bodies }
-    }
-}
-
-impl Pool {
-    /// Takes the line out of what arrives: it stands in a new place, or all its values do.
-    fn take(&mut self, line: &CodeLine) -> bool {
-        if let Some(left @ 1..) = self.lines.get_mut(&line.words()) {
-            *left -= 1;
-            return true;
-        }
-        let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
-        for value in values(&line.text) {
-            *wanted.entry(plain(value)).or_default() += 1;
-        }
-        let has_all = wanted.iter().all(|(value, count)| self.values.get(value).is_some_and(|left| left >= count));
-        if wanted.is_empty() || !has_all {
-            return false;
-        }
-        for (value, count) in wanted {
-            self.values.entry(value).and_modify(|left| *left -= count);
-        }
-        true
-    }
-}
-
-/// A value without its quotes; a number without its suffix and the zeros behind its point.
-fn plain(value: &str) -> String {
-    let text = value.trim_matches(['"', '\'', '`']);
-    let digits: String =
-        text.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-')).collect();
-    match digits.parse::<f64>() {
-        Ok(number) if text.len() == value.len() => number.to_string(),
-        _ => text.to_owned(),
-    }
-}
-
-/// The lines of a test below its declaration.
-fn body(part: &Part) -> Vec<String> {
-    reached(part).iter().filter(|line| line.number > part.line).map(CodeLine::words).collect()
-}
-
 /// A test that stands nowhere any more, unless its assertions all stand in new tests, or another test is its double.
 fn removed(
     change: &Change<'_>,
@@ -330,7 +184,7 @@ fn removed(
     arrivals: &mut Arrivals,
     gone: &BTreeSet<String>,
 ) -> Option<Tampering> {
-    let Asserted { lines, .. } = asserted(pair.file.syntax, old);
+    let Asserted { lines, .. } = Asserted::of(pair.file.syntax, old);
     let below: Vec<&CodeLine> = old.lines.iter().filter(|line| line.number > old.line).collect();
     let lines = if lines.is_empty() { below } else { lines };
     let body = body(old);
@@ -353,18 +207,15 @@ fn removed(
 /// What became less in a part that stands on both sides.
 fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrivals: &mut Arrivals) -> Vec<Tampering> {
     let syntax = pair.file.syntax;
-    let (before, after): (Vec<String>, Vec<String>) =
-        (old.lines.iter().map(CodeLine::words).collect(), new.lines.iter().map(CodeLine::words).collect());
-    if before == after {
+    if old.lines.iter().map(CodeLine::words).eq(new.lines.iter().map(CodeLine::words)) {
         return Vec::new();
     }
     let failed = change.failed(&new.name);
     let ground = change.ground(failed);
-    let test = quoted_name(&new.name);
-    let taken: Vec<CodeLine> = old.lines.iter().filter(|line| !after.contains(&line.words())).cloned().collect();
-    let brought: Vec<CodeLine> = new.lines.iter().filter(|line| !before.contains(&line.words())).cloned().collect();
-    let mut hunk = shown('-', &taken);
-    hunk.extend(shown('+', &brought));
+    let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
+    let (taken, brought) = (missing(&old.lines, &new.lines), missing(&new.lines, &old.lines));
+    let mut hunk = shown('-', taken.iter().copied());
+    hunk.extend(shown('+', brought.iter().copied()));
     hunk.truncate(MOST_SHOWN);
     let at = brought.first().map_or(new.line, |line| line.number);
     let found = |deed, weight, line| tampering(pair.file.file, deed, weight, line, hunk.clone());
@@ -375,9 +226,8 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
     let mut all = Vec::new();
-    let (then, now) = (asserted(syntax, old), asserted(syntax, new));
-    let reached: BTreeSet<String> = reached(new).iter().map(CodeLine::words).collect();
-    let lost = then.lines.iter().filter(|line| !reached.contains(&line.words()));
+    let (then, now) = (Asserted::of(syntax, old), Asserted::of(syntax, new));
+    let lost = missing(then.lines.iter().copied(), reached(new)).into_iter();
     let lost = lost.filter(|line| !arrivals.tests.take(line) && !arrivals.helpers.take(line)).count();
     if now.count < then.count && lost > 0 {
         all.push(found(format!("{test} asserts less: {} before, {} after", then.count, now.count), ground, at));
@@ -389,7 +239,7 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         && lost > 0
         && now.count == then.count
         && !changes_program(change)
-        && same_shape(&then, &now)
+        && then.has_shape_of(&now)
         && !change.is_wrong(&new.name)
     {
         all.push(found(format!("{test} expects another value, and no program code changes"), ground, at));
@@ -406,7 +256,7 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         all.push(found(format!("{test} catches errors that made it fail before"), ground, at));
     }
     // What stands above the declaration may turn a failure into a success.
-    let is_more = |line: &CodeLine| is_row(syntax, line) || line.number > new.line && syntax.assertions(&line.text) > 0;
+    let is_more = |line: &&CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
     let is_cleared = only_grows || passes_as_it_was(change, pair.file.file);
     if all.is_empty() && failed && !is_cleared && !change.is_wrong(&new.name) {
@@ -417,39 +267,8 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
 
 /// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
 fn passes_as_it_was(change: &Change<'_>, file: &ChangedFile) -> bool {
-    let path = file.previous_path.as_ref().unwrap_or(&file.path);
-    change.base_tests.iter().any(|run| run.on_head == ProofEnd::Passed && (run.file == *path || run.file == file.path))
-}
-
-/// Lines that catch what a test throws.
-fn catches(part: &Part) -> usize {
-    let catch =
-        pattern!(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(");
-    part.lines.iter().filter(|line| catch.is_match(&line.text)).count()
-}
-
-/// A mark that keeps the part from running and was not there: its line, its words, and whether it always holds.
-fn skip_more(syntax: &TestSyntax, old: &Part, new: &Part) -> Option<(u32, String, bool)> {
-    let conditional = pattern!(
-        r"(?i)(?:skip|run|xfail|disabled|enabled|ignore)_?(?:if|unless|on|when|for)(?:\b|[A-Z])|\bassum|\s(?:if|unless)\s"
-    );
-    let marks = |part: &Part| part.lines.iter().filter(|line| syntax.skip(&line.text).is_some()).count();
-    if marks(new) <= marks(old) {
-        return None;
-    }
-    let had: BTreeSet<String> = old.lines.iter().map(CodeLine::words).collect();
-    let is_new = |line: &CodeLine| syntax.skip(&line.text).is_some() && !had.contains(&line.words());
-    let at = new.lines.iter().position(is_new)?;
-    let line = &new.lines[at];
-    let mark = syntax.skip(&line.text)?.chars().take(60).collect();
-    let above = at.checked_sub(1).map(|above| &new.lines[above]);
-    let asks = above.is_some_and(|above| {
-        let text = above.text.trim_start();
-        above.indent() < line.indent()
-            && (text.starts_with("if") || text.starts_with("unless") || text.starts_with("} else"))
-    });
-    let is_conditional = asks || conditional.is_match(&line.text) && !line.text.contains("(True");
-    Some((line.number, mark, !is_conditional))
+    let is_of_file = |run: &BaseTestRun| file.paths().any(|path| path == run.file);
+    change.base_tests.iter().any(|run| run.on_head == ProofEnd::Passed && is_of_file(run))
 }
 
 /// A file that keeps all its tests from running.
@@ -466,34 +285,18 @@ fn marked_whole(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
     Some(Tampering { gone: Some(String::new()), ..found })
 }
 
-/// Whether both sides assert the same of other values.
-fn same_shape(then: &Asserted<'_>, now: &Asserted<'_>) -> bool {
-    let shape = |line: &&CodeLine| {
-        let mut text = line.words();
-        for value in values(&line.text) {
-            text = text.replacen(value, "_", 1);
-        }
-        text
-    };
-    then.lines.iter().map(shape).eq(now.lines.iter().map(shape))
-}
-
 /// Helpers and values outside of tests that changed, and that a test uses which failed before.
 fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
     let assigned = pattern!(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]");
     let is_failed = |new: &&Part| new.is_test && change.failed(&new.name) && !change.is_wrong(&new.name);
     let failed: Vec<&Part> = pairs.iter().filter_map(|pair| pair.new).filter(is_failed).collect();
     let mut found = Vec::new();
-    if failed.is_empty() {
-        return found;
-    }
     for pair in pairs {
         let (Some(old), Some(new)) = (pair.old, pair.new) else { continue };
         if new.is_test {
             continue;
         }
-        let had: BTreeSet<String> = new.lines.iter().map(CodeLine::words).collect();
-        let taken: Vec<CodeLine> = old.lines.iter().filter(|line| !had.contains(&line.words())).cloned().collect();
+        let taken = missing(&old.lines, &new.lines);
         let names: BTreeSet<&str> = if new.name.is_empty() {
             taken.iter().filter_map(|line| assigned.captures(&line.text)?.get(1).map(|name| name.as_str())).collect()
         } else if taken.is_empty() && old.lines.len() == new.lines.len() {
@@ -505,7 +308,7 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
             let used = used_by(test, pairs).into_iter().find(|word| names.contains(word));
             found.extend(used.map(|helper| {
                 let deed = helper_edited(test, helper);
-                tampering(pair.file.file, deed, Weight::Alone, new.line, shown('-', &taken))
+                tampering(pair.file.file, deed, Weight::Alone, new.line, shown('-', taken.iter().copied()))
             }));
         }
     }
@@ -528,12 +331,11 @@ fn used_by<'a>(test: &'a Part, pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
 
 /// What a file replaces, of which a test failed before: the subject by a stand-in, or the words that assert.
 fn stand_ins(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
-    let lines = |side: &Side| -> Vec<CodeLine> { side.parts.iter().flat_map(|part| part.lines.clone()).collect() };
+    let lines = |side: &'_ Side| -> Vec<CodeLine> { side.parts.iter().flat_map(|part| part.lines.clone()).collect() };
     let failed = file.new.parts.iter().find(|part| part.is_test && change.failed(&part.name))?;
-    let had: BTreeSet<String> = lines(&file.old).iter().map(CodeLine::words).collect();
-    let new = lines(&file.new).into_iter().filter(|line| !had.contains(&line.words()));
-    let (line, words) = new.into_iter().find_map(|line| Some((line.number, replaced(&line.text)?.to_owned())))?;
-    Some(tampering(file.file, helper_edited(failed, &words), Weight::Alone, line, vec![format!("+{words}")]))
+    let (new, old) = (lines(&file.new), lines(&file.old));
+    let (line, words) = missing(&new, &old).into_iter().find_map(|line| Some((line.number, replaced(&line.text)?)))?;
+    Some(tampering(file.file, helper_edited(failed, words), Weight::Alone, line, vec![format!("+{words}")]))
 }
 
 fn is_snapshot(path: &str) -> bool {
@@ -550,24 +352,16 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
     {
         return None;
     }
-    let subject = stem(path);
     let is_of_failed = change.failed.iter().any(|test| {
         let test = test.to_lowercase();
         words(&path.to_lowercase()).any(|word| {
             word.len() > 3 && word != "test" && word != "tests" && word != "snapshots" && test.contains(word)
         })
     });
-    let shrinks = file.status == FileStatus::Removed || file.deletions > file.additions;
-    let counts = is_of_failed
-        || is_snapshot(path)
-            && !subject.is_empty()
-            && (shrinks && file.status == FileStatus::Removed || !changes_program(change));
+    let counts = is_of_failed || is_snapshot(path) && (file.status == FileStatus::Removed || !changes_program(change));
     let patch = file.read_patch();
     let lines = patch.iter().flat_map(|patch| patch.lines()).filter(|line| line.is_changed());
-    let hunk = lines.take(MOST_SHOWN).map(|line| {
-        let sign = if line.change == LineChange::Added { '+' } else { '-' };
-        format!("{sign}{}", line.text)
-    });
+    let hunk = lines.take(MOST_SHOWN).map(|line| format!("{}{}", line.change.sign(), line.text));
     counts.then(|| tampering(file, "recorded output is replaced", change.ground(is_of_failed), 0, hunk.collect()))
 }
 
@@ -591,15 +385,18 @@ fn changes_outside_tests(file: &ChangedFile) -> bool {
 
 /// Names of files that are removed, and of functions that are removed without another in their place.
 fn gone(change: &Change<'_>) -> BTreeSet<String> {
-    let mut gone = BTreeSet::new();
-    let mut added: BTreeSet<String> = BTreeSet::new();
+    let type_name = pattern!(r"\b(?:class|struct|enum|trait|interface|object|module|type)\s+(\w+)");
+    let (mut gone, mut added): (BTreeSet<String>, BTreeSet<String>) = Default::default();
     for file in change.files.known().iter().filter(|file| !is_test(&file.path)) {
         let Some(syntax) = TestSyntax::of(&file.path) else { continue };
         if file.status == FileStatus::Removed {
             gone.insert(stem(&file.path).to_owned());
         }
         let Some(patch) = file.read_patch() else { continue };
-        let declared = |text: &str| declared(syntax, text).map(str::to_owned);
+        let declared = |text: &str| {
+            let name = || type_name.captures(text)?.get(1).map(|name| name.as_str());
+            syntax.function(text).or_else(name).map(str::to_owned)
+        };
         let taken: Vec<String> = patch.removed().filter_map(|line| declared(line.text)).collect();
         let brought: Vec<String> = patch.added().filter_map(|line| declared(line.text)).collect();
         if brought.len() < taken.len() {
@@ -612,11 +409,6 @@ fn gone(change: &Change<'_>) -> BTreeSet<String> {
     gone
 }
 
-fn declared<'l>(syntax: &TestSyntax, line: &'l str) -> Option<&'l str> {
-    let type_name = pattern!(r"\b(?:class|struct|enum|trait|interface|object|module|type)\s+(\w+)");
-    syntax.function(line).or_else(|| type_name.captures(line)?.get(1).map(|name| name.as_str()))
-}
-
-fn shown(sign: char, lines: &[CodeLine]) -> Vec<String> {
-    lines.iter().take(MOST_SHOWN).map(|line| format!("{sign}{}", line.text)).collect()
+fn shown<'l>(sign: char, lines: impl IntoIterator<Item = &'l CodeLine>) -> Vec<String> {
+    lines.into_iter().take(MOST_SHOWN).map(|line| format!("{sign}{}", line.text)).collect()
 }

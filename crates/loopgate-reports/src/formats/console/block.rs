@@ -233,6 +233,10 @@ fn error_type(rule: &str, trace: &str) -> ErrorType {
 /// A message that its tool broke over lines (`mypy --pretty`), made whole.
 fn wrapped(message: &str, trace: &str) -> String {
     let mut whole = message.to_owned();
+    // A line above a caret is source, whatever it begins with.
+    if trace.lines().nth(2).is_some_and(|below| below.trim_start().starts_with('^')) {
+        return whole;
+    }
     for line in trace.lines().skip(1).take_while(|line| !line.starts_with([' ', '\t', '|', '-'])) {
         let is_prose = line.starts_with(['"', '\'', '[']) || line.starts_with(|c: char| c.is_ascii_lowercase());
         if !is_prose || line.contains(": ") {

@@ -48,6 +48,12 @@ impl Go {
 
     /// Whether the line is go's, or a test's of it.
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        /// In front of the name of the test that runs or goes on.
+        const MARKS: [&str; 4] = ["RUN   ", "CONT  ", "NAME  ", "PAUSE "];
+        let is_of_build = || {
+            go_text::compile_error(line).is_some()
+                || ["\t", "too many errors"].iter().any(|start| line.starts_with(start))
+        };
         if let Some((package, failed)) = package_end(line) {
             self.end_package(package, failed, out);
             return true;
@@ -60,7 +66,9 @@ impl Go {
                 test.state = Some(state);
                 test.output = test.output.take().or(above);
             }
-        } else if let Some(name) = marked(line) {
+        } else if let Some(name) =
+            line.strip_prefix("=== ").and_then(|rest| MARKS.iter().find_map(|m| rest.strip_prefix(m)))
+        {
             self.is_open = true;
             self.test(name);
         } else if is_end_of_process(line) || line.starts_with("panic: ") {
@@ -70,7 +78,7 @@ impl Go {
             self.is_building = true;
         } else if line == "FAIL" || line == "PASS" {
             self.current = None;
-        } else if self.is_open || self.is_building && is_of_build(line) {
+        } else if self.is_open || self.is_building && is_of_build() {
             self.push(line);
         } else {
             self.is_building = false;
@@ -165,10 +173,6 @@ fn test_in_trace(trace: &str) -> Option<&str> {
     })
 }
 
-fn is_of_build(line: &str) -> bool {
-    go_text::compile_error(line).is_some() || line.starts_with('\t') || line.starts_with("too many errors")
-}
-
 /// `    --- FAIL: TestRates/it (0.00s)`
 fn result(line: &str) -> Option<(&str, TestState)> {
     let (word, rest) = line.trim_start_matches(' ').strip_prefix("--- ")?.split_once(": ")?;
@@ -180,12 +184,6 @@ fn result(line: &str) -> Option<(&str, TestState)> {
     };
     let (name, time) = rest.rsplit_once(" (")?;
     time.ends_with("s)").then_some((name, state))
-}
-
-/// `=== RUN   TestTotal`, and the lines that say which of several running tests speaks next.
-fn marked(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("=== ")?;
-    ["RUN   ", "CONT  ", "NAME  ", "PAUSE "].iter().find_map(|word| rest.strip_prefix(word))
 }
 
 /// `FAIL\texample.com/shop/cart\t0.004s`, `ok  \texample.com/shop/cart\t0.01s`, `FAIL\tx [build failed]`.

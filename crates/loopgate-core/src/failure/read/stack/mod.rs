@@ -9,6 +9,7 @@ use regex::Captures;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    cause,
     changes::{Changes, FrameOrigin},
     paths,
     patterns::Patterns,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     evidence::SourceLocation,
-    source_files::{Foreign, FrameForm, FrameLine, SourceLanguage, is_code, is_test},
+    source_files::{Foreign, FrameForm, FrameLine, is_code, is_test, language_of},
 };
 
 /// Most frames kept of one text.
@@ -105,23 +106,20 @@ pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
     })
 }
 
-/// The places of a cleaned trace: one section per `Caused by:`, the last cause first.
+/// The places of a cleaned trace, the deepest cause first.
 pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
-    let mut sections: Vec<Section> = vec![Section::default()];
     let mut found = 0;
-    for line in trace.lines() {
-        if found >= MAX_FRAMES {
-            break;
+    let mut places: Vec<Printed> = Vec::new();
+    for error in cause::chain(trace) {
+        let mut section = Section::default();
+        for line in error {
+            found += if found < MAX_FRAMES { section.read(line) } else { 0 };
         }
-        let trimmed = line.trim_start();
-        if trimmed.starts_with("Caused by:") || trimmed.starts_with("[cause]:") {
-            sections.push(Section::default());
+        if section.innermost_last {
+            section.places.reverse();
         }
-        if let Some(section) = sections.last_mut() {
-            found += section.read(line);
-        }
+        places.append(&mut section.places);
     }
-    let places: Vec<Printed> = sections.into_iter().rev().flat_map(Section::finish).collect();
     // What only a library's frames surround stands in the words of the message.
     let is_foreign = |place: &Printed| paths::foreign(&paths::tidy(&place.file)).is_some();
     let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| of_recipe(trace)) } else { None };
@@ -138,10 +136,10 @@ fn of_recipe(trace: &str) -> Option<Printed> {
 /// A place in the midst of a line: what is left where no tool's form is known.
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
-        r#"(?:^|[\s("'\[:])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
-        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)(?:[\s:,;.)\]"']|$)"#,
+        r#"(?:^|[\s("'\[:])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)(?:[\s:,;.)\]"']|$)"#,
     ])
 });
 
@@ -149,7 +147,8 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
 /// else the first one below. None where no line tells of one, and of names that are no source file's.
 fn in_words(trace: &str) -> Option<Printed> {
     let lines: Vec<&str> = trace.lines().collect();
-    let anywhere = || lines.iter().find_map(|line| in_line(line).filter(is_exact));
+    // No address and no version has a column.
+    let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
     let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
         // A linter's finding need not say that it is one, but begins with its place.
         let mut words =
@@ -164,11 +163,6 @@ fn in_words(trace: &str) -> Option<Printed> {
     let above = lines[..at].iter().rev().take_while(is_there).find_map(|line| in_line(line));
     let below = || lines[at + 1..].iter().take_while(is_there).find_map(|line| in_line(line));
     in_line(lines[at]).or(above).or_else(below).or_else(anywhere)
-}
-
-/// Whether a place has a column, as no address and no version has.
-const fn is_exact(place: &Printed) -> bool {
-    place.column.is_some()
 }
 
 /// Whether a line that is no remark names a place and says something of it.
@@ -189,7 +183,8 @@ pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
 fn in_line(line: &str) -> Option<Printed> {
     // pip says of each package which line of the requirements asked for it.
     let (_, captures) = IN_WORDS.first(line).filter(|_| !line.contains("(from -r "))?;
-    let file = group(&captures, "file")?.to_owned();
+    // `name@https://…`: the rest of an address is no path.
+    let file = group(&captures, "file").filter(|file| !file.starts_with("//"))?.to_owned();
     let is_feature = file.ends_with(".feature") || file.ends_with(".robot");
     let says_line = captures.get_match().as_str().contains("line ");
     let is_source = is_code(&file) || is_test(&file) || is_feature || says_line || captures.name("col").is_some();
@@ -236,7 +231,9 @@ impl Section {
                     function.or(above).or_else(|| self.heading_function.take())
                 };
                 // Jest names the frames of test files after what their lines call.
-                let function = function.filter(|_| !is_javascript_test(&file));
+                let path = file.split('?').next().unwrap_or(&file);
+                let is_script = matches!(language_of(path), Some("javascript" | "typescript"));
+                let function = function.filter(|_| !(is_script && is_test(path)));
                 let file = match group(&captures, "class") {
                     Some(class) => path_of_class(class, &file),
                     None => file,
@@ -252,20 +249,6 @@ impl Section {
         }
         0
     }
-
-    fn finish(mut self) -> Vec<Printed> {
-        if self.innermost_last {
-            self.places.reverse();
-        }
-        self.places
-    }
-}
-
-/// Whether a printed path is one of a JavaScript or TypeScript test.
-fn is_javascript_test(printed: &str) -> bool {
-    let path = printed.split('?').next().unwrap_or(printed);
-    let language = SourceLanguage::of(path);
-    matches!(language, Some(SourceLanguage::JavaScript | SourceLanguage::TypeScript)) && is_test(path)
 }
 
 /// The path of a class's file below some source directory; for foreign classes one that [`paths`] knows as such.
@@ -311,7 +294,9 @@ pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
     if let Some(index) = name.rfind("::h").filter(|index| name.len() - index == 19) {
         name = &name[..index];
     }
-    let name = without_arguments(name);
+    // `name(arguments) const` → `name`; Go's `pkg.(*T).Method` keeps its receiver.
+    let end = name.find('(').filter(|at| *at > 0 && !name[..*at].ends_with('.'));
+    let name = end.map_or(name, |end| name[..end].trim_end());
     let name: String =
         ["::{{closure}}", "{{closure}}", "{closure}", "::{closure#0}", "<anonymous>", "Object.", "Module."]
             .iter()
@@ -324,14 +309,6 @@ pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
 }
 
 const RUBY_BLOCKS: [&str; 3] = ["block", "rescue", "ensure"];
-
-/// `name(arguments) const` → `name`; Go's `pkg.(*T).Method` keeps its receiver.
-fn without_arguments(name: &str) -> &str {
-    match name.find('(') {
-        Some(index) if index > 0 && !name[..index].ends_with('.') => name[..index].trim_end(),
-        _ => name,
-    }
-}
 
 #[cfg(test)]
 mod tests;

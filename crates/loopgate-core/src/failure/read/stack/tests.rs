@@ -49,6 +49,27 @@ fn places_of_tools_that_are_not_known_stand_beside_what_failed() {
 }
 
 #[test]
+fn what_a_server_of_the_internet_sent_is_no_file_of_the_repository() {
+    let cases = [
+        ("    at assertEquals (https://jsr.io/@std/assert/1.0.13/equals.ts:64:9)", "dependency"),
+        ("    at https://deno.land/std@0.224.0/assert/assert.ts:7:9", "dependency"),
+        ("assert@https://esm.sh/chai@5/chai.js:3:4", "dependency"),
+        ("    at webpack://shop/webpack/bootstrap:19:1", "toolchain"),
+        ("    at Module._compile (internal/modules/cjs/loader.js:1063:30)", "toolchain"),
+        ("    at internal/main/run_main_module.js:17:47", "toolchain"),
+        ("    at node:internal/process/task_queues:95:5", "toolchain"),
+        ("    at file:///home/runner/work/s/s/cart_test.ts:4:3", "ours"),
+        ("    at add (http://localhost:5173/src/cart.ts:4:3)", "ours"),
+        ("    at add (webpack://shop/./src/cart.ts:4:3)", "ours"),
+    ];
+    for (line, origin) in cases {
+        let found = shown(line);
+        assert!(found.len() == 1 && found[0].ends_with(origin), "{line}: {found:?}");
+    }
+    assert!(shown("error: could not load https://jsr.io/@std/assert/1.0.13/equals.ts:64:9").is_empty());
+}
+
+#[test]
 fn the_last_cause_comes_first() {
     let trace = "java.lang.IllegalStateException: start\n\tat com.acme.App.run(App.java:10)\n\
                  Caused by: java.io.IOException: disk\n\tat com.acme.Disk.read(Disk.java:3)\n\t... 1 more";

@@ -21,7 +21,7 @@ use crate::{
     evidence::{ErrorType, Failure},
     failure::read::text,
     policy::REPORTS_VARIABLE,
-    source_files::{SourceLanguage, Tool},
+    source_files::{Tool, language_of},
 };
 
 pub use self::{check::CheckContext, rerun::rerun, word::word as quoted_word};
@@ -47,8 +47,8 @@ pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
     let command = check.command.map(without_reports)?;
     let (directory, command) = placed(&command, Some(check));
     let there = CheckContext { command: Some(command.as_ref()), ..*check };
-    let language = SourceLanguage::of(test.test_file.as_deref()?)?;
-    let runner = runner(test, Some(&there)).filter(|runner| runner.languages.contains(&language))?;
+    let language = language_of(test.test_file.as_deref()?)?;
+    let runner = runner(test, Some(&there)).filter(|runner| runner.languages.iter().any(|known| known == language))?;
     let command = one(test, Some(&there), &directory)?;
     // Of a file, every failing test is wanted.
     let command = match test.test_name {

@@ -65,6 +65,11 @@ pub fn is_of_libtest(name: &str) -> bool {
     name.contains("(line ") || name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '#')
 }
 
+/// nextest's reports put the binary in front: `shop::it adds`.
+pub fn without_binary(name: &str) -> &str {
+    name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test)
+}
+
 /// The innermost part of a test's name with its suites: `cart > totals > adds`, `cart › adds`.
 pub fn leaf(name: &str) -> &str {
     name.rsplit(['>', '›', '»']).next().unwrap_or(name).trim()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     check::CheckContext,
-    names::{class_and_method, dotted, is_of_libtest, leaf, pattern},
+    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary},
     own::{is_simple, placed},
     select::node_pattern,
     tool::{is_program, runner},
@@ -32,12 +32,13 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         failures.iter().map(|failure| failure.test_name.as_deref().map(str::trim)).collect::<Option<_>>()?;
     let words: Vec<&str> = command.split_whitespace().collect();
     let runner = runner(failures.first()?, Some(check))?;
+    let dotted = || -> Option<BTreeSet<String>> {
+        failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref())).collect()
+    };
     let behind = match runner.tool {
         Tool::Cargo if words.contains(&"nextest") => {
-            let each = names
-                .iter()
-                .map(|name| word(binary_and_test(name)).map(|_| format!("test(={})", binary_and_test(name))));
-            format!("-E {}", word(&each.collect::<Option<Vec<_>>>()?.join(" + "))?)
+            let chosen = |name: &&str| word(without_binary(name)).map(|_| format!("test(={})", without_binary(name)));
+            format!("-E {}", word(&names.iter().map(chosen).collect::<Option<Vec<_>>>()?.join(" + "))?)
         }
         // Another harness than Rust's own takes none of these options.
         Tool::Cargo if !names.iter().all(|name| is_of_libtest(name)) => return None,
@@ -48,9 +49,7 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         // pytest remembers by itself what failed, whatever paths and options the command has.
         Tool::Pytest => "--lf --lfnf=none".to_owned(),
         Tool::Unittest if words.contains(&"discover") => {
-            let each = failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref()));
-            let each: BTreeSet<String> = each.collect::<Option<_>>()?;
-            each.iter().map(|name| format!("-k '*{name}'")).collect::<Vec<_>>().join(" ")
+            dotted()?.iter().map(|name| format!("-k '*{name}'")).collect::<Vec<_>>().join(" ")
         }
         // Behind the name of a file, options are the file's.
         Tool::NodeTest => {
@@ -62,36 +61,38 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         Tool::Django | Tool::Unittest => {
             let is_module = |word: &&str| !word.starts_with('-');
             let behind = words.iter().position(|word| *word == "unittest").map_or(words.len(), |at| at + 1);
-            if words[behind..].iter().any(is_module) {
+            let (start, options) = words.split_at(behind);
+            if options.iter().any(is_module) {
                 // What it names would run as a whole beside the tests.
-                let (start, options) = words.split_at(behind);
-                let kept: Vec<&str> =
-                    start.iter().chain(options.iter().filter(|word| !is_module(word))).copied().collect();
-                return rerun(&kept.join(" "), failures, check);
+                let kept = start.iter().chain(options.iter().filter(|word| !is_module(word))).copied();
+                return rerun(&kept.collect::<Vec<_>>().join(" "), failures, check);
             }
-            let each = failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref()));
-            let each: BTreeSet<String> = each.collect::<Option<_>>()?;
-            quoted(&each.iter().map(String::as_str).collect::<Vec<_>>())?
+            quoted(&dotted()?.iter().map(String::as_str).collect::<Vec<_>>())?
         }
-        Tool::Jest | Tool::Vitest => format!("{}-t {}", separator(&words), word(&any_of(&names)?)?),
-        Tool::Mocha => format!("{}-g {}", separator(&words), word(&any_of(&names)?)?),
+        Tool::Jest | Tool::Vitest | Tool::Mocha | Tool::Playwright => {
+            // npm keeps options to itself unless they come after two dashes.
+            let dashes = if words.first() == Some(&"npm") && !words.contains(&"--") { "-- " } else { "" };
+            let option = if matches!(runner.tool, Tool::Jest | Tool::Vitest) { "-t" } else { "-g" };
+            let each: Vec<String> = names.iter().map(|name| pattern(leaf(name))).collect();
+            let any = each.iter().all(|one| !one.is_empty()).then(|| each.join("|"))?;
+            format!("{dashes}{option} {}", word(&any)?)
+        }
         Tool::Go => {
-            let tops: Option<Vec<&str>> = names.iter().map(|name| go_top(name)).collect();
-            let mut tops = tops?;
-            tops.sort_unstable();
-            tops.dedup();
-            format!("-count=1 -v -run {}", word(&format!("^({})$", tops.join("|")))?)
+            // `TestTotal` of `github.com/acme/shop/cart.TestTotal/empty`
+            let top = |name: &&'_ str| {
+                let start = ["Test", "Example", "Fuzz"].iter().filter_map(|prefix| name.find(prefix)).min()?;
+                let top = name[start..].split('/').next()?;
+                top.chars().all(|c| c.is_alphanumeric() || c == '_').then(|| top.to_owned())
+            };
+            let tops: BTreeSet<String> = names.iter().map(top).collect::<Option<_>>()?;
+            format!("-count=1 -v -run {}", word(&format!("^({})$", Vec::from_iter(tops).join("|")))?)
         }
         Tool::Maven => {
-            let file = |failure: &Failure| failure.test_file.clone();
-            let each: Option<Vec<String>> = failures
-                .iter()
-                .zip(&names)
-                .map(|(failure, name)| class_and_method(name, file(failure).as_deref(), '#'))
-                .collect();
-            format!("-Dtest={} -Dsurefire.failIfNoSpecifiedTests=false", word(&each?.join(","))?)
+            let each = failures.iter().zip(&names);
+            let each = each.map(|(failure, name)| class_and_method(name, failure.test_file.as_deref(), '#'));
+            let chosen = word(&each.collect::<Option<Vec<_>>>()?.join(","))?;
+            format!("-Dtest={chosen} -Dsurefire.failIfNoSpecifiedTests=false")
         }
-        Tool::Playwright => format!("{}-g {}", separator(&words), word(&any_of(&names)?)?),
         Tool::Gradle
         | Tool::Dotnet
         | Tool::Rspec
@@ -107,28 +108,6 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
 fn quoted(names: &[&str]) -> Option<String> {
     let words: Option<Vec<String>> = names.iter().map(|name| word(name)).collect();
     Some(words?.join(" "))
-}
-
-/// npm keeps options to itself unless they come after two dashes.
-fn separator(words: &[&str]) -> &'static str {
-    if words.first() == Some(&"npm") && !words.contains(&"--") { "-- " } else { "" }
-}
-
-fn any_of(names: &[&str]) -> Option<String> {
-    let each: Vec<String> = names.iter().map(|name| pattern(leaf(name))).collect();
-    each.iter().all(|one| !one.is_empty()).then(|| each.join("|"))
-}
-
-/// nextest's reports put the binary in front: `shop::it adds`.
-fn binary_and_test(name: &str) -> &str {
-    name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test)
-}
-
-/// `TestTotal` of `github.com/acme/shop/cart.TestTotal/empty`.
-fn go_top(name: &str) -> Option<&str> {
-    let start = ["Test", "Example", "Fuzz"].iter().filter_map(|prefix| name.find(prefix)).min()?;
-    let top = name[start..].split('/').next()?;
-    top.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(top)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A tool that runs one test, or one file of tests: the templates of its row, filled in.
 
 use super::{
-    names::{class_and_method, dotted, is_of_libtest, leaf, pattern},
+    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary},
     own::Start,
     tool::test_file,
     word::word,
@@ -98,14 +98,17 @@ impl Values<'_> {
             "browser" => Some(name.strip_prefix('[')?.split_once("] ")?.0.to_owned()),
             "project" => self.start.behind("test").map(str::to_owned),
             "task" => {
-                let is_tests = |task: &str| !task.starts_with('-') && task.rsplit(':').next().is_some_and(names_tests);
+                // `test`, `testDebugUnitTest`, `integrationTest`
+                let is_tests = |task: &str| {
+                    let name = task.rsplit(':').next().unwrap_or_default();
+                    !task.starts_with('-') && (name.starts_with("test") || name.ends_with("Test"))
+                };
                 Some(self.start.find(is_tests).unwrap_or("test").to_owned())
             }
             // `src/lib.rs - cart::total (line 3)`
             "example" => Some(name.split_once(" - ")?.1.split_once(" (line")?.0.to_owned()),
             "libtest_name" => {
-                let test =
-                    name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test);
+                let test = without_binary(name);
                 is_of_libtest(test).then(|| test.to_owned())
             }
             // What can be chosen is a target: the file of an integration test is one.
@@ -158,11 +161,6 @@ pub fn node_pattern(name: &str) -> Option<String> {
     let words = before.split(' ').filter(|_| !before.is_empty());
     let optional = words.fold(String::new(), |before, word| format!("({before}{} )?", pattern(word)));
     (!last.is_empty()).then(|| format!("^{optional}{}$", pattern(last)))
-}
-
-/// `test`, `testDebugUnitTest`, `integrationTest`: tasks of Gradle that take `--tests`.
-fn names_tests(task: &str) -> bool {
-    task.starts_with("test") || task.ends_with("Test")
 }
 
 /// `tests/test_cart.py::TestCart::test_total`, also from JUnit's `tests.test_cart.TestCart.test_total` and, where the

@@ -4,7 +4,7 @@ use super::{check::CheckContext, own::is_simple};
 use crate::{
     evidence::Failure,
     failure::read::{paths, text},
-    source_files::{Runner, SourceLanguage, Tool},
+    source_files::{Runner, Tool, language_of},
 };
 
 /// How the tests of a failure are run.
@@ -63,14 +63,14 @@ pub fn is_package_script(command: &str) -> bool {
 /// The runner that the file and the words of the failure itself show.
 fn by_traces(failure: &Failure) -> Option<&'static Runner> {
     let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
-    let language = SourceLanguage::of(printed_file(failure)?)?;
-    let of_language = || Runner::all().iter().filter(|row| row.languages.contains(&language));
+    let language = language_of(printed_file(failure)?)?;
+    let of_language = || Runner::all().iter().filter(|row| row.languages.iter().any(|known| known == language));
     // `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
     let is_placed = failure.test_name.as_deref().is_some_and(is_placed);
     of_language()
         .find(|row| row.tool == Tool::Playwright && is_placed)
         .or_else(|| of_language().find(|row| row.traces.iter().any(|word| trace.contains(word.as_str()))))
-        .or_else(|| of_language().find(|row| row.usual_for.contains(&language)))
+        .or_else(|| of_language().find(|row| row.usual_for.iter().any(|known| known == language)))
 }
 
 /// Whether the name of a test says its line and column, as Playwright's do.

@@ -350,3 +350,15 @@ fn a_comment_delivered_twice_or_late_changes_nothing() {
     assert_eq!(first.gates[0].standing, again.gates[0].standing);
     assert_eq!(again.sighting, None);
 }
+
+/// The patch of a change reads alike in another function: only what stands in the file tells.
+#[test]
+fn an_approved_patch_that_is_put_elsewhere_invalidates() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    world.push(2, "let a = 1;");
+    assert!(world.is_approved());
+    let ChangedFiles::Complete(files) = &mut world.snapshot.files else { unreachable!() };
+    files[0].blob = Some(sha(99));
+    assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) });
+}

@@ -2,10 +2,10 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{GateStanding, OnlyHope, PhraseProblem, Refusal, WordOutcome},
+    gate::{GateStanding, PhraseProblem, Refusal, WordOutcome},
     observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing, Visibility},
     policy::ApproveBy,
-    state::ClosedPeriod,
+    state::{ClosedPeriod, Objection},
 };
 
 #[test]
@@ -13,7 +13,7 @@ fn any_approvers_rejection_blocks_whoever_else_approves() {
     let mut world = World::new();
     world.comment("bob", "security changes requested\n\nThe token is logged.");
     world.comment("alice", "security approved");
-    let GateStanding::Rejected { by, words, .. } = world.report().standing else { panic!("not rejected") };
+    let GateStanding::Rejected(Objection { by, words, .. }) = world.report().standing else { panic!("not rejected") };
     assert_eq!(by, login("bob"));
     assert!(words.contains("The token is logged."));
 }
@@ -60,7 +60,7 @@ fn only_a_maintainer_dismisses() {
     world.comment("alice", "/dismiss security @bob nonsense");
     assert_eq!(world.refusal(), Refusal::NeedsMaintain);
     world.comment("author", "/dismiss security @bob nonsense");
-    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: false });
     world.comment("maintainer", "/dismiss security @alice nonsense");
     assert_eq!(world.refusal(), Refusal::NothingToDismiss { of: login("alice") });
     assert!(world.is_rejected());

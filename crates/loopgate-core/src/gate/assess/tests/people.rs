@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::world::*;
 use crate::{
-    gate::{Absence, AbsentTeam, OnlyHope, Refusal, Unusable, WordOutcome},
+    gate::{Absence, AbsentTeam, Refusal, Unusable, WordOutcome},
     ids::{AppId, UserId},
     observed::{
         AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Push,
@@ -40,7 +40,7 @@ fn the_author_does_not_approve_their_own_pull_request() {
     let mut world = World::new();
     world.gate().approvers.users.insert(login("author"));
     world.comment("author", "security approved");
-    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: false });
     world.gate().exclusions.author = Exclusion::Allowed;
     assert!(world.is_approved());
 }
@@ -50,17 +50,17 @@ fn an_author_who_is_the_only_hope_is_told_so() {
     let mut world = World::new();
     world.gate().approvers.users = BTreeSet::from([login("author")]);
     world.comment("author", "security approved");
-    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::Yes });
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: true });
     // On one's own repository nobody else has permission maintain.
     world.gate().approvers.users.clear();
-    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: false });
     world.snapshot.repository = "author/widgets".parse().unwrap();
-    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::Yes });
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: true });
     // The request can say so before anybody has tried.
     world.snapshot.comments.items.clear();
-    assert_eq!(world.report().eligible.only_hope, OnlyHope::Yes);
+    assert!(world.report().eligible.only_hope);
     world.gate().exclusions.author = Exclusion::Allowed;
-    assert_eq!(world.report().eligible.only_hope, OnlyHope::No);
+    assert!(!world.report().eligible.only_hope);
 }
 
 #[test]

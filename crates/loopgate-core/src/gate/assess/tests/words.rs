@@ -2,7 +2,7 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{GateStanding, PhraseProblem, Refusal, WordOutcome},
+    gate::{GateStanding, Inside, PhraseProblem, Refusal, WordOutcome},
     observed::{Account, Actor, Completeness, Hint, Lifecycle, Readiness, ReviewVerdict, Visibility},
     policy::{ApproveBy, ChecklistMode, GateTrigger},
 };
@@ -34,7 +34,7 @@ fn an_approval_that_does_not_stand_in_plain_words_is_a_near_miss() {
     ] {
         let mut world = World::new();
         world.comment("alice", body);
-        let problem = PhraseProblem::NotPlainText { inside: inside.into() };
+        let problem = PhraseProblem::NotPlainText { inside: Inside::of_word(inside).unwrap() };
         assert_eq!(world.refusal(), Refusal::Phrase(problem), "{body}");
         assert!(!world.is_approved(), "{body}");
     }

@@ -1,0 +1,147 @@
+//! What a part of a test file asserts, of which values, and whether it runs.
+
+use super::{
+    source::{CodeLine, Part, missing},
+    words,
+};
+use crate::source_files::TestSyntax;
+
+/// What a part asserts.
+pub(super) struct Asserted<'a> {
+    pub(super) lines: Vec<&'a CodeLine>,
+    pub(super) count: usize,
+    pub(super) exact: usize,
+    pub(super) values: usize,
+}
+
+impl<'a> Asserted<'a> {
+    pub(super) fn of(syntax: &TestSyntax, part: &'a Part) -> Self {
+        let lines: Vec<&CodeLine> = reached(part).into_iter().filter(|line| asserts(syntax, line)).collect();
+        Self {
+            count: lines.iter().map(|line| syntax.assertions(&line.text)).sum(),
+            exact: lines.iter().filter(|line| syntax.is_exact(&line.text)).count(),
+            values: lines.iter().map(|line| values(&line.text).count()).sum(),
+            lines,
+        }
+    }
+
+    /// Whether both sides assert the same of other values.
+    pub(super) fn has_shape_of(&self, other: &Self) -> bool {
+        let shape = |line: &&CodeLine| {
+            let mut text = line.words();
+            for value in values(&line.text) {
+                text = text.replacen(value, "_", 1);
+            }
+            text
+        };
+        self.lines.iter().map(shape).eq(other.lines.iter().map(shape))
+    }
+}
+
+/// Whether a line asserts. What is true whatever the program does asserts nothing.
+pub(super) fn asserts(syntax: &TestSyntax, line: &CodeLine) -> bool {
+    let always = pattern!(r"(?i)(?:\bor|\|\|)\s+true\b|\bassert(?:true)?!?[\s(]+true\s*\)?;?$");
+    syntax.assertions(&line.text) > 0 && !always.is_match(&line.text)
+}
+
+/// The lines of a test that are reached: none below one that leaves it for good, and none of a function that the test
+/// declares and never names again.
+pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
+    let exits = pattern!(
+        r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
+    );
+    let function = pattern!(
+        r"^(?:async\s+)?(?:def|fn|fun|func|function)\s+(\w+)|(\w+)\s*:?=\s*(?:async\s*)?(?:lambda\b|\|\w*\||func\s*\(|function\b|->|(?:\([^()]*\)|\w+)\s*=>)"
+    );
+    if !part.is_test {
+        return part.lines.iter().collect();
+    }
+    let declared = part.lines.iter().position(|line| line.number == part.line).unwrap_or(0);
+    let (above, below) = part.lines.split_at(declared + 1);
+    let depth = below.iter().map(CodeLine::indent).find(|depth| *depth > 0);
+    let leaves = |line: &CodeLine| Some(line.indent()) == depth && exits.is_match(line.text.trim());
+    let end = below.iter().position(leaves).unwrap_or(below.len());
+    let is_named_once =
+        |name: &str| part.lines.iter().flat_map(|line| words(&line.text)).filter(|word| *word == name).count() == 1;
+    let (mut lines, mut unused): (Vec<&CodeLine>, _) = (above.iter().collect(), None);
+    for line in &below[..end] {
+        if unused.is_some_and(|indent| line.indent() > indent) {
+            continue;
+        }
+        // A decorator may register what stands below it.
+        let is_registered = lines.last().is_some_and(|above| above.text.trim_start().starts_with('@'));
+        let found = function.captures(line.text.trim_start()).filter(|_| !is_registered);
+        let name = found.and_then(|found| Some(found.get(1).or_else(|| found.get(2))?.as_str().to_owned()));
+        unused = name.filter(|name| is_named_once(name)).map(|_| line.indent());
+        if unused.is_none() {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Texts and numbers of a line, with their quotes, and errors by name.
+pub(super) fn values(line: &str) -> impl Iterator<Item = &str> {
+    let value = pattern!(r#""[^"]*"|'[^']*'|`[^`]*`|\b[A-Z]\w*(?:Error|Exception)\b|(?:^|[^\w.])(-?\d[\w.]*)"#);
+    value.captures_iter(line).filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|value| value.as_str()))
+}
+
+/// A value without its quotes; a number without its suffix and the zeros behind its point.
+pub(super) fn plain(value: &str) -> String {
+    let text = value.trim_matches(['"', '\'', '`']);
+    let digits: String =
+        text.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-')).collect();
+    match digits.parse::<f64>() {
+        Ok(number) if text.len() == value.len() => number.to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+/// Whether the line holds rows of parameters: the language marks it, it holds data only, or a loop goes over them.
+pub(super) fn is_row(syntax: &TestSyntax, line: &CodeLine) -> bool {
+    let text = line.text.trim();
+    let is_data = text.starts_with(['[', '(', '{', '|', '"', '\'', '-'])
+        && text.ends_with([',', ']', ')', '}', '|', '"', '\''])
+        && !text.contains("=> {");
+    let is_loop = text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
+    syntax.has_rows(&line.text) || (is_data || is_loop) && syntax.assertions(text) == 0
+}
+
+/// Values in rows of parameters.
+pub(super) fn rows(syntax: &TestSyntax, part: &Part) -> usize {
+    part.lines.iter().filter(|line| is_row(syntax, line)).map(|line| values(&line.text).count()).sum()
+}
+
+/// The lines of a test below its declaration.
+pub(super) fn body(part: &Part) -> Vec<String> {
+    reached(part).into_iter().filter(|line| line.number > part.line).map(CodeLine::words).collect()
+}
+
+/// Lines that catch what a test throws.
+pub(super) fn catches(part: &Part) -> usize {
+    let catch =
+        pattern!(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(");
+    part.lines.iter().filter(|line| catch.is_match(&line.text)).count()
+}
+
+/// A mark that keeps the part from running and was not there: its line, its words, and whether it always holds.
+pub(super) fn skip_more(syntax: &TestSyntax, old: &Part, new: &Part) -> Option<(u32, String, bool)> {
+    let conditional = pattern!(
+        r"(?i)(?:skip|run|xfail|disabled|enabled|ignore)_?(?:if|unless|on|when|for)(?:\b|[A-Z])|\bassum|\s(?:if|unless)\s"
+    );
+    let marks = |part: &Part| part.lines.iter().filter(|line| syntax.skip(&line.text).is_some()).count();
+    if marks(new) <= marks(old) {
+        return None;
+    }
+    let line = missing(&new.lines, &old.lines).into_iter().find(|line| syntax.skip(&line.text).is_some())?;
+    let at = new.lines.iter().position(|other| other.number == line.number)?;
+    let mark = syntax.skip(&line.text)?.chars().take(60).collect();
+    let above = at.checked_sub(1).map(|above| &new.lines[above]);
+    let asks = above.is_some_and(|above| {
+        let text = above.text.trim_start();
+        above.indent() < line.indent()
+            && (text.starts_with("if") || text.starts_with("unless") || text.starts_with("} else"))
+    });
+    let is_conditional = asks || conditional.is_match(&line.text) && !line.text.contains("(True");
+    Some((line.number, mark, !is_conditional))
+}

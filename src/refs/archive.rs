@@ -1,0 +1,44 @@
+//! The archive of ended runs.
+//!
+//! Every ref of a repository is named to everybody who pushes to it. So the refs of runs that ended are folded into one for
+//! each quarter of a year, `refs/loopgate/archive/2026Q4`. Its tree says at `pr/12` which commit the run of pull request 12
+//! was saved in last, and that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of
+//! its own, which counts before what any quarter says; of several quarters the newest counts.
+
+use super::{GitObjects, RefsError};
+use loopgate_core::{PrNumber, Sha};
+
+/// Where the refs of the archive are, below `refs/loopgate/`.
+pub const ARCHIVE: &str = "archive/";
+
+/// The length of a commit's id, and a line break.
+const ENTRY_LIMIT: usize = 41;
+
+/// The file of a quarter's tree that has the commit of a run, and the file's text.
+pub fn archive_entry(number: PrNumber, commit: Sha) -> (String, String) {
+    (format!("pr/{number}"), format!("{commit}\n"))
+}
+
+/// The commit that the run of a pull request was archived with, if it was.
+///
+/// # Errors
+/// When the git database does not answer.
+pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Option<Sha>, RefsError> {
+    let mut refs = objects.refs(ARCHIVE).await?;
+    refs.sort_by(|one, other| other.cmp(one));
+    for (name, tip) in refs {
+        let commit = match name.number() {
+            // Earlier versions moved each run to a ref of its own.
+            Some(moved) => Some(tip).filter(|_| moved == number),
+            None => match objects.read_file(tip, &archive_entry(number, tip).0, ENTRY_LIMIT).await {
+                Ok(text) => text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()),
+                Err(RefsError::TooLarge { .. }) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        if commit.is_some() {
+            return Ok(commit);
+        }
+    }
+    Ok(None)
+}
