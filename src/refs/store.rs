@@ -23,6 +23,9 @@ use loopgate_core::{
 pub(super) const STATE_FILE: &str = "loop-state.json";
 pub(crate) const HISTORY_FILE: &str = "history.jsonl";
 pub(super) const ARTIFACT_FILE: &str = "artifact.md";
+/// The signed statement about the merge.
+const STATEMENT_FILE: &str = "verdict.dsse.json";
+const STATEMENT_LIMIT: usize = 1 << 20;
 /// Bytes read at most; what is larger was not written by us.
 pub(super) const STATE_LIMIT: usize = 2 << 20;
 pub(super) const HISTORY_LIMIT: usize = 8 << 20;
@@ -105,6 +108,8 @@ pub struct Save<'a> {
     pub artifact: &'a str,
     /// The subject of the commit.
     pub subject: &'a str,
+    /// The signed statement about the merge, where this is the save after it.
+    pub statement: Option<&'a str>,
 }
 
 impl<'g, G: GitObjects> StateStore<'g, G> {
@@ -225,6 +230,14 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
     }
 
+    /// The signed statement about the merge; none where nothing was signed.
+    ///
+    /// # Errors
+    /// When the git database does not answer, or the file is larger than 1 MiB.
+    pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>, RefsError> {
+        self.objects.read_file(commit, STATEMENT_FILE, STATEMENT_LIMIT).await
+    }
+
     /// The run as a commit holds it; none where its state cannot be read.
     ///
     /// # Errors
@@ -268,6 +281,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             files.push((attempt.path(), attempt.text().to_owned()));
         }
         files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
+        files.extend(save.statement.map(|text| (STATEMENT_FILE.to_owned(), text.to_owned())));
         let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject };
         let commit = self.objects.write_commit(commit).await?;
         self.objects.compare_and_swap(&self.name, loaded.tip, commit).await?;

@@ -71,7 +71,7 @@ const FIRST: [Check; 2] = [
     check("app", "GitHub answers, and takes the App's key", app::reached),
 ];
 
-const OF_APP: [Check; 8] = [
+const OF_APP: [Check; 9] = [
     check("permissions", "the App asks for all permissions that are needed", app::permissions),
     check("events", "the App subscribes to all events that are needed", app::events),
     check("installations", "the App is installed, and nothing suspends it", app::installations),
@@ -79,6 +79,7 @@ const OF_APP: [Check; 8] = [
     check("installation-requests", "nobody waits for the App to be installed", app::requests),
     check("webhook-address", "webhooks go to this server", webhook::address),
     check("deliveries", "the last deliveries were accepted", webhook::deliveries),
+    check("signing", "merges are signed for, and anybody can check it", app::signing),
     check("redelivery", "the newest delivery was sent again, and arrived", webhook::redelivery),
 ];
 
