@@ -40,6 +40,7 @@ pub mod config;
 pub mod git;
 pub mod github;
 pub mod mcp;
+pub mod proof;
 pub mod refs;
 pub mod render;
 pub mod runner;

@@ -27,6 +27,7 @@ const CORE: &[&str] = &[
     "escalation",
     "stages",
     "deciding",
+    "proof",
     "reflex",
     "metrics",
     "replay",
@@ -40,13 +41,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("git", &[]),
     ("channels", &[]),
+    ("proof", &[]),
     ("render", &[]),
     ("refs", &["render", "config", "git"]),
-    ("github", &["channels", "refs", "render", "config"]),
+    ("github", &["proof", "channels", "refs", "render", "config"]),
     ("runner", &["refs", "render", "config", "git"]),
     ("mcp", &["github", "render"]),
-    ("server", &["mcp", "github", "channels", "refs", "render", "config"]),
-    ("cli", &["server", "mcp", "github", "runner", "channels", "refs", "render", "config"]),
+    ("server", &["proof", "mcp", "github", "channels", "refs", "render", "config"]),
+    ("cli", &["proof", "server", "mcp", "github", "runner", "channels", "refs", "render", "config"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

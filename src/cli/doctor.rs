@@ -44,7 +44,7 @@ fn expected() -> Expected {
     let url = |name: &str| online::variable(name).and_then(|text| text.trim().parse().ok());
     let polls = online::variable("LOOPGATE_POLL").is_some_and(|word| word.trim() == "on");
     let arrives = if polls { Arrives::ReadFromLog } else { Arrives::Answered };
-    Expected::new(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), arrives)
+    Expected::new(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), arrives).signing(online::signer())
 }
 
 fn words(lines: &[Line]) -> String {

@@ -7,6 +7,7 @@
 
 mod action_outputs;
 mod actions;
+mod agent_stop;
 mod check_config;
 mod decide;
 #[cfg(feature = "demo")]
@@ -34,6 +35,7 @@ mod serve;
 mod setup;
 mod try_history;
 mod verify;
+mod verify_merge;
 mod what_if;
 mod working_tree;
 
@@ -122,12 +124,16 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// What stands between a pull request, or the working tree, and ready; for whoever fixes it
     Feedback(feedback::Arguments),
+    /// Answer the stop hook of a coding agent: may it end its turn?
+    AgentStop(agent_stop::Arguments),
     /// Say that a failure is not yours to fix, for a person to settle
     Dispute(dispute::Arguments),
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
     Settle(dispute::SettleArguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
     Mcp(mcp::Arguments),
+    /// Does a merge rest on what was checked and approved? Told offline, from its signed statement
+    VerifyMerge(verify_merge::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
     Explain(explain::Arguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
@@ -238,9 +244,11 @@ fn run(cli: Cli) -> CommandResult {
         Command::Resync(arguments) => operate::resync(&arguments, format()?),
         Command::Init(arguments) => init::run(&arguments, format()?),
         Command::Feedback(arguments) => feedback::run(&arguments, format()?),
+        Command::AgentStop(arguments) => agent_stop::run(&arguments),
         Command::Dispute(arguments) => dispute::run(&arguments, format()?),
         Command::Settle(arguments) => dispute::settle(&arguments, format()?),
         Command::Mcp(arguments) => mcp::run(&arguments),
+        Command::VerifyMerge(arguments) => verify_merge::run(&arguments, format()?),
         Command::Explain(arguments) => explain::run(&arguments, format()?),
         Command::Metrics(arguments) => metrics::run(&arguments, format()?),
         Command::Try(arguments) => try_history::run(&arguments, format()?),

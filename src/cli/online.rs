@@ -11,6 +11,7 @@ use crate::{
         ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, Pacing, Secret, Setup,
         registration::StoredApp,
     },
+    proof::Signer,
     server::DATA_DIR,
 };
 use loopgate_core::{InstallationId, RepoName};
@@ -129,6 +130,12 @@ fn github(credentials: Credentials) -> Result<Github, CliError> {
     let url = variable("LOOPGATE_GITHUB_API_URL").or_else(|| variable("GITHUB_API_URL"));
     let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(CliError::bad_data)?;
     Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)
+}
+
+/// What signs statements on the server, as far as the environment here tells.
+pub fn signer() -> Option<Signer> {
+    let in_file = || std::fs::read_to_string(variable("LOOPGATE_SIGNING_KEY_FILE")?).ok();
+    Signer::parse(&variable("LOOPGATE_SIGNING_KEY").or_else(in_file)?).ok()
 }
 
 /// What the environment names, if anything.

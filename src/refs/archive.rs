@@ -5,7 +5,7 @@
 //! was saved in last, and that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of
 //! its own, which counts before what any quarter says; of several quarters the newest counts.
 
-use super::{GitObjects, RefsError};
+use super::{GitObjects, ListObjects, RefName, RefsError};
 use loopgate_core::{PrNumber, Sha};
 
 /// Where the refs of the archive are, below `refs/loopgate/`.
@@ -30,15 +30,44 @@ pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Op
         let commit = match name.number() {
             // Earlier versions moved each run to a ref of its own.
             Some(moved) => Some(tip).filter(|_| moved == number),
-            None => match objects.read_file(tip, &archive_entry(number, tip).0, ENTRY_LIMIT).await {
-                Ok(text) => text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()),
-                Err(RefsError::TooLarge { .. }) => None,
-                Err(error) => return Err(error),
-            },
+            None => entry(objects, tip, number).await?,
         };
         if commit.is_some() {
             return Ok(commit);
         }
     }
     Ok(None)
+}
+
+/// The commit that a quarter names for a pull request.
+async fn entry<G: GitObjects>(objects: &G, quarter: Sha, number: PrNumber) -> Result<Option<Sha>, RefsError> {
+    match objects.read_file(quarter, &archive_entry(number, quarter).0, ENTRY_LIMIT).await {
+        Ok(text) => Ok(text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok())),
+        Err(RefsError::TooLarge { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The runs of all pull requests with the commits that hold them, archived ones too.
+///
+/// # Errors
+/// When the git database does not answer.
+pub async fn all_runs<G: ListObjects>(objects: &G) -> Result<Vec<(RefName, Sha)>, RefsError> {
+    let mut runs = Vec::new();
+    for (name, tip) in objects.refs("").await? {
+        if let Some(number) = name.number() {
+            runs.push((RefName::pull_request(number), tip));
+        }
+    }
+    for (name, quarter) in objects.refs(ARCHIVE).await? {
+        if name.number().is_some() {
+            continue;
+        }
+        for file in objects.list_folder(quarter, "pr").await? {
+            let Ok(number) = file.parse().map(PrNumber::new) else { continue };
+            let commit = entry(objects, quarter, number).await?;
+            runs.extend(commit.map(|commit| (RefName::pull_request(number), commit)));
+        }
+    }
+    Ok(runs)
 }

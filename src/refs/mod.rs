@@ -30,7 +30,7 @@ mod subject;
 #[cfg(test)]
 pub(crate) mod fake;
 
-pub use archive::{ARCHIVE, archive_entry, archived};
+pub use archive::{ARCHIVE, all_runs, archive_entry, archived};
 pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore, Recorded};

@@ -24,6 +24,9 @@ use loopgate_core::{
 pub(super) const STATE_FILE: &str = "loop-state.json";
 pub(crate) const HISTORY_FILE: &str = "history.jsonl";
 pub(super) const ARTIFACT_FILE: &str = "artifact.md";
+/// The signed statement about the merge.
+const STATEMENT_FILE: &str = "verdict.dsse.json";
+const STATEMENT_LIMIT: usize = 1 << 20;
 /// Bytes read at most; what is larger was not written by us.
 pub(super) const STATE_LIMIT: usize = 2 << 20;
 pub(super) const HISTORY_LIMIT: usize = 8 << 20;
@@ -106,6 +109,8 @@ pub struct Save<'a> {
     pub artifact: &'a str,
     /// The subject of the commit.
     pub subject: &'a str,
+    /// The signed statement about the merge, where this is the save after it.
+    pub statement: Option<&'a str>,
 }
 
 impl<'g, G: GitObjects> StateStore<'g, G> {
@@ -245,6 +250,17 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
     }
 
+    /// The signed statement about the merge; none where nothing was signed, or where the file is larger than ours.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>, RefsError> {
+        match self.objects.read_file(commit, STATEMENT_FILE, STATEMENT_LIMIT).await {
+            Err(RefsError::TooLarge { .. }) => Ok(None),
+            read => read,
+        }
+    }
+
     /// The run as a commit holds it; none where its state cannot be read.
     ///
     /// # Errors
@@ -273,9 +289,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// [`RefsError::RefMoved`] when somebody saved since: load and decide again.
     pub async fn save(&self, loaded: &LoadedRun, save: &Save<'_>) -> Result<Option<Sha>, RefsError> {
+        // The first statement stays: what is decided after the merge did not carry it.
+        let statement = match (save.statement, loaded.tip) {
+            (Some(_), Some(tip)) if self.statement(tip).await?.is_some() => None,
+            (statement, _) => statement,
+        };
         if loaded.intact().is_some_and(|before| is_same(before, save.state))
             && save.lines.is_empty()
             && save.attempt.is_none()
+            && statement.is_none()
         {
             return Ok(None);
         }
@@ -288,6 +310,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             files.push((attempt.path(), attempt.text().to_owned()));
         }
         files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
+        files.extend(statement.map(|text| (STATEMENT_FILE.to_owned(), text.to_owned())));
         let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject, ..NewCommit::default() };
         let commit = self.objects.write_commit(commit).await?;
         self.objects.compare_and_swap(&self.name, loaded.tip, commit).await?;

@@ -8,7 +8,7 @@ use super::{
     terminal::{Colour, Paint},
     words,
 };
-use loopgate_core::metrics::{Group, Measured, Metric, Report, Target, Waited};
+use loopgate_core::metrics::{Compared, Estimate, Figure, Group, Interval, Measured, Metric, Report, Target, Waited};
 
 /// The report on a window: the five metrics against their targets first.
 pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
@@ -27,6 +27,9 @@ pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
             groups.iter().map(group).collect()
         });
     }
+    section(&mut text, &["Compared", "Runs", "Attempts", "First", "Tampering", "Disputes", "Waited"], {
+        report.compared.iter().map(compared).collect()
+    });
     let gates = report.gates.iter().map(|(name, gate)| {
         let (runs, used) = (gate.runs, gate.used);
         let waited = seconds(used.waited_seconds.checked_div(runs).unwrap_or(0));
@@ -135,6 +138,24 @@ fn beside(report: &Report) -> Vec<(&'static str, String)> {
         ("Disputes", listed(disputes.collect())),
         ("Saved as flaky", words::count(report.saved_by_flakes, "attempt")),
     ]
+}
+
+/// A figure, where it lies at 95 %, and how it compares with people.
+fn compared(it: &Compared) -> Vec<String> {
+    let estimate = |it: &Estimate| {
+        let Some(Interval { value, low, high }) = it.value else { return "too few to say".to_owned() };
+        let (unit, digits, scale) = match it.figure {
+            Figure::Attempts => ("", 2, 1.0),
+            Figure::FirstAttemptPassRate | Figure::TamperingRate | Figure::DisputeRate => (" %", 0, 100.0),
+            Figure::WaitedSeconds => (" h", 1, 1.0 / 3600.0),
+        };
+        let [value, low, high] = [value, low, high].map(|number| format!("{:.digits$}", number * scale));
+        let than = it.than_people.map(|than| format!(", {}", than.as_str())).unwrap_or_default();
+        format!("{value}{unit} ({low}–{high}){than}")
+    };
+    let mut row = vec![line(&it.name), it.runs.to_string()];
+    row.extend(it.estimates.iter().map(estimate));
+    row
 }
 
 fn group(it: &Group) -> Vec<String> {

@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::{
     github::{AppCredentials, AppName, Secret},
+    proof::Signer,
     refs::Seal,
 };
 
@@ -27,6 +28,8 @@ pub struct ServerConfig {
     pub webhook_secret: Secret,
     /// Accepted too, while the secret is being rotated.
     pub webhook_secret_previous: Option<Secret>,
+    /// Signs a statement about each merge; `None`: nothing is signed.
+    pub signer: Option<Signer>,
     /// With it, and an address, people sign in with GitHub.
     pub client_secret: Option<Secret>,
     pub github_api_url: Url,
@@ -116,6 +119,10 @@ impl ServerConfig {
             reader.secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page");
         let webhook_secret_previous = reader.optional_secret("LOOPGATE_WEBHOOK_SECRET_PREVIOUS");
         let client_secret = reader.optional_secret("LOOPGATE_CLIENT_SECRET");
+        let signer = reader.optional_secret("LOOPGATE_SIGNING_KEY").and_then(|text| {
+            let refused = |message| reader.problem("LOOPGATE_SIGNING_KEY", message);
+            Signer::parse(&text.expose().replace("\\n", "\n")).map_err(refused).ok()
+        });
         let github_api_url = reader.or("LOOPGATE_GITHUB_API_URL", "https://api.github.com", parse_url);
         let github_web_url = reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url);
         let listen = reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address);
@@ -150,6 +157,7 @@ impl ServerConfig {
                 private_key: private_key?,
                 webhook_secret: webhook_secret?,
                 webhook_secret_previous,
+                signer,
                 client_secret,
                 github_api_url: github_api_url?,
                 github_web_url: github_web_url?,

@@ -13,6 +13,7 @@ use crate::{
         Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary,
         webhook::OwnApp, webhook::Target,
     },
+    proof::Signer,
     refs::Seal,
 };
 
@@ -51,6 +52,11 @@ impl<C: Clock + 'static> GithubReconciler<C> {
     /// Seals the states it saves, and distrusts those that are not sealed.
     pub fn sealing(self, seal: Option<Seal>) -> Self {
         Self { reconcile: self.reconcile.sealing(seal), ..self }
+    }
+
+    /// Signs a statement about each merge.
+    pub fn signing(self, signer: Option<Signer>) -> Self {
+        Self { reconcile: self.reconcile.signing(signer), ..self }
     }
 }
 

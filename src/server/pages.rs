@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::{
-    Router,
+    Json, Router,
     extract::State,
     http::{
         HeaderValue, StatusCode,
@@ -39,6 +39,7 @@ use super::{
     storage::{Change, Store},
 };
 use crate::github::LoopReader;
+use crate::proof::Keys;
 use loopgate_core::Timestamp;
 
 /// How long a readiness check may take.
@@ -123,17 +124,19 @@ impl Admin {
     }
 }
 
-/// `POST /webhook`, `GET /` or the dashboard for whoever signed in, `/setup` where there is a token for it, `/healthz`, and
-/// `/readyz` in one word: probes cannot reach the admin's listener.
+/// `POST /webhook`, `GET /` or the dashboard for whoever signed in, `/setup` where there is a token for it, `/healthz`, the keys that
+/// check signed statements, and `/readyz` in one word: probes cannot reach the admin's listener.
 pub(super) fn public(
     receiver: Arc<Receiver>,
     readiness: Arc<Readiness>,
     setup: Option<Arc<SetupPages>>,
     dashboard: Option<Router>,
+    keys: Keys,
 ) -> Router {
     Router::new()
         .route("/webhook", post(webhook))
         .with_state(receiver)
+        .route("/.well-known/loopgate-keys.json", get(move || async move { Json(keys) }))
         .route("/readyz", get(is_ready))
         .with_state(readiness)
         .merge(dashboard.unwrap_or_else(|| Router::new().route("/", get(|| async { Html(HOME) }))))

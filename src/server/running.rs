@@ -172,7 +172,8 @@ impl Server {
         let admin_pages = Arc::new(admin_pages);
         let visitors = visitors.map(Arc::new);
         let published = visitors.as_ref().map(|visitors| dashboard::published(admin_pages.clone(), visitors));
-        let app = pages::public(receiver, readiness.clone(), self.setup, published);
+        let keys = config.signer.as_ref().map(|signer| signer.keys().clone()).unwrap_or_default();
+        let app = pages::public(receiver, readiness.clone(), self.setup, published, keys);
         listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
         let app = pages::admin(admin_pages);
         listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));
@@ -205,7 +206,7 @@ fn expected(config: &ServerConfig) -> Expected {
         Polling::On => Arrives::ReadFromLog,
         Polling::Off => Arrives::Answered,
     };
-    Expected::new(config.public_url.clone(), config.webhook_proxy.clone(), arrives)
+    Expected::new(config.public_url.clone(), config.webhook_proxy.clone(), arrives).signing(config.signer.clone())
 }
 
 /// Those who sign in with GitHub, where that is configured.

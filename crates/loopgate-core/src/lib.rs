@@ -6,7 +6,7 @@
 //! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`] →
 //! [`source_files`] → [`policy`] →
 //! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] →
-//! [`stages`] → [`deciding`] → [`reflex`] → [`metrics`] → [`replay`].
+//! [`stages`] → [`deciding`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
 
 #[macro_use]
 mod words;
@@ -27,6 +27,7 @@ pub mod memory;
 pub mod metrics;
 pub mod observed;
 pub mod policy;
+pub mod proof;
 pub mod reflex;
 pub mod replay;
 pub mod source_files;

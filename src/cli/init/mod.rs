@@ -5,9 +5,15 @@
 mod agents;
 mod configuration;
 mod import;
+mod stop_hooks;
 mod workflows;
 
-use std::{collections::BTreeSet, path::Path, str::FromStr};
+use std::{
+    collections::BTreeSet,
+    io::{self, IsTerminal as _},
+    path::Path,
+    str::FromStr,
+};
 
 use clap::Args;
 use serde_json::json;
@@ -59,6 +65,9 @@ pub struct Arguments {
     /// Write instructions for coding agents into `AGENTS.md` and where they do not read that, and install it for them
     #[arg(long)]
     agents: bool,
+    /// Write the stop hooks of Claude Code, Codex and Cursor, or take them away [default: ask on a terminal]
+    #[arg(long, requires = "agents", value_enum, value_name = "WHAT")]
+    stop_hooks: Option<StopHooks>,
     /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
     #[arg(long = "loop")]
     fixes: bool,
@@ -74,6 +83,12 @@ pub struct Arguments {
     /// Replace files that are there already
     #[arg(long)]
     force: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum StopHooks {
+    Write,
+    Remove,
 }
 
 /// `OWNER/REPO/path@REF`, as a step names it; read from an address on GitHub too.
@@ -180,6 +195,9 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     if !arguments.dry_run {
         for file in &files {
             write(&root, file)?;
+        }
+        if arguments.agents {
+            write_stop_hooks(&root, arguments.stop_hooks)?;
         }
     }
     let next = next_steps(arguments, &root, &detected, &ci, &files);
@@ -313,6 +331,31 @@ fn write(root: &Path, file: &NewFile) -> Result<(), CliError> {
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&path, &file.text))
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
+}
+
+/// Writes or removes the stop hooks where somebody says so: by the option, or asked on a terminal.
+fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError> {
+    if wish.is_none() && !io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let files = stop_hooks::files(root, wish != Some(StopHooks::Remove))?;
+    let paths = files.iter().map(|(path, _)| *path).collect::<Vec<_>>().join(", ");
+    if wish.is_none() && !files.is_empty() {
+        output::error_line(format!("Shall agents stop only with a green verdict? This changes {paths} [y/N]"));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        if !matches!(answer.trim(), "y" | "yes") {
+            return Ok(());
+        }
+    }
+    for (path, text) in files {
+        write(root, &NewFile { path, text })?;
+        output::note_line(format!(
+            "{path}: stop hook {}",
+            if wish == Some(StopHooks::Remove) { "removed" } else { "written" }
+        ));
+    }
+    Ok(())
 }
 
 fn report(

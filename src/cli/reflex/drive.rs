@@ -252,8 +252,14 @@ impl<'g> Session<'g> {
     /// saved counts, and this transition is dropped: the loop goes on from there.
     pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
         let subject = loop_subject(&turn);
-        let save =
-            Save { state: &turn.state, lines: &turn.lines, attempt, artifact: &self.artifact, subject: &subject };
+        let save = Save {
+            state: &turn.state,
+            lines: &turn.lines,
+            attempt,
+            artifact: &self.artifact,
+            subject: &subject,
+            statement: None,
+        };
         match self.store.save(&self.loaded, &save).await {
             Ok(_) => {}
             Err(RefsError::RefMoved { .. }) => self.judged = None,

@@ -1,7 +1,7 @@
 //! The App itself: its key, what it may do and hear, where it is installed.
 
 use super::{
-    Finding,
+    Finding, Outcome,
     facts::{Facts, Permissions},
 };
 use crate::github::{
@@ -126,4 +126,20 @@ pub(super) fn requests(facts: &Facts) -> Vec<Finding> {
         Finding::warning(message, format!("an owner of {account} accepts or declines it under Settings, GitHub Apps"))
     });
     found.collect()
+}
+
+/// Without a key nothing is wrong; people who look for a statement must know.
+pub(super) fn signing(facts: &Facts) -> Vec<Finding> {
+    let (message, remedy) = match &facts.expected.signer {
+        Some(signer) if signer.can_sign() => return Vec::new(),
+        Some(_) => (
+            "LOOPGATE_SIGNING_KEY holds no private key any more: nothing is signed, and old statements can be checked",
+            "put the private key back, or a new one in front of the public keys",
+        ),
+        None => (
+            "LOOPGATE_SIGNING_KEY is not set: no statement is signed about what was merged",
+            "openssl genpkey -algorithm ed25519 makes a key; leave it out if nobody needs statements",
+        ),
+    };
+    vec![Finding::new(Outcome::Unknown, message, remedy)]
 }

@@ -9,9 +9,12 @@ use url::Url;
 use super::super::{
     CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration,
 };
-use crate::github::{
-    registration::{Access, Arrival},
-    wire::Repository,
+use crate::{
+    github::{
+        registration::{Access, Arrival},
+        wire::Repository,
+    },
+    proof::Signer,
 };
 use loopgate_core::{AppId, InstallationId, Login, RepoName, gate::online_facts::Fetched};
 
@@ -25,6 +28,8 @@ pub struct Expected {
     /// The address that the App's webhook should have, where it is known.
     pub hook: Option<String>,
     pub arrives: Arrives,
+    /// What signs statements about merges.
+    pub signer: Option<Signer>,
 }
 
 impl Expected {
@@ -35,7 +40,13 @@ impl Expected {
             (None, _, Arrives::ReadFromLog) => Some(Arrival::Poll),
             (None, public, Arrives::Answered) => public.map(Arrival::Public),
         };
-        Self { hook: arrival.as_ref().map(Arrival::hook), arrives }
+        Self { hook: arrival.as_ref().map(Arrival::hook), arrives, signer: None }
+    }
+
+    /// The same, with what signs.
+    #[must_use]
+    pub fn signing(self, signer: Option<Signer>) -> Self {
+        Self { signer, ..self }
     }
 }
 

@@ -71,7 +71,7 @@ const FIRST: [Check; 2] = [
     check("app", "GitHub answers, and takes the App's key", app::reached),
 ];
 
-const OF_APP: [Check; 9] = [
+const OF_APP: [Check; 10] = [
     check("version", "this GitHub is one that is made for", app::version),
     check("permissions", "the App asks for all permissions that are needed", app::permissions),
     check("events", "the App subscribes to all events that are needed", app::events),
@@ -80,6 +80,7 @@ const OF_APP: [Check; 9] = [
     check("installation-requests", "nobody waits for the App to be installed", app::requests),
     check("webhook-address", "webhooks go to this server", webhook::address),
     check("deliveries", "the last deliveries were accepted", webhook::deliveries),
+    check("signing", "merges are signed for, and anybody can check it", app::signing),
     check("redelivery", "the newest delivery was sent again, and arrived", webhook::redelivery),
 ];
 

@@ -17,13 +17,21 @@ struct Commit {
     parents: Vec<ObjectRef>,
 }
 
+/// The commit that a pull request was merged as; none where GitHub does not say.
+pub(super) async fn merged_as(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Sha>, Error> {
+    match pull.merged_as {
+        Some(commit) => Ok(Some(commit)),
+        None => merge_commit(client, repository, pull.pull_request.number).await,
+    }
+}
+
 /// The base's last commit before the merge; none where the merge cannot be followed.
-pub(super) async fn base(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Sha>, Error> {
-    let merged_as = match pull.merged_as {
-        Some(commit) => Some(commit),
-        None => merge_commit(client, repository, pull.pull_request.number).await?,
-    };
-    let Some(merged_as) = merged_as else { return Ok(None) };
+pub(super) async fn base(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    merged_as: Sha,
+) -> Result<Option<Sha>, Error> {
     let landed = commit(client, repository, merged_as).await?;
     let head = commit(client, repository, pull.pull_request.head.sha).await?;
     let Some(landed) = landed else { return Ok(None) };
@@ -126,7 +134,10 @@ mod tests {
         let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
         let (client, repository) = (github.client(None), "acme/widgets".parse().unwrap());
         let pull = pull::read(&client, &repository, PrNumber::new(12)).await.unwrap();
-        base(&client, &repository, &pull).await.unwrap().map(|base| base.to_string())
+        match merged_as(&client, &repository, &pull).await.unwrap() {
+            Some(commit) => base(&client, &repository, &pull, commit).await.unwrap().map(|base| base.to_string()),
+            None => None,
+        }
     }
 
     #[tokio::test]

@@ -89,6 +89,7 @@ impl Observer {
             runs: head.runs,
             layers: base.layers,
             is_merge_followed,
+            merged_as: base.merged_as,
             problems,
         }))
     }
@@ -108,7 +109,11 @@ impl Observer {
         let defaults = self.organisations.of(client, repository.owner());
         let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
         let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
-        let before = if is_merged { before_merge::base(client, repository, pull).await? } else { None };
+        let merged_as = if is_merged { before_merge::merged_as(client, repository, pull).await? } else { None };
+        let before = match merged_as {
+            Some(commit) => before_merge::base(client, repository, pull, commit).await?,
+            None => None,
+        };
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
         let present = branch.filter(|_| !is_merged).map(|Branch { commit: ObjectRef { sha }, .. }| sha);
         let tip = before.or(present).unwrap_or(pull.compared_base);
@@ -129,13 +134,14 @@ impl Observer {
             );
             Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
         });
-        Ok(BaseSide { branch, tip, policy, scope, layers, problem, not_followed })
+        Ok(BaseSide { branch, tip, merged_as, policy, scope, layers, problem, not_followed })
     }
 }
 
 struct BaseSide {
     branch: Option<Branch>,
     tip: Sha,
+    merged_as: Option<Sha>,
     policy: Option<Policy>,
     scope: scope::Scope,
     layers: Option<Layers>,

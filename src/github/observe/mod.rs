@@ -105,6 +105,7 @@ pub struct PullRequestFacts {
     runs: Vec<HeadRun>,
     layers: Option<Layers>,
     is_merge_followed: bool,
+    merged_as: Option<Sha>,
     problems: Vec<ObservationProblem>,
 }
 
@@ -115,6 +116,8 @@ pub struct Observation {
     pub base_head: Sha,
     pub policy: Policy,
     pub surface: ObservedSurface,
+    /// The commit that it was merged as, once it is and where GitHub says.
+    pub merged_as: Option<Sha>,
     /// Whether another open pull request was seen with the same head.
     pub is_head_shared: bool,
     /// Whether the log of a failed job is not there yet.

@@ -60,8 +60,20 @@ impl Observer {
         let surface = reading.surface(&mut checks, &people, &surroundings);
         facts.problems.append(&mut checks.problems);
 
-        let PullRequestFacts { us, pull, tip, comments, reviews, files, commits, merge_base, runs, problems, .. } =
-            facts;
+        let PullRequestFacts {
+            us,
+            pull,
+            tip,
+            merged_as,
+            comments,
+            reviews,
+            files,
+            commits,
+            merge_base,
+            runs,
+            problems,
+            ..
+        } = facts;
         let is_head_shared = surroundings.others.iter().any(|other| other.number != target.number);
         let mut snapshot = Snapshot {
             repository: repository.clone(),
@@ -101,7 +113,7 @@ impl Observer {
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
         contents::read(client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, client.now())).await?;
         let awaits_logs = results.awaits_logs;
-        Ok(Observation { snapshot, base_head: tip, policy, surface, is_head_shared, awaits_logs })
+        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
     }
 }
 

@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     channels::Channels,
+    proof::Signer,
     refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore},
     render::OpenLoop,
 };
@@ -48,6 +49,7 @@ pub struct Reconcile {
     proposals: Proposals,
     recent: RecentMemory,
     seal: Option<Seal>,
+    signer: Option<Signer>,
     artifact: Option<Arc<StateArtifact>>,
     heads: Arc<LookedHeads>,
     lifetime: Lifetime,
@@ -185,6 +187,7 @@ impl Reconcile {
             heads: Arc::default(),
             lifetime: Lifetime::OneTurn,
             seal: None,
+            signer: None,
             artifact: None,
         }
     }
@@ -192,6 +195,11 @@ impl Reconcile {
     /// Seals the states it saves, and distrusts those that are not sealed.
     pub fn sealing(self, seal: Option<Seal>) -> Self {
         Self { seal, ..self }
+    }
+
+    /// Signs a statement about each merge.
+    pub fn signing(self, signer: Option<Signer>) -> Self {
+        Self { signer, ..self }
     }
 
     /// This process stays, and looks again when it said so: what cannot be taken back may wait for that.

@@ -97,7 +97,8 @@ impl Reconcile {
         let mut next = state.clone();
         next.gates.values_mut().for_each(|gate| gate.reviewers.clear());
         let (report, subject) = (store.report(tip).await?, "the configuration was taken away");
-        match store.save(&loaded, &Save { state: &next, lines: &[], attempt: None, artifact: &report, subject }).await {
+        let save = Save { state: &next, lines: &[], attempt: None, artifact: &report, subject, statement: None };
+        match store.save(&loaded, &save).await {
             Ok(_) | Err(RefsError::RefMoved { .. } | RefsError::Refused(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -28,6 +28,7 @@ use loopgate_core::{
     gate::Reviewer,
     metrics::RunLine,
     observed::{ChangedFiles, Hint, Lifecycle, ObservationProblem, Snapshot},
+    proof::{Merge, Statement},
     state::{LoopState, VerificationResult},
 };
 
@@ -226,7 +227,10 @@ impl Reconcile {
             let subject = refs::subject(&decision);
             let report = store.objects().report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
-            let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
+            let statement = self.signed_statement(observation, &decision, store.objects())?;
+            let statement = statement.as_deref();
+            let save =
+                Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject, statement };
             if store.objects().is_ref() {
                 self.debug_memory.expect(&observation.snapshot, &decision);
             }
@@ -259,6 +263,24 @@ impl Reconcile {
             reason: "the state was saved by others again and again meanwhile".into(),
             retry: Retry::WhenAnswered,
         })
+    }
+
+    /// The signed statement about a merge, to be kept beside the state; none where nothing signs, or where GitHub does not
+    /// say what the pull request was merged as.
+    fn signed_statement(
+        &self,
+        observation: &Observation,
+        decision: &Decision,
+        storage: &Storage,
+    ) -> Result<Option<String>, Failed> {
+        let Observation { snapshot, policy, base_head, merged_as, .. } = observation;
+        let (Some(signer), Some(commit), true) = (&self.signer, *merged_as, storage.is_ref()) else { return Ok(None) };
+        let page = &snapshot.pull_request.url;
+        let repository_url = page.rsplit_once("/pull/").map_or(page.as_str(), |(repository, _)| repository);
+        let merge = Merge { commit, onto: *base_head, repository_url };
+        let envelope = Statement::of(merge, snapshot, policy, decision).and_then(|statement| signer.sign(&statement));
+        let text = envelope.map(|envelope| serde_json::to_string_pretty(&envelope)).transpose();
+        text.map_err(|error| Failed { reason: error.to_string(), retry: Retry::Later })
     }
 
     /// Makes the pull request look as decided. What cannot be taken back waits while the observation may be stale, or

@@ -96,7 +96,8 @@ async fn a_whole_run_is_kept_in_real_git() {
     let store = StateStore::new(&git, RefName::task("fix-login").unwrap());
     let state = sample_state();
     let lines = [line(begun(), 1)];
-    let save = Save { state: &state, lines: &lines, attempt: None, artifact: "", subject: "run started" };
+    let save =
+        Save { state: &state, lines: &lines, attempt: None, artifact: "", subject: "run started", statement: None };
     store.save(&store.load().await.unwrap(), &save).await.unwrap().unwrap();
     assert_eq!(store.load().await.unwrap().intact(), Some(&state));
     let branches = git.git(&["branch", "--all"], None).await.unwrap();

@@ -12,7 +12,7 @@ fn name() -> RefName {
 }
 
 fn save<'a>(state: &'a LoopState, lines: &'a [HistoryLine]) -> Save<'a> {
-    Save { state, lines, attempt: None, artifact: "# report\n", subject: "attempt 1: retry" }
+    Save { state, lines, attempt: None, artifact: "# report\n", subject: "attempt 1: retry", statement: None }
 }
 
 fn attempt(number: u32) -> AttemptFile {

@@ -40,7 +40,8 @@ pub(super) fn agent_in(snapshot: &Snapshot, agents: &BTreeSet<Login>) -> Option<
     found
 }
 
-fn of_commit(commit: &Commit, agents: &BTreeSet<Login>) -> Option<String> {
+/// The agent that wrote, committed or co-authored a commit, as its accounts, addresses and trailers tell.
+pub(crate) fn of_commit(commit: &Commit, agents: &BTreeSet<Login>) -> Option<String> {
     let accounts = [&commit.author, &commit.committer].into_iter().flatten();
     let mut by_account = accounts.filter(|account| agents.contains(&account.login)).map(|one| one.login.to_string());
     let addresses =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited};
+use super::{CheckUse, Compared, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited, compare::compared};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
     memory::Offers,
@@ -163,6 +163,8 @@ pub struct Report {
     pub disputes: BTreeMap<DisputeOutcome, u64>,
     pub by_author: Vec<Group>,
     pub by_agent: Vec<Group>,
+    /// Agents beside people, where agents have runs.
+    pub compared: Vec<Compared>,
     pub gates: BTreeMap<GateName, GateTotals>,
     pub checks: BTreeMap<CheckName, CheckUse>,
 }
@@ -232,6 +234,7 @@ impl Report {
             disputes,
             by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),
             by_agent: groups(&runs, |line| line.agent.clone()),
+            compared: compared(&runs),
             gates,
             checks,
         }

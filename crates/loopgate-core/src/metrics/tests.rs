@@ -9,7 +9,7 @@ use crate::{
     memory::{MatchOutcome, MemoryMatch, Offers, Rate, Tier},
     observed::{BaseEvidence, Lifecycle, ReceivedEvidence},
     policy::Trigger,
-    state::VerificationResult,
+    state::{AuthorKind, VerificationResult},
 };
 
 /// Merged, a minute after the last look.
@@ -322,4 +322,55 @@ fn disputes_are_counted_by_how_they_stand() {
     assert_eq!(line.disputes, expected.into());
     let report = Report::of(&[line], window());
     assert_eq!(report.disputes, expected.map(|(end, count)| (end, u64::from(count))).into());
+}
+
+/// So many runs of an author, of which so many pass at first.
+fn runs_of(author: AuthorKind, agent: Option<&str>, runs: usize, passing: usize) -> Vec<RunLine> {
+    let line = merged(|story| {
+        story.push(1, &[], &["rounds"]);
+    });
+    (0..runs)
+        .map(|at| RunLine {
+            run_id: format!("{author:?}-{agent:?}-{at}"),
+            author,
+            agent: agent.map(str::to_owned),
+            first_result: Some(if at < passing { VerificationResult::Pass } else { VerificationResult::Fail }),
+            attempts: if at < passing { 1 } else { 3 },
+            ..line.clone()
+        })
+        .collect()
+}
+
+fn compared(lines: &[RunLine]) -> Vec<Compared> {
+    let now = lines[0].ended_at.unwrap() + TimeDelta::hours(1);
+    Report::of(lines, Window::back(now, TimeDelta::days(30))).compared
+}
+
+#[test]
+fn agents_are_compared_with_people_where_there_are_enough_runs() {
+    let mut lines = runs_of(AuthorKind::Person, None, 40, 38);
+    lines.extend(runs_of(AuthorKind::Agent, Some("claude-code"), 40, 12));
+    lines.extend(runs_of(AuthorKind::Agent, Some("codex"), 4, 0));
+    let rows = compared(&lines);
+    assert_eq!(
+        rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(),
+        ["people", "agents", "claude-code", "codex"]
+    );
+    let first = |row: usize| rows[row].estimates[1];
+    let people = first(0).value.unwrap();
+    // Wilson's interval of 38 of 40.
+    assert!(
+        (people.value - 0.95).abs() < 1e-9 && (people.low - 0.8350).abs() < 1e-3 && (people.high - 0.9862).abs() < 1e-3
+    );
+    assert_eq!([first(0), first(2)].map(|it| it.than_people), [None, Some(Difference::Lower)]);
+    assert_eq!(rows[2].estimates[0].than_people, Some(Difference::Higher), "more attempts: {:?}", rows[2].estimates[0]);
+    assert_eq!((first(3).of, first(3).value, first(3).than_people), (4, None, None), "too few to say");
+}
+
+#[test]
+fn what_may_be_chance_is_not_called_a_difference() {
+    let mut lines = runs_of(AuthorKind::Person, None, 20, 16);
+    lines.extend(runs_of(AuthorKind::Agent, Some("codex"), 20, 13));
+    assert!(compared(&lines).iter().flat_map(|row| row.estimates).all(|it| it.than_people.is_none()));
+    assert!(compared(&runs_of(AuthorKind::Person, None, 20, 16)).is_empty());
 }

@@ -1,0 +1,204 @@
+//! `loopgate agent-stop`: what the stop hook of a coding agent asks before the agent ends its turn.
+//!
+//! ```text
+//! the head is pushed      → wait for the verdict on it      → retry: go on
+//! the tree is not pushed  → the last `loopgate verify` of it → it failed: go on
+//! anything else, any error, the third time on one head      → stop
+//! ```
+//!
+//! The formats: Claude Code (<https://code.claude.com/docs/en/hooks>, Stop), Codex
+//! (<https://developers.openai.com/codex/hooks>, Stop) and Cursor (<https://cursor.com/docs/agent/hooks>, stop).
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use chrono::TimeDelta;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    CommandResult, exit, feedback,
+    online::{PullRequest, Reader, connect_as_anybody},
+    output, runtime,
+    working_tree::{CONFIGURATION, EVIDENCE},
+};
+use crate::{
+    git::GitCommand,
+    github::webhook::Target,
+    render::{Reading, defused},
+    runner::{Checkout, Cleanliness},
+};
+use loopgate_core::{Sha, deciding::DecisionWord};
+
+/// How long the verdict is waited for, within the time that the hooks are written with.
+const WAITS: TimeDelta = TimeDelta::minutes(8);
+/// How often an agent is held on one head, and in a row on whatever heads.
+const MOST_ON_HEAD: u32 = 3;
+const MOST_IN_A_ROW: u32 = 9;
+const MOST_INPUT: u64 = 1 << 20;
+const MOST_REASON: usize = 2048;
+/// Failures that a reason names.
+const MOST_NAMED: usize = 8;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads the hook's input on standard input, and always exits 0. `loopgate init --agents --stop-hooks` writes the hooks.")]
+pub struct Arguments {
+    /// The agent whose hook it is
+    #[arg(long = "for", value_enum, value_name = "AGENT")]
+    agent: Agent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Agent {
+    ClaudeCode,
+    Codex,
+    Cursor,
+}
+
+/// What is read of a hook's input.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Input {
+    /// Claude Code, Codex.
+    cwd: Option<PathBuf>,
+    /// Cursor.
+    workspace_roots: Vec<PathBuf>,
+    /// Cursor: `completed`, `aborted` or `error`.
+    status: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> CommandResult {
+    let mut text = String::new();
+    // An input that cannot be read tells nothing: the directory that the hook runs in does.
+    let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
+    let input: Input = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
+    let was_ended = input.status.as_deref().is_some_and(|status| status != "completed");
+    let folder = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
+    let folder = folder.or_else(|| std::env::current_dir().ok()).filter(|_| !was_ended);
+    if let Some(reason) = folder.and_then(|folder| held(&folder)) {
+        output::document(&answer(arguments.agent, &reason).to_string());
+    }
+    Ok(exit::OK)
+}
+
+/// What makes the agent go on, in its own format.
+fn answer(agent: Agent, reason: &str) -> Value {
+    match agent {
+        Agent::ClaudeCode | Agent::Codex => json!({ "decision": "block", "reason": reason }),
+        Agent::Cursor => json!({ "followup_message": reason }),
+    }
+}
+
+/// Why the agent is to go on; none where it may stop.
+fn held(folder: &Path) -> Option<String> {
+    let checkout = Checkout::around(folder).ok()?;
+    let marks = git_folder(&checkout.root)?.join("loopgate-agent-stop");
+    let reason = checkout.root.join(CONFIGURATION).is_file().then(|| failing(&checkout)).flatten();
+    let Some(reason) = reason else {
+        // The next failure begins a row of its own.
+        let _ = std::fs::remove_file(marks);
+        return None;
+    };
+    let before = Holds::read(&marks);
+    let on_head = if before.head == Some(checkout.head) { before.on_head } else { 0 };
+    if on_head >= MOST_ON_HEAD || before.in_a_row >= MOST_IN_A_ROW {
+        return None;
+    }
+    let holds = Holds { head: Some(checkout.head), on_head: on_head + 1, in_a_row: before.in_a_row + 1 };
+    // What cannot be counted cannot be bounded.
+    holds.write(&marks).ok()?;
+    Some(reason)
+}
+
+/// How often the agent was held, in a file of the git folder.
+#[derive(Default)]
+struct Holds {
+    head: Option<Sha>,
+    on_head: u32,
+    in_a_row: u32,
+}
+
+impl Holds {
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let head = words.next().and_then(|word| word.parse().ok());
+        let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+        Self { head, on_head: number(), in_a_row: number() }
+    }
+
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let head = self.head.map_or_else(String::new, |head| head.to_string());
+        std::fs::write(path, format!("{head} {} {}\n", self.on_head, self.in_a_row))
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let said = GitCommand::new(root, arguments).run().ok()?.success().ok()?;
+    Some(String::from_utf8_lossy(&said).trim().to_owned())
+}
+
+fn git_folder(root: &Path) -> Option<PathBuf> {
+    git(root, &["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+}
+
+fn failing(checkout: &Checkout) -> Option<String> {
+    let contains = format!("--contains={}", checkout.head);
+    let is_pushed = checkout.cleanliness == Cleanliness::Clean
+        && git(&checkout.root, &["for-each-ref", "--count=1", &contains, "refs/remotes"])
+            .is_some_and(|it| !it.is_empty());
+    if !is_pushed {
+        let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
+        return reason(&reading, "`loopgate verify` fails on this working tree", "loopgate verify");
+    }
+    let repository = checkout.repository.clone()?;
+    let (of, reading) = runtime().ok()?.block_on(async {
+        let read = async {
+            let online = connect_as_anybody(&repository).await.ok()?;
+            let target = Target::Head { repository, sha: checkout.head };
+            let found = online.github.client(online.installation).pull_requests_of(&target).await.ok()?;
+            let (repository, number) = found.into_iter().next()?;
+            let of = PullRequest { repository, number };
+            let reader = Reader::from_environment().ok()?;
+            let reading = feedback::wait(&reader, &of, None, WAITS).await.ok()?;
+            Some((of, reading))
+        };
+        tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()
+    })?;
+    if reading.feedback.head() != checkout.head {
+        return None;
+    }
+    reason(&reading, &format!("the checks of {of} fail on the pushed head"), &format!("loopgate feedback {of}"))
+}
+
+/// What to repair, for a decision that the author acts on: names and places, nothing that the code under test wrote.
+fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
+    if reading.decision() != DecisionWord::Retry {
+        return None;
+    }
+    let document = reading.document();
+    let failures = document.get("failures").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut text = format!("Not finished: {what} ({}).", reading.feedback.head());
+    for failure in failures.iter().take(MOST_NAMED) {
+        let word = |at: &str| failure.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let named: String = format!("{} {} {}", word("/check"), word("/test"), word("/place/file"));
+        let named: String = named.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(160).collect();
+        text.push_str(&format!("\n- {} {}", word("/id"), defused(&named)));
+    }
+    text.push_str(&format!(
+        "\nRead `{read_more}`, fix the cause, and verify again. Do not edit tests to pass; dispute a failure that is not \
+         yours with `loopgate dispute`."
+    ));
+    while text.len() > MOST_REASON {
+        text.pop();
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+#[path = "agent_stop_tests.rs"]
+mod tests;

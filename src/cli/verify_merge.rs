@@ -1,0 +1,180 @@
+//! `loopgate verify-merge`: whether a merge rests on what its signed statement says, told offline from the repository's
+//! git objects.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{CliError, CommandResult, exit, output::Format, runtime};
+use crate::{
+    git::GitCommand,
+    proof::{Envelope, Keys},
+    refs::{LocalRepository, StateStore, all_runs},
+    render::defused,
+    runner::Checkout,
+};
+use loopgate_core::{
+    RepoName, Sha,
+    evidence::CheckEvidence,
+    proof::{HEAD, MERGE, Statement},
+    state::LoopState,
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Run it in a clone, with the runs fetched: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
+
+Exit codes: 0 the statement is true and nothing speaks against the merge, 2 something does, 65 wrong input.
+
+Examples:
+  loopgate verify-merge HEAD --key https://loopgate.example.com/.well-known/loopgate-keys.json
+  loopgate verify-merge 1f3c9a2 --repository acme/widgets --key loopgate-keys.json --format json")]
+pub struct Arguments {
+    /// The merge commit
+    #[arg(value_name = "SHA")]
+    merge: String,
+    /// The repository that the statement must be about, where it is not the remote called origin
+    #[arg(long, value_name = "OWNER/REPO")]
+    repository: Option<RepoName>,
+    /// The keys that are trusted: the server's document, in a file or at its address
+    #[arg(long, env = "LOOPGATE_KEYS", value_name = "FILE|URL")]
+    key: String,
+}
+
+/// What the check finds. Nothing stands in `problems` of a merge that is as its statement says.
+#[derive(Debug, Serialize)]
+struct Checked {
+    merge: Sha,
+    verified: bool,
+    problems: Vec<String>,
+    keyid: Option<String>,
+    statement: Option<Statement>,
+}
+
+/// A statement, and the run beside it.
+struct Found {
+    envelope: Envelope,
+    statement: Option<Statement>,
+    state: Option<LoopState>,
+    checks: Vec<CheckEvidence>,
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let checked = runtime()?.block_on(async {
+        // A server signs for many repositories, and a commit can be in several of them.
+        let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
+        let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (no remote origin tells it)");
+        let repository = arguments.repository.clone().or_else(origin).ok_or_else(unnamed)?;
+        let keys = Keys::read(&arguments.key).await.map_err(CliError::bad_data)?;
+        let here = std::env::current_dir()?;
+        let objects = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+        let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
+        let merge = objects.resolve_commit(&arguments.merge).await?.ok_or_else(unknown)?;
+        let parents = GitCommand::new(&here, &["rev-parse", &format!("{merge}^@")]).run_async().await?.success()?;
+        let parents: Vec<Sha> =
+            String::from_utf8_lossy(&parents).lines().filter_map(|line| line.parse().ok()).collect();
+        let found = find(&objects, merge, &parents).await?;
+        Ok::<_, CliError>(check(merge, &parents, found, &keys, &repository))
+    })?;
+    format.show(&checked, || words(&checked))?;
+    Ok(if checked.verified { exit::OK } else { exit::ESCALATE })
+}
+
+/// The run whose statement names the merge; else one whose statement or state names a commit that was merged.
+async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<Option<Found>, CliError> {
+    let mut beside = None;
+    for (name, tip) in all_runs(objects).await? {
+        let store = StateStore::new(objects, name);
+        let Some(bytes) = store.statement(tip).await? else { continue };
+        let Ok(envelope) = serde_json::from_slice::<Envelope>(&bytes) else { continue };
+        let statement = envelope.statement().ok();
+        let is_named = statement.as_ref().is_some_and(|statement| statement.commit(MERGE) == Some(merge));
+        let state = store.recorded(tip).await?.map(|(state, _)| state);
+        let is_merged = state.as_ref().is_some_and(|state| parents.contains(&state.head_sha));
+        if !is_named && (!is_merged || beside.is_some()) {
+            continue;
+        }
+        let attempt = state.as_ref().map_or(0, |state| state.iteration);
+        let checks = store.recorded_checks(tip, attempt).await?;
+        let found = Found { envelope, statement, state, checks };
+        if is_named {
+            return Ok(Some(found));
+        }
+        beside = Some(found);
+    }
+    Ok(beside)
+}
+
+/// The signature first; where it does not fit, the record of the run tells what was altered.
+fn check(merge: Sha, parents: &[Sha], found: Option<Found>, keys: &Keys, repository: &RepoName) -> Checked {
+    let nothing = || Checked { merge, verified: false, problems: Vec::new(), keyid: None, statement: None };
+    let Some(Found { envelope, statement, state, checks }) = found else {
+        let problem = "no run here holds a signed statement about this commit";
+        return Checked { problems: vec![problem.to_owned()], ..nothing() };
+    };
+    let Some(statement) = statement else {
+        let problem = envelope.statement().err().unwrap_or_default();
+        return Checked { problems: vec![problem], ..nothing() };
+    };
+    let mut problems = Vec::new();
+    let says = statement.commit(MERGE);
+    if says != Some(merge) {
+        let says = says.map_or("none".to_owned(), |commit| commit.to_string());
+        problems.push(format!("merge commit: the statement says {says}, this is {merge}"));
+    }
+    // A squash or rebase has one parent, and the head is none of its ancestors.
+    if let (Some(head), [_, _, ..]) = (statement.commit(HEAD), parents)
+        && !parents.contains(&head)
+    {
+        problems.push(format!("head: the statement says {head}, which the merge does not join"));
+    }
+    let of = &statement.predicate.loopgate.repository;
+    if repository != of {
+        problems.push(format!("repository: the statement says {of}, not {repository}"));
+    }
+    let signed = keys.verify(&envelope, statement.predicate.created_on).map(|key| key.keyid.clone());
+    if let Err(reason) = &signed {
+        problems.push(reason.clone());
+        let differences = state.map(|state| statement.differences(&state, &checks)).unwrap_or_default();
+        if differences.is_empty() {
+            problems.push("the record of the run agrees where it says the same".to_owned());
+        }
+        problems.extend(differences);
+    }
+    problems.extend(statement.objections());
+    Checked { verified: problems.is_empty(), problems, keyid: signed.ok(), statement: Some(statement), ..nothing() }
+}
+
+fn words(checked: &Checked) -> String {
+    let Checked { merge, verified, problems, keyid, statement } = checked;
+    let mut lines = vec![match verified {
+        true => format!("✓ {merge} is what was checked and approved"),
+        false => format!("✗ {merge} is not verified"),
+    }];
+    lines.extend(problems.iter().map(|problem| format!("  {problem}")));
+    if let (true, Some(statement)) = (verified, statement) {
+        let of = &statement.predicate.loopgate;
+        lines.push(format!(
+            "  {}#{} into {}, attempt {}",
+            of.repository, of.pull_request, statement.predicate.branch, of.attempt
+        ));
+        for gate in &of.gates {
+            let by =
+                gate.approvals.iter().map(|approval| format!("{} on {:.12}", approval.by, approval.head.to_string()));
+            lines.push(format!(
+                "  gate {}: {} ({})",
+                gate.name,
+                gate.status.as_str(),
+                by.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        lines.extend(of.checks.iter().map(|check| format!("  check {}: {}", check.name, check.in_words())));
+        let by = of.agent_commits.iter().map(|one| format!("  commit {:.12}: {}", one.commit.to_string(), one.agent));
+        lines.extend(by);
+    }
+    lines.extend(keyid.iter().map(|keyid| format!("  signed with the key {keyid}")));
+    lines.iter().map(|line| defused(line) + "\n").collect()
+}
+
+#[cfg(test)]
+#[path = "verify_merge_tests.rs"]
+mod tests;
