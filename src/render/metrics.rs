@@ -28,7 +28,9 @@ pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
         });
     }
     section(&mut text, &["Compared", "Runs", "Attempts", "First", "Tampering", "Disputes", "Waited"], {
-        report.compared.iter().map(compared).collect()
+        // Of a handful of runs nothing can be said.
+        let is_known = |it: &&Compared| it.estimates.iter().any(|estimate| estimate.value.is_some());
+        report.compared.iter().filter(is_known).map(compared).collect()
     });
     let gates = report.gates.iter().map(|(name, gate)| {
         let (runs, used) = (gate.runs, gate.used);

@@ -81,6 +81,27 @@ fn the_table_says_what_is_met_and_what_is_missed() {
 }
 
 #[test]
+fn agents_stand_beside_people_with_what_may_be_chance() {
+    let mut lines = Vec::new();
+    for (author, agent, runs, passing) in [
+        (AuthorKind::Person, None, 40, 38),
+        (AuthorKind::Agent, Some("claude-code"), 40, 12),
+        (AuthorKind::Agent, Some("codex"), 4, 0),
+    ] {
+        lines.extend((0..runs).map(|at| RunLine {
+            run_id: format!("{agent:?}-{at}"),
+            author,
+            agent: agent.map(str::to_owned),
+            ..run(1, if at < passing { 1 } else { 3 })
+        }));
+    }
+    let report = Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)));
+    let text = metrics("acme/widgets", &report, Colour::Off);
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Compared")).take(5).collect();
+    insta::assert_snapshot!(table.join("\n"));
+}
+
+#[test]
 fn numbers_are_rows_and_no_name_is_a_formula() {
     let csv = metrics_csv(&report());
     let first: Vec<&str> = csv.lines().take(5).collect();
