@@ -44,11 +44,15 @@ impl Merged {
     }
 
     fn check(&self, envelope: Envelope) -> Checked {
+        self.check_for(envelope, "acme/widgets")
+    }
+
+    fn check_for(&self, envelope: Envelope, repository: &str) -> Checked {
         let statement = envelope.statement().ok();
         let (state, checks) = (Some(self.story.state.clone()), self.checks.clone());
         let found = Found { envelope, statement, state, checks };
         let keys = Signer::parse(KEY).unwrap().keys().clone();
-        check(sha(9), &[sha(8), sha(1)], Some(found), &keys, &"acme/widgets".parse().unwrap())
+        check(sha(9), &[sha(8), sha(1)], Some(found), &keys, &repository.parse().unwrap())
     }
 }
 
@@ -81,7 +85,7 @@ fn ten_altered_statements_are_refused_and_what_differs_is_named() {
         ("/predicate/loopgate/gates/0/approvals/0/by", json!("mallory"), "who approved security: "),
         ("/predicate/loopgate/gates/0/approvals/0/head", json!(other), "the head approved for security: "),
         ("/predicate/loopgate/gates/0/status", json!("rejected"), "gate security: "),
-        ("/predicate/loopgate/checks/0/tests/passed", json!(400), "check "),
+        ("/predicate/loopgate/checks/1/tests/passed", json!(400), "check "),
         ("/predicate/loopgate/agent_commits", json!([]), "the record of the run agrees"),
     ];
     for (at, value, named) in alterations {
@@ -94,6 +98,14 @@ fn ten_altered_statements_are_refused_and_what_differs_is_named() {
         assert!(checked.problems.iter().any(|problem| problem.contains("the statement was altered")), "{at}");
         assert!(checked.problems.iter().any(|problem| problem.starts_with(named)), "{at}: {:?}", checked.problems);
     }
+}
+
+#[test]
+fn a_true_statement_about_a_fork_says_nothing_of_the_repository() {
+    let run = merged(true);
+    let checked = run.check_for(run.signed(sha(9)), "acme/upstream");
+    assert!(!checked.verified, "the merge may have gone into a fork without gates");
+    assert_eq!(checked.problems, ["repository: the statement says acme/widgets, not acme/upstream"]);
 }
 
 #[test]

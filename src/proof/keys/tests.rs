@@ -41,6 +41,8 @@ fn nothing_else_fits() {
     });
     assert!(altered.ends_with("does not fit: the statement was altered"), "{altered}");
     assert!(verify(|it| it.payload_type.push('x')).contains("does not fit"));
+    let other = Envelope { payload_type: "text/plain".to_owned(), ..signed(&signer) };
+    assert!(other.statement().unwrap_err().contains("no in-toto statement"));
     assert!(verify(|it| it.signatures[0].sig = STANDARD.encode([0; 64])).contains("does not fit"));
     assert!(verify(|it| it.signatures[0].keyid = "00".repeat(32)).contains("none of those given"));
     assert!(verify(|it| it.signatures.clear()).contains("no signature"));
@@ -53,6 +55,12 @@ fn a_key_whose_id_is_not_its_own_vouches_for_nothing() {
     let mut keys = signer.keys().clone();
     keys.keys[0].public = next.keys().keys[0].public.clone();
     assert!(keys.verify(&signed(&signer), at()).unwrap_err().contains("does not have that id"));
+}
+
+#[tokio::test]
+async fn keys_that_anybody_on_the_way_could_change_are_refused() {
+    let refused = Keys::read("http://loopgate.example.com/.well-known/loopgate-keys.json").await.unwrap_err();
+    assert!(refused.contains("is not https"), "{refused}");
 }
 
 /// The text after a rotation: the new private key, and the old public one with its dates.

@@ -303,3 +303,20 @@ async fn words_in_a_state_of_an_older_version_stay_as_they_are() {
     let loaded = StateStore::new(&objects, name()).load().await.unwrap();
     assert_eq!(serde_json::to_value(loaded.intact().expect("a readable state")).unwrap(), old);
 }
+
+#[tokio::test]
+async fn the_first_statement_about_a_merge_is_written_also_when_nothing_else_changes_and_stays() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let state = sample_state();
+    store.save(&store.load().await.unwrap(), &save(&state, &[])).await.unwrap();
+    for (statement, is_saved) in [(None, false), (Some("first"), true), (Some("first"), false), (Some("later"), false)]
+    {
+        let loaded = store.load().await.unwrap();
+        let saved = store.save(&loaded, &Save { statement, ..save(&state, &[]) }).await.unwrap();
+        assert_eq!(saved.is_some(), is_saved, "{statement:?}");
+    }
+    let loaded = store.load().await.unwrap();
+    store.save(&loaded, &Save { statement: Some("later"), ..save(&other("later"), &[]) }).await.unwrap().unwrap();
+    assert_eq!(objects.file(&name(), STATEMENT_FILE).unwrap(), "first");
+}
