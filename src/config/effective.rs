@@ -79,7 +79,7 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
     match &node.kind {
         Kind::Null => {}
         // A gate's condition is read as a whole.
-        Kind::Map(map) if !map.is_empty() && !(path.starts_with("gates.") && path.ends_with(".when")) => {
+        Kind::Map(map) if !(map.is_empty() || path.starts_with("gates.") && path.ends_with(".when")) => {
             for (key, entry) in map {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 collect(&entry.node, path, settings);

@@ -149,7 +149,8 @@ mod tests {
         assert_eq!(dispatch.payload["attempt"], json!(1));
         let feedback = &dispatch.payload["feedback"];
         assert_eq!(feedback["schema"], "loopgate.feedback/v1");
-        assert!(feedback["failures"][0]["do"].as_str().is_some_and(|action| !action.is_empty()), "{feedback:#}");
+        let failure = &feedback["failures"][0];
+        assert_eq!((&failure["expected"], &failure["actual"]), (&json!("2"), &json!("3")), "{feedback:#}");
         // GitHub takes ten properties at the top of a client_payload.
         assert!(dispatch.payload.as_object().is_some_and(|fields| fields.len() <= 10));
     }

@@ -138,7 +138,7 @@ impl Metrics {
             ("waiting", self.reconciles_waiting.get()),
         ];
         let deliveries = labelled("result", deliveries);
-        family("loopgate_deliveries_total", "counter", "Webhook deliveries by what came of them.", deliveries);
+        family("loopgate_deliveries_total", "counter", "Webhook deliveries by outcome.", deliveries);
         family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", labelled("result", commits));
         family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", ages);
         let reconciles = labelled("result", reconciles);

@@ -63,7 +63,7 @@ pub struct Server {
     pub checks: Vec<(&'static str, ReadinessCheck)>,
     /// The GitHub that is asked at start and regularly for what no webhook stated.
     pub recovery: Option<Github>,
-    /// The pages that are shown to whoever has their token.
+    /// The pages that their token opens.
     pub setup: Option<Arc<SetupPages>>,
     /// Reads loops for the dashboard's pages.
     pub loops: Option<LoopReader>,

@@ -63,7 +63,7 @@ impl Check<'_> {
             if matches!(&check.source, CheckSource::External(source) if source.app.is_none()) {
                 self.warn(
                     (&["verify", "checks", name.as_str(), "from"], None),
-                    format!("`{name}` has no `app:`, so whoever sets a commit status by its name can let it pass"),
+                    format!("`{name}` has no `app:`, so any check run or commit status of this name counts"),
                     "name the App, for jobs of workflows `app: github-actions`",
                 );
             }

@@ -64,7 +64,7 @@ pub(super) async fn find(
     Ok(Some(store.load().await?))
 }
 
-/// What came of folding a repository's ended runs.
+/// The outcome of one pass that folds a repository's ended runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Folded {
     pub runs: usize,

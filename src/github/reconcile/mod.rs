@@ -3,9 +3,9 @@
 //! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
 //! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
-//! again from what is there (what other places of the state promise is told in `storage`). The state is saved before
+//! again from what is there (`storage` says what other places of the state promise). The state is saved before
 //! anything is shown, so what is shown twice was decided twice. What cannot be taken back (comments, calls) is left for
-//! a moment to whoever saved just now: see [`RecentMemory`].
+//! a moment to the process that saved last: see [`RecentMemory`].
 
 mod archive;
 mod one_commit;

@@ -206,7 +206,12 @@ pub const fn severity_of(kind: CheckKind) -> Severity {
 const fn phase_of(kind: CheckKind) -> Phase {
     match kind {
         CheckKind::Build | CheckKind::Types | CheckKind::Test | CheckKind::Lint => Phase::A,
-        _ => Phase::B,
+        CheckKind::Integration
+        | CheckKind::Security
+        | CheckKind::Performance
+        | CheckKind::Coverage
+        | CheckKind::Docs
+        | CheckKind::Custom => Phase::B,
     }
 }
 

@@ -40,7 +40,7 @@ struct InspectedNearMiss {
     line: u32,
 }
 
-/// Reads a text as [`read`] does, and says what came of it, as JSON.
+/// Reads a text as [`read`] does, and gives the result as JSON.
 pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> impl Serialize + use<> {
     let reading = read(body, bot, gates);
     CommentInspection {
