@@ -1,7 +1,7 @@
 //! Signed statements about merges: the keys, the envelope, and what a check of one finds.
 //!
 //! ```text
-//! core/proof.rs: Statement ──► Signer::sign ──► Envelope (DSSE) ──► verdict.dsse.json in the run's state commit
+//! core/proof/mod.rs: Statement ──► Signer::sign ──► Envelope (DSSE) ──► verdict.dsse.json in the run's state commit
 //! LOOPGATE_SIGNING_KEY ──► Signer::parse ──► Keys ──► /.well-known/loopgate-keys.json ──► Keys::verify
 //! ```
 //!
