@@ -26,7 +26,6 @@ use super::{
     working_tree::{CONFIGURATION, EVIDENCE},
 };
 use crate::{
-    git::GitCommand,
     github::webhook::Target,
     render::{Reading, defused},
     runner::{Checkout, Cleanliness},
@@ -96,7 +95,7 @@ fn answer(agent: Agent, reason: &str) -> Value {
 /// Why the agent is to go on; none where it may stop.
 fn held(folder: &Path) -> Option<String> {
     let checkout = Checkout::around(folder).ok()?;
-    let marks = git_folder(&checkout.root)?.join("loopgate-agent-stop");
+    let marks = checkout.git_folder()?.join("loopgate-agent-stop");
     let reason = checkout.root.join(CONFIGURATION).is_file().then(|| failing(&checkout)).flatten();
     let Some(reason) = reason else {
         // The next failure begins a row of its own.
@@ -137,21 +136,8 @@ impl Holds {
     }
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    let said = GitCommand::new(root, arguments).run().ok()?.success().ok()?;
-    Some(String::from_utf8_lossy(&said).trim().to_owned())
-}
-
-fn git_folder(root: &Path) -> Option<PathBuf> {
-    git(root, &["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
-}
-
 fn failing(checkout: &Checkout) -> Option<String> {
-    let contains = format!("--contains={}", checkout.head);
-    let is_pushed = checkout.cleanliness == Cleanliness::Clean
-        && git(&checkout.root, &["for-each-ref", "--count=1", &contains, "refs/remotes"])
-            .is_some_and(|it| !it.is_empty());
-    if !is_pushed {
+    if checkout.cleanliness != Cleanliness::Clean || !checkout.is_pushed() {
         let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
         return reason(&reading, "`loopgate verify` fails on this working tree", "loopgate verify");
     }

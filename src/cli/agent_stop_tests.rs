@@ -1,4 +1,5 @@
 use super::*;
+use crate::git::GitCommand;
 
 struct Project(tempfile::TempDir);
 
@@ -18,7 +19,8 @@ impl Project {
 
     fn git(&self, arguments: &[&str]) -> String {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-        git(self.root(), &[&who[..], arguments].concat()).unwrap()
+        let printed = GitCommand::new(self.root(), &[&who[..], arguments].concat()).run().unwrap().success().unwrap();
+        String::from_utf8(printed).unwrap().trim().to_owned()
     }
 
     fn commit(&self) -> String {

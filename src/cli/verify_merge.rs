@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{CliError, CommandResult, exit, output::Format, runtime};
 use crate::{
-    git::GitCommand,
     proof::{Envelope, Keys},
     refs::{LocalRepository, StateStore, all_runs},
     render::defused,
@@ -69,9 +68,10 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         let objects = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
         let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
         let merge = objects.resolve_commit(&arguments.merge).await?.ok_or_else(unknown)?;
-        let parents = GitCommand::new(&here, &["rev-parse", &format!("{merge}^@")]).run_async().await?.success()?;
-        let parents: Vec<Sha> =
-            String::from_utf8_lossy(&parents).lines().filter_map(|line| line.parse().ok()).collect();
+        let mut parents = Vec::new();
+        while let Some(parent) = objects.resolve_commit(&format!("{merge}^{}", parents.len() + 1)).await? {
+            parents.push(parent);
+        }
         let found = find(&objects, merge, &parents).await?;
         Ok::<_, CliError>(check(merge, &parents, found, &keys, &repository))
     })?;

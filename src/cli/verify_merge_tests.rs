@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    git::GitCommand,
     proof::Signer,
     refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry},
 };

@@ -77,6 +77,22 @@ impl Checkout {
             root,
         })
     }
+
+    /// The folder of this working tree's own git files.
+    pub fn git_folder(&self) -> Option<PathBuf> {
+        self.printed(&["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+    }
+
+    /// Whether a branch of a remote holds the head, as far as is known here.
+    pub fn is_pushed(&self) -> bool {
+        let contains = format!("--contains={}", self.head);
+        self.printed(&["for-each-ref", "--count=1", &contains, "refs/remotes"]).is_some_and(|name| !name.is_empty())
+    }
+
+    fn printed(&self, arguments: &[&str]) -> Option<String> {
+        let printed = GitCommand::new(&self.root, arguments).run().ok()?.success().ok()?;
+        Some(String::from_utf8_lossy(&printed).trim().to_owned())
+    }
 }
 
 /// Why git names no top of a working tree here.
