@@ -24,6 +24,8 @@ mod packed;
 mod reconcile;
 #[path = "github/refusals.rs"]
 mod refusals;
+#[path = "github/statement.rs"]
+mod statement;
 #[path = "github/storage.rs"]
 mod storage;
 #[path = "fixtures/unpacked.rs"]

@@ -132,7 +132,7 @@ enum Command {
     Settle(dispute::SettleArguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
     Mcp(mcp::Arguments),
-    /// Does a merge rest on what was checked and approved? Told offline, from its signed statement
+    /// Check offline, by its signed statement, whether a merge rests on what was tested and approved
     VerifyMerge(verify_merge::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
     Explain(explain::Arguments),

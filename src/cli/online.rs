@@ -132,7 +132,7 @@ fn github(credentials: Credentials) -> Result<Github, CliError> {
     Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)
 }
 
-/// What signs statements on the server, as far as the environment here tells.
+/// What signs statements on the server, as far as the environment here names it.
 pub fn signer() -> Option<Signer> {
     let in_file = || std::fs::read_to_string(variable("LOOPGATE_SIGNING_KEY_FILE")?).ok();
     Signer::parse(&variable("LOOPGATE_SIGNING_KEY").or_else(in_file)?).ok()

@@ -1,5 +1,5 @@
-//! `loopgate verify-merge`: whether a merge rests on what its signed statement says, told offline from the repository's
-//! git objects.
+//! `loopgate verify-merge`: whether a merge rests on what its signed statement says, offline, from the repository's git
+//! objects.
 
 use clap::Args;
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let checked = runtime()?.block_on(async {
         // A server signs for many repositories, and a commit can be in several of them.
         let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
-        let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (no remote origin tells it)");
+        let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");
         let repository = arguments.repository.clone().or_else(origin).ok_or_else(unnamed)?;
         let keys = Keys::read(&arguments.key).await.map_err(CliError::bad_data)?;
         let here = std::env::current_dir()?;
@@ -104,7 +104,7 @@ async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<
     Ok(beside)
 }
 
-/// The signature first; where it does not fit, the record of the run tells what was altered.
+/// The signature first; where it does not fit, the record of the run shows what was altered.
 fn check(merge: Sha, parents: &[Sha], found: Option<Found>, keys: &Keys, repository: &RepoName) -> Checked {
     let nothing = || Checked { merge, verified: false, problems: Vec::new(), keyid: None, statement: None };
     let Some(Found { envelope, statement, state, checks }) = found else {

@@ -128,18 +128,18 @@ pub(super) fn requests(facts: &Facts) -> Vec<Finding> {
     found.collect()
 }
 
-/// Without a key nothing is wrong; people who look for a statement must know.
+/// Without a key nothing is wrong, but people who look for a statement must know why there is none.
 pub(super) fn signing(facts: &Facts) -> Vec<Finding> {
-    let (message, remedy) = match &facts.expected.signer {
-        Some(signer) if signer.can_sign() => return Vec::new(),
-        Some(_) => (
+    match &facts.expected.signer {
+        Some(signer) if signer.can_sign() => Vec::new(),
+        Some(_) => vec![Finding::warning(
             "LOOPGATE_SIGNING_KEY holds no private key any more: nothing is signed, and old statements can be checked",
             "put the private key back, or a new one in front of the public keys",
-        ),
-        None => (
-            "LOOPGATE_SIGNING_KEY is not set: no statement is signed about what was merged",
-            "openssl genpkey -algorithm ed25519 makes a key; leave it out if nobody needs statements",
-        ),
-    };
-    vec![Finding::new(Outcome::Unknown, message, remedy)]
+        )],
+        None => vec![Finding::new(
+            Outcome::Healthy,
+            "no statements about merges are signed: LOOPGATE_SIGNING_KEY is not set",
+            "to have them, make a key with `openssl genpkey -algorithm ed25519`",
+        )],
+    }
 }

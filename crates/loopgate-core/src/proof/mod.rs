@@ -3,7 +3,7 @@
 //! predicate is SLSA source provenance (<https://github.com/slsa-framework/source-tool>). What that predicate has no
 //! fields for stands in its member `loopgate`; in-toto lets readers ignore what they do not know.
 //!
-//! [`Statement::of`] writes it from one decision. [`Statement::objections`] tells what it says against the merge itself,
+//! [`Statement::of`] writes it from one decision. [`Statement::objections`] is what it says against the merge itself,
 //! and [`Statement::differences`] where it contradicts the record of the run.
 
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ pub struct Grounds {
     /// Every gate that applies.
     pub gates: Vec<ProvenGate>,
     pub checks: Vec<ProvenCheck>,
-    /// Commits that a coding agent had a hand in, as accounts, addresses and trailers tell.
+    /// Commits that a coding agent had a hand in, by account, address or trailer.
     pub agent_commits: Vec<AgentCommit>,
     /// Open gates and failing rules that were merged over.
     pub bypassed: Vec<String>,
@@ -134,7 +134,7 @@ pub struct AgentCommit {
     pub agent: String,
 }
 
-/// The merge, as GitHub tells of it.
+/// The merge, as GitHub shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merge<'a> {
     pub commit: Sha,
