@@ -24,7 +24,7 @@ pub struct Signature {
 }
 
 impl Envelope {
-    /// An envelope around a statement that nobody has signed yet.
+    /// An envelope around a statement, without a signature.
     pub(super) fn around(statement: &Statement) -> Self {
         let text = serde_json::to_vec(statement).expect("a statement has only names as keys");
         Self { payload: STANDARD.encode(text), payload_type: PAYLOAD_TYPE.to_owned(), signatures: Vec::new() }

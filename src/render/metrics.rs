@@ -28,7 +28,7 @@ pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
         });
     }
     section(&mut text, &["Compared", "Runs", "Attempts", "First", "Tampering", "Disputes", "Waited"], {
-        // Of a handful of runs nothing can be said.
+        // A handful of runs is too few.
         let is_known = |it: &&Compared| it.estimates.iter().any(|estimate| estimate.value.is_some());
         report.compared.iter().filter(is_known).map(compared).collect()
     });

@@ -124,7 +124,7 @@ impl Admin {
     }
 }
 
-/// `POST /webhook`, `GET /` or the dashboard for whoever signed in, `/setup` where there is a token for it, `/healthz`, the keys that
+/// `POST /webhook`, `GET /` or the dashboard after sign-in, `/setup` where there is a token for it, `/healthz`, the keys that
 /// check signed statements, and `/readyz` in one word: probes cannot reach the admin's listener.
 pub(super) fn public(
     receiver: Arc<Receiver>,

@@ -48,7 +48,7 @@ pub(super) fn need_of_run(surface: &ObservedSurface, write: &CheckRunWrite) -> N
     if write.name == OwnCheck::Verify.name(&surface.base.scope) { Need::Verify } else { Need::Verdict }
 }
 
-/// What was to be done, as the problem is told to people.
+/// The effect that was due, in the words of the problem that people read.
 pub(super) fn describe(effect: &Effect) -> String {
     let name = |reviewer: &Reviewer| match reviewer {
         Reviewer::User(login) => login.to_string(),

@@ -93,7 +93,7 @@ impl Reconcile {
         let texts = Rendered { status_comment, ..Rendered::default() };
         let effects = super::plan(&left.surface, &wished, &texts);
         self.executor.execute(client, &left.surface, &effects).await?;
-        // Whom it names as asked is not asked again.
+        // A reviewer that it names as asked is not asked again.
         let mut next = state.clone();
         next.gates.values_mut().for_each(|gate| gate.reviewers.clear());
         let (report, subject) = (store.report(tip).await?, "the configuration was taken away");

@@ -458,7 +458,7 @@ impl Batch<'_> {
             WorkEnd::Dead { trouble, at } => {
                 self.note(key, trouble).await?;
                 self.give_up(key, covered, *at).await?;
-                // Nobody acts on what was given up.
+                // What was given up waits for no one.
                 let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
                 self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await?;
             }

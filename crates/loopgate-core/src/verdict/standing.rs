@@ -78,7 +78,7 @@ pub struct FailureView {
     pub blame_confidence: f64,
     /// Its feedback, in the same words wherever it is shown.
     pub told: FeedbackLine,
-    /// What is told of it says only what the two sides of its assertion say.
+    /// Its cause and action only repeat the two sides of its assertion.
     pub repeats_sides: bool,
     /// The id of the first failure with its cause: its own, where it is the first.
     pub cause: FailureId,

@@ -55,7 +55,7 @@ impl ExaminedFailure {
         }
     }
 
-    /// Whether what is said of it repeats the two sides of its assertion.
+    /// Whether its explanation only repeats the two sides of its assertion.
     pub const fn repeats_sides(&self) -> bool {
         self.diagnosis.conclusion.repeats_sides
     }

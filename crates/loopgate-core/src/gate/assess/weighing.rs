@@ -20,7 +20,7 @@ use crate::{
     state::{GateState, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
 
-/// One gate, and all that is known of it and was said.
+/// One gate, with what is known of it and all words about it.
 pub(super) struct OneGate<'a> {
     pub(super) name: &'a GateName,
     pub(super) policy: &'a GatePolicy,
