@@ -366,7 +366,7 @@ struct Idle {
 }
 
 impl Reconciler for Idle {
-    async fn resolve(&self, _: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
+    async fn resolve(&self, _: &mut Unresolved) -> Result<Vec<PullRequest>, Failed> {
         Ok(Vec::new())
     }
 

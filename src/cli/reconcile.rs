@@ -19,7 +19,7 @@ use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     channels::Channels,
     github::{
-        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, MergeGroup, Reconcile,
+        self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, MergeGroup, Reconcile,
         ReconcileRequest, Secret, Setup, StateArtifact,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
@@ -118,7 +118,7 @@ impl Run<'_> {
     async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
         let mut report = ReconcileReport::new(&self.arguments.event);
-        let (targets, hints) = match self.routed(&client).await? {
+        let (targets, mut hints) = match self.routed(&client).await? {
             InWorkflow::Look { targets, hints } => (targets, hints),
             InWorkflow::Irrelevant(why) => {
                 report.irrelevant = Some(why);
@@ -137,9 +137,13 @@ impl Run<'_> {
         };
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
         for target in &targets {
-            if let Some(group) = MergeGroup::of(None, target, &hints) {
-                report.answered.push(Answered { answer: self.answer(&reconcile, &group).await, group });
+            let Some(group) = MergeGroup::of(None, target, &hints) else { continue };
+            let answered = self.answer(&reconcile, &group).await;
+            if let Ok(AnsweredGroup { result, pulls, .. }) = &answered {
+                hints.extend(result.clone().map(|result| Hint::QueueGroup(Box::new(result))));
+                found.extend(pulls.iter().map(|number| (group.repository.clone(), *number)));
             }
+            report.answered.push(Answered { answer: answered.map(|answered| answered.answer), group });
         }
         let mut budget = Budget::new(self.arguments.most_requests);
         let mut place = 0;
@@ -244,7 +248,7 @@ impl Run<'_> {
         }
     }
 
-    async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<GroupAnswer, Failed> {
+    async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<AnsweredGroup, Failed> {
         trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
     }
 }

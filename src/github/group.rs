@@ -2,20 +2,23 @@
 //! base. Every pull request in it is looked at again, and the two check runs are written on the group's commit, so that
 //! the queue goes on.
 //!
-//! Nothing on the pull requests themselves is changed here. What changed about them is shown when they are looked at.
+//! Nothing on the pull requests themselves is changed here. They are looked at afterwards, with the group's result for a
+//! hint: the queue deletes the group, and each of them keeps the result.
+
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use super::{
-    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, paging::wrapped_pages, path, plan,
-    webhook::Target, wire::ObjectRef,
+    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _,
+    paging::wrapped_pages, path, plan, webhook::Target, wire::ObjectRef,
 };
 use crate::render::{self, GroupMember, Rendered, VerifiedBy};
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
-    deciding::{CheckRunPlan, Surface},
+    deciding::{CheckRunPlan, Decision, Surface},
     gate::GateReport,
-    observed::{Hint, Lifecycle, Snapshot},
+    observed::{Hint, Lifecycle, QueueGroup, Snapshot},
     state::LoopState,
 };
 
@@ -50,6 +53,20 @@ impl MergeGroup {
     }
 }
 
+/// What the queue was answered, and whom it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnsweredGroup {
+    pub answer: GroupAnswer,
+    /// How the group stands by its own evidence; `None` if Loopgate looks after none of its pull requests.
+    pub result: Option<QueueGroup>,
+    /// Its open pull requests, and those that were in a group with one of them.
+    pub pulls: Vec<PrNumber>,
+}
+
+impl AnsweredGroup {
+    const DORMANT: Self = Self { answer: GroupAnswer::Dormant, result: None, pulls: Vec::new() };
+}
+
 /// What the queue was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupAnswer {
@@ -65,26 +82,34 @@ impl Reconcile {
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer or asks to wait.
-    pub async fn merge_group(&self, group: &MergeGroup, now: Timestamp) -> Result<GroupAnswer, Failed> {
+    pub async fn merge_group(&self, group: &MergeGroup, now: Timestamp) -> Result<AnsweredGroup, Failed> {
         self.memory.shared(Box::pin(self.answer_group(group, now))).await
     }
 
-    async fn answer_group(&self, group: &MergeGroup, now: Timestamp) -> Result<GroupAnswer, Failed> {
+    async fn answer_group(&self, group: &MergeGroup, now: Timestamp) -> Result<AnsweredGroup, Failed> {
         let client = self.github.client(group.installation);
-        let entries = entries(&client, group).await?;
+        let Some(entries) = entries(&client, group).await.or_absent()? else { return Ok(AnsweredGroup::DORMANT) };
         let (mut members, mut looks) = (Vec::new(), Vec::new());
-        for number in entries.numbers {
+        let made_at = entries.made_at.unwrap_or(now);
+        let mut result = QueueGroup::without_evidence(group.head, entries.tree, entries.numbers.clone(), made_at);
+        let mut pulls: BTreeSet<PrNumber> = entries.numbers.iter().copied().collect();
+        for number in entries.numbers.iter().copied() {
             let (installation, repository) = (group.installation, group.repository.clone());
             let job = ReconcileRequest { installation, repository, number, hints: Vec::new() };
             let Some(mut looked) = self.peek(&job, now).await? else { continue };
             if looked.snapshot.pull_request.lifecycle == Lifecycle::Open {
-                members.push(self.member(&client, group, &looked, now).await?);
+                let (member, tested) = self.member(&client, group, &looked, now).await?;
+                members.push(member);
+                if let (Some(tested), true) = (tested, result.has_no_evidence()) {
+                    result = tested.queue_group(result);
+                }
+                pulls.extend(looked.decision.next.queue.companions(number));
                 // Of a group of many the evidence of one is held at a time.
                 looked.snapshot.evidence.clear();
                 looks.push(looked.snapshot);
             }
         }
-        let Some(first) = looks.first() else { return Ok(GroupAnswer::Dormant) };
+        let Some(first) = looks.first() else { return Ok(AnsweredGroup::DORMANT) };
         let unknown: Vec<Sha> = entries
             .unnamed
             .iter()
@@ -107,32 +132,31 @@ impl Reconcile {
         for problem in &executed.problems {
             tracing::warn!(what = problem.what, reason = problem.reason, "the merge queue could not be answered");
         }
-        Ok(if verify == CheckRunPlan::InProgress { GroupAnswer::Unfinished } else { GroupAnswer::Final })
+        let answer = if verify == CheckRunPlan::InProgress { GroupAnswer::Unfinished } else { GroupAnswer::Final };
+        Ok(AnsweredGroup { answer, result: Some(result), pulls: pulls.into_iter().collect() })
     }
 
-    /// How one pull request stands, verified by the group's own evidence where it has any.
+    /// How one pull request stands, verified by the group's own evidence where it has any: then with the decision on it.
     async fn member(
         &self,
         client: &Client,
         group: &MergeGroup,
         looked: &Looked,
         now: Timestamp,
-    ) -> Result<GroupMember, Failed> {
+    ) -> Result<(GroupMember, Option<Decision>), Failed> {
         let Looked { snapshot, policy, decision } = looked;
         let on_group = self.observer.on_commit(client, &group.repository, group.head, snapshot, policy).await?;
         let closed = decision.view.gates.iter().filter(|gate| gate.is_closed());
         let closed = closed.map(|gate: &GateReport| gate.name.clone()).collect();
-        let (verify, verified_by) = match on_group {
-            Some(on_group) => {
-                // A run of its own: what was tried before on the pull request says nothing about this commit.
-                let mut state = LoopState::begin(&on_group, policy, now);
-                state.skips.clone_from(&decision.next.skips);
-                (loopgate_core::deciding::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
-            }
-            None => (decision.surface.verify, VerifiedBy::PullRequest),
-        };
-        let (number, verify) = (snapshot.pull_request.number, verify.unwrap_or(CheckRunPlan::InProgress));
-        Ok(GroupMember { number, closed, verify, verified_by })
+        let tested = on_group.map(|on_group| {
+            // A run of its own: what was tried before on the pull request says nothing about this commit.
+            let mut state = LoopState::begin(&on_group, policy, now);
+            state.skips.clone_from(&decision.next.skips);
+            loopgate_core::deciding::decide(&on_group, &state, policy, now)
+        });
+        let verified_by = if tested.is_some() { VerifiedBy::Group } else { VerifiedBy::PullRequest };
+        let verify = tested.as_ref().unwrap_or(decision).surface.verify.unwrap_or(CheckRunPlan::InProgress);
+        Ok((GroupMember { number: snapshot.pull_request.number, closed, verify, verified_by }, tested))
     }
 
     /// Our check runs on the group's commit; there is nothing else of ours to compare with.
@@ -166,10 +190,21 @@ struct GroupCommit {
 #[derive(Debug, Clone, Deserialize)]
 struct Message {
     message: String,
+    tree: Option<ObjectRef>,
+    committer: Option<Committer>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Committer {
+    date: Timestamp,
 }
 
 /// The pull requests of a group, and the commits that name none.
 struct Entries {
+    /// The tree of the group's head.
+    tree: Option<Sha>,
+    /// When the queue made the group's head.
+    made_at: Option<Timestamp>,
     numbers: Vec<PrNumber>,
     unnamed: Vec<GroupCommit>,
 }
@@ -187,7 +222,10 @@ async fn entries(client: &Client, group: &MergeGroup) -> Result<Entries, Error> 
         client.open_pull_requests(repository, Some(branch))
     )?;
     let named = |number: Option<u64>| number.map(PrNumber::new).filter(|number| open.contains(number));
-    let mut entries = Entries { numbers: Vec::new(), unnamed: Vec::new() };
+    let of_head = commits.items.iter().find(|commit| commit.sha == *head);
+    let tree = of_head.and_then(|commit| commit.commit.tree.as_ref()).map(|tree| tree.sha);
+    let made_at = of_head.and_then(|commit| commit.commit.committer.as_ref()).map(|committer| committer.date);
+    let mut entries = Entries { tree, made_at, numbers: Vec::new(), unnamed: Vec::new() };
     for commit in first_parents(&commits.items, *head, *base) {
         match named(number_in(&commit.commit.message)) {
             Some(number) => entries.numbers.push(number),
@@ -254,7 +292,7 @@ mod tests {
         let sha = |byte: u8| Sha::from_bytes([byte; 20]);
         let commit = |byte: u8, parents: &[u8]| GroupCommit {
             sha: sha(byte),
-            commit: Message { message: String::new() },
+            commit: Message { message: String::new(), tree: None, committer: None },
             parents: parents.iter().map(|parent| ObjectRef { sha: sha(*parent) }).collect(),
         };
         // 1 is the base; 2 and 4 are merges of 3 and 5.

@@ -55,7 +55,7 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
 pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
 pub use fence::{Fence, fenced};
-pub use group::{GroupAnswer, MergeGroup};
+pub use group::{AnsweredGroup, GroupAnswer, MergeGroup};
 pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;

@@ -84,10 +84,8 @@ impl Client {
                 of(repository, self.open_pull_requests(repository, Some(branch)).await?)
             }
             Target::Repository(repository) => of(repository, self.open_pull_requests(repository, None).await?),
-            Target::MergeGroup { repository, base_ref, .. } => {
-                let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
-                of(repository, self.open_pull_requests(repository, Some(branch)).await?)
-            }
+            // The answer to the queue names them: `Reconcile::merge_group`.
+            Target::MergeGroup { .. } => Vec::new(),
             Target::Installation => {
                 let mut all = Vec::new();
                 for repository in self.repositories().await? {

@@ -222,6 +222,7 @@ mod tests {
             ("AnswerOutcome", &["answer"], &["refused"]),
             ("CommandRefusal", &["command_refusal"], &[]),
             ("Warning", &["warning"], &[]),
+            ("LeftQueue", &["left_queue"], &[]),
             ("LabelMeaning", &["label"], &[]),
             ("Blocker", &["blocker"], &[]),
             ("EditRefusal", &["edit_refusal"], &[]),

@@ -132,12 +132,14 @@ fn beside(report: &Report) -> Vec<(&'static str, String)> {
     let listed = |items: Vec<String>| if items.is_empty() { "–".to_owned() } else { items.join(", ") };
     let waited = report.waited.iter().map(|(waited, spent)| format!("{} {}", who(waited), seconds(*spent)));
     let disputes = report.disputes.iter().map(|(end, count)| format!("{} {count}", end.as_str()));
+    let exits = report.queue_exits.iter().map(|(exit, count)| format!("{} {count}", exit.as_str()));
     let calls = report.calls.iter().map(|(trigger, calls)| format!("{} {calls}", trigger.as_str()));
     vec![
         ("Green after, median", report.median_seconds_to_green.map_or_else(|| "–".to_owned(), seconds)),
         ("Waited for", listed(waited.collect())),
         ("Calls for a human", listed(calls.collect())),
         ("Disputes", listed(disputes.collect())),
+        ("Left merge queue", listed(exits.collect())),
         ("Saved as flaky", words::count(report.saved_by_flakes, "attempt")),
     ]
 }

@@ -4,7 +4,7 @@ use loopgate_core::{
     Timestamp,
     metrics::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Window},
     policy::Trigger,
-    state::{AuthorKind, VerificationResult},
+    state::{AuthorKind, QueueExit, VerificationResult},
 };
 
 fn now() -> Timestamp {
@@ -43,6 +43,7 @@ fn report() -> Report {
     lines[4].waited = [(Waited::Ci, 900), (Waited::Author, 7_200)].into();
     lines[4].memory = Some(MemoryUse { carried: 1, ..MemoryUse::default() });
     lines[4].disputes = [(DisputeOutcome::Open, 1), (DisputeOutcome::Code, 2)].into();
+    lines[4].queue_exits = [(QueueExit::Culprit, 1), (QueueExit::Flake, 2)].into();
     lines[5].ended_at = None;
     Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)))
 }
@@ -63,6 +64,7 @@ fn the_table_says_what_is_met_and_what_is_missed() {
     Waited for           checks 15 min, authors 2 h
     Calls for a human    same_error 1, gate_timeout 2
     Disputes             open 1, code 2
+    Left merge queue     culprit 1, flake 2
     Saved as flaky       1 attempt
 
     Author  Runs  First   Attempts  Escalated  Memory  Coverage  Green after

@@ -47,6 +47,10 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
     environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(amounts::and(&each(items))));
     environment
         .add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(amounts::few(&each(items), most)));
+    environment.add_filter("pulls", |numbers: Vec<u64>| {
+        let numbers: Vec<String> = numbers.iter().map(|number| format!("#{number}")).collect();
+        Markdown::ours(amounts::few(&numbers, 5))
+    });
     environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
     environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
     environment.add_filter("line", |text: String| sanitize::line(&text));

@@ -68,14 +68,17 @@ impl<C> GithubReconciler<C> {
 }
 
 impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
-    async fn resolve(&self, work: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
+    async fn resolve(&self, work: &mut Unresolved) -> Result<Vec<PullRequest>, Failed> {
         let client = self.github.client(Some(work.installation));
         if matches!(work.target, Target::Installation | Target::Repository(_)) {
             // Members, teams, access or the organisation's defaults have changed.
             self.reconcile.forget();
             client.ask_again();
         }
-        self.groups.heed(&self.reconcile, work, self.clock.now()).await?;
+        let queued = self.groups.answer(&self.reconcile, work, self.clock.now()).await?;
+        if !queued.is_empty() {
+            return Ok(queued);
+        }
         if let Target::Head { repository, .. } = &work.target
             && self.reconcile.is_dormant(repository)
         {

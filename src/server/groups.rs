@@ -1,9 +1,9 @@
-//! Merge groups that wait for an answer.
+//! Merge groups that were asked about.
 //!
-//! A queue asks once, when its commit is made; what that commit's own checks say comes later, as events about a commit
-//! that is no pull request's head. So the groups whose answer is not final are remembered and answered again when
-//! something is reported about their commit. They are remembered in this process only: after a restart the queue's own
-//! time limit ends a group that was being tested, and it is asked about anew.
+//! A queue asks once, when its commit is made. The results of that commit's own checks come later, as events about a commit
+//! that is no pull request's head. So groups are remembered, and answered again when something is reported about their
+//! commit: a job may also run again on it. They are remembered in this process only. After a restart the queue's own time
+//! limit ends a group that was being tested, and the queue asks anew.
 
 use std::{
     collections::BTreeMap,
@@ -11,39 +11,64 @@ use std::{
 };
 
 use super::reconciler::Unresolved;
-use crate::github::{Failed, GroupAnswer, MergeGroup, Reconcile, webhook::Target};
-use loopgate_core::{RepoName, Sha, Timestamp};
+use crate::github::{AnsweredGroup, Failed, GroupAnswer, MergeGroup, PullRequest, Reconcile, webhook::Target};
+use loopgate_core::{
+    RepoName, Sha, Timestamp,
+    observed::{GroupResult, Hint, QueueGroup},
+};
 
 /// Groups remembered at most; beyond that the oldest commit ids go.
 const MOST: usize = 1_000;
 
 #[derive(Default)]
-pub(super) struct Groups(Mutex<BTreeMap<(RepoName, Sha), MergeGroup>>);
+pub(super) struct Groups(Mutex<BTreeMap<(RepoName, Sha), Remembered>>);
+
+struct Remembered {
+    group: MergeGroup,
+    /// The result that its pull requests keep.
+    result: Option<QueueGroup>,
+}
 
 impl Groups {
-    /// Answers the merge group that some work is about, if it is about one.
-    pub(super) async fn heed(&self, reconcile: &Reconcile, work: &Unresolved, now: Timestamp) -> Result<(), Failed> {
-        let Some(group) = self.concerned(work) else { return Ok(()) };
-        let answer = reconcile.merge_group(&group, now).await?;
+    /// Answers the merge group that some work is about, if it is about one. Returns the pull requests that keep its result:
+    /// they are looked at when the queue asks, and when the result changes. Adds the result to the hints.
+    pub(super) async fn answer(
+        &self,
+        reconcile: &Reconcile,
+        work: &mut Unresolved,
+        now: Timestamp,
+    ) -> Result<Vec<PullRequest>, Failed> {
+        let Some(group) = self.concerned(work) else { return Ok(Vec::new()) };
+        let AnsweredGroup { answer, result, pulls } = reconcile.merge_group(&group, now).await?;
         tracing::info!(head = group.head.short(), ?answer, "merge group");
-        let mut unfinished = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (group.repository.clone(), group.head);
-        match answer {
-            GroupAnswer::Unfinished => drop(unfinished.insert(key, group)),
-            GroupAnswer::Final | GroupAnswer::Dormant => drop(unfinished.remove(&key)),
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let repository = group.repository.clone();
+        let key = (repository.clone(), group.head);
+        let before = match answer {
+            GroupAnswer::Dormant => known.remove(&key),
+            _ => known.insert(key, Remembered { group, result: result.clone() }),
+        };
+        while known.len() > MOST {
+            known.pop_first();
         }
-        while unfinished.len() > MOST {
-            unfinished.pop_first();
+        let ended = |result: Option<&QueueGroup>| {
+            let ended = result.filter(|result| result.result != GroupResult::Running);
+            ended.map(|result| (result.result, result.failing.clone()))
+        };
+        let is_news = ended(before.as_ref().and_then(|before| before.result.as_ref())) != ended(result.as_ref());
+        if !is_news && !matches!(work.target, Target::MergeGroup { .. }) {
+            return Ok(Vec::new());
         }
-        Ok(())
+        work.hints.extend(result.map(|result| Hint::QueueGroup(Box::new(result))));
+        Ok(pulls.into_iter().map(|number| PullRequest { repository: repository.clone(), number }).collect())
     }
 
     fn concerned(&self, work: &Unresolved) -> Option<MergeGroup> {
         match &work.target {
             Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
             Target::Head { repository, sha } => {
-                let unfinished = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                unfinished.get(&(repository.clone(), *sha)).cloned()
+                let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                known.get(&(repository.clone(), *sha)).map(|known| known.group.clone())
             }
             _ => None,
         }

@@ -389,10 +389,10 @@ impl<R: Reconciler> Shared<R> {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => WorkClass::Spread,
             Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => class,
         };
-        let unresolved = Unresolved { installation, target, hints };
+        let mut unresolved = Unresolved { installation, target, hints };
         let mut pulls = match self.known(&unresolved, loaded) {
             Some(pulls) => pulls,
-            None => caught(self.reconciler.resolve(&unresolved)).await?,
+            None => caught(self.reconciler.resolve(&mut unresolved)).await?,
         };
         // In the order they were listed in: what changed last comes first.
         let mut met = HashSet::with_capacity(pulls.len());

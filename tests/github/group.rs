@@ -65,7 +65,7 @@ async fn a_queue_is_answered_on_the_groups_commit() {
     let (one, two) = (green(&bench, &reconcile, "one.rs").await, green(&bench, &reconcile, "two.rs").await);
     let group = bench.sim.admin().queue(&[&one, &two]).unwrap();
     let asked = asked(&bench, &group);
-    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap(), GroupAnswer::Final);
+    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap().answer, GroupAnswer::Final);
     let both =
         ["loopgate / gates: success, No gate closed: #1 and #2", "loopgate / verify: success, Passed: #1 and #2"];
     assert_eq!(shown(&bench, &group).await, both);
@@ -84,10 +84,10 @@ async fn the_groups_own_evidence_counts_before_the_pull_requests() {
     let ci = bench.sim.ci("other-ci");
     ci.check_run(&bench.repo, group.head_sha, CheckSpec::concluded("build", Conclusion::Success)).unwrap();
     let asked = asked(&bench, &group);
-    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap(), GroupAnswer::Unfinished);
+    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap().answer, GroupAnswer::Unfinished);
     assert_eq!(shown(&bench, &group).await[1], "loopgate / verify: in_progress, Testing #1");
     ci.check_run(&bench.repo, group.head_sha, CheckSpec::concluded("unit", Conclusion::Failure)).unwrap();
-    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap(), GroupAnswer::Final);
+    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap().answer, GroupAnswer::Final);
     assert_eq!(shown(&bench, &group).await[1], "loopgate / verify: failure, Does not pass: #1");
 }
 

@@ -139,6 +139,6 @@ async fn a_merge_group_bears_the_name_of_its_base() {
         base_ref: format!("refs/heads/{}", group.base_branch),
         head_ref: Some(group.head_ref.clone()),
     };
-    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap(), GroupAnswer::Final);
+    assert_eq!(reconcile.merge_group(&asked, bench.now()).await.unwrap().answer, GroupAnswer::Final);
     assert_eq!(gates(&bench, group.head_sha), [named("loopgate / gates (next)", "success")]);
 }

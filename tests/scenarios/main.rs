@@ -22,6 +22,7 @@ mod memory;
 mod people;
 mod places;
 mod playing;
+mod queues;
 mod recovery;
 mod sign_in;
 mod simulator_only;

@@ -108,7 +108,7 @@ pub struct Fake {
 }
 
 impl Reconciler for Fake {
-    async fn resolve(&self, work: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
+    async fn resolve(&self, work: &mut Unresolved) -> Result<Vec<PullRequest>, Failed> {
         self.notes.resolved.lock().unwrap().push(work.clone());
         let repository = work.target.repository().unwrap().clone();
         let numbers = self.notes.heads.lock().unwrap().clone();

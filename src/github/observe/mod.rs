@@ -33,6 +33,7 @@ mod organisation;
 mod past;
 mod pull;
 mod pushes;
+mod queue;
 mod rest;
 mod scope;
 mod sighting;

@@ -7,7 +7,7 @@ use super::{
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
-    edits, events, evidence, on_commit, pushes, scope, sighting, stack, surface, update_merges,
+    edits, events, evidence, on_commit, pushes, queue, scope, sighting, stack, surface, update_merges,
 };
 use crate::github::{Client, Error, resolve::OpenPull};
 use loopgate_core::{
@@ -16,7 +16,7 @@ use loopgate_core::{
     gate::{AuthorityQuestions, may_approve, questions},
     observed::{
         Account, Assignments, Authority, Base, BaseEvidence, CheckScope, CodeType, Contents, Hint, Lifecycle, Makers,
-        ReceivedEvidence, Review, ReviewVerdict, Snapshot, Stack, WorkflowRun,
+        QueueStanding, ReceivedEvidence, Review, ReviewVerdict, Snapshot, Stack, WorkflowRun,
     },
     policy::{CheckSource, Policy},
     state::LoopState,
@@ -100,6 +100,7 @@ impl Observer {
             judged_on,
             left_heads: surroundings.left_heads,
             stack: surroundings.stack,
+            queue: surroundings.queue,
             authority: Authority::default(),
             codeowners: surroundings.codeowners,
             test_authors: BTreeMap::new(),
@@ -153,6 +154,7 @@ struct Surroundings {
     base_folders: Option<BTreeSet<String>>,
     required_approvals: u32,
     stack: Option<Stack>,
+    queue: Option<QueueStanding>,
     /// Other open pull requests with this head.
     others: Vec<OpenPull>,
     left: Vec<LeftCheckRun>,
@@ -238,16 +240,27 @@ impl Reading<'_> {
                 None => Ok(None),
             }
         };
-        let (required_approvals, stack, codeowners, base_folders, (left, left_heads), others, known_since) = futures::try_join!(
+        let (required_approvals, stack, queue, codeowners, base_folders, (left, left_heads), others, known_since) = futures::try_join!(
             required_approvals,
             stack,
+            queue::standing(client, repository, &facts.pull, hints, previous),
             base::codeowners(client, repository, facts.tip, policy, previous),
             base::folders(client, repository, facts.tip, &facts.files, policy),
             on_commit::left_behind(client, repository, &facts.pull, &facts.us, previous),
             on_commit::others(client, repository, &facts.pull, may_be_shared),
             sighting::known_since(client, repository, &facts.pull, hints, previous),
         )?;
-        Ok(Surroundings { codeowners, base_folders, required_approvals, stack, others, left, left_heads, known_since })
+        Ok(Surroundings {
+            codeowners,
+            base_folders,
+            required_approvals,
+            stack,
+            queue,
+            others,
+            left,
+            left_heads,
+            known_since,
+        })
     }
 
     /// What is on the pull request already, with the checks' own runs taken out of `checks`.

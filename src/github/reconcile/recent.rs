@@ -31,6 +31,9 @@ const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(1);
 /// How long the process that saved a state has to make the posts that follow from it.
 const CONCURRENT_WRITER_TIME: TimeDelta = TimeDelta::seconds(10);
 
+/// By how much two times that GitHub gives for one event may differ.
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
+
 /// Pull requests remembered at most.
 const MOST: usize = 10_000;
 
@@ -154,6 +157,12 @@ impl Fact {
             }
             Hint::BaseMoved { from } => observation.base_head != *from || !is_open,
             Hint::Closed => !is_open,
+            Hint::Dequeued { at } => {
+                !is_open
+                    || observation.snapshot.queue.as_ref().is_some_and(|queue| {
+                        queue.is_queued || queue.removal.as_ref().is_some_and(|removal| removal.at + CLOCK_SKEW >= *at)
+                    })
+            }
             Hint::Reopened => is_open,
             _ => true,
         };
@@ -170,6 +179,7 @@ fn replaces(later: &Hint, earlier: &Hint) -> bool {
             Hint::CommentWritten { comment } | Hint::CommentEdited { comment, .. },
         )
         | (Hint::CommentEdited { comment: later, .. }, Hint::CommentEdited { comment, .. }) => later == comment,
+        (Hint::Dequeued { .. }, Hint::Dequeued { .. }) => true,
         (Hint::Reopened, Hint::Closed) | (Hint::Closed, Hint::Reopened) => true,
         _ => false,
     }

@@ -32,6 +32,9 @@ use loopgate_core::{
     state::{LoopState, VerificationResult},
 };
 
+/// Pull requests whose groups are read to explain why one left its merge queue.
+const MOST_COMPANIONS: usize = 8;
+
 /// A pull request that a turn goes on with.
 struct Entered {
     facts: PullRequestFacts,
@@ -81,6 +84,7 @@ impl Reconcile {
         let store = self.store(job, &storage);
         let (updated_at, is_private) = (facts.updated_at(), facts.is_private());
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
+        Box::pin(self.groups_of_companions(job, &storage, &mut observation, &loaded)).await?;
         if self.is_in_doubt(&client, doubts)
             && let Some(reason) = too_doubtful(&observation.snapshot, now)
         {
@@ -129,6 +133,26 @@ impl Reconcile {
             above: above(&observation, &decided.decision, above_before, shown.executed.done > 0),
             result: Settled::Decided(summary(&observation, decided, shown.executed, is_private, ended)),
         }))
+    }
+
+    /// Once it has left its merge queue, results of groups with pull requests that were in a group with it: they keep them.
+    async fn groups_of_companions(
+        &self,
+        job: &ReconcileRequest,
+        storage: &Storage,
+        observation: &mut Observation,
+        loaded: &LoadedRun,
+    ) -> Result<(), Failed> {
+        let has_left = observation.snapshot.queue.as_ref().is_some_and(|queue| !queue.is_queued);
+        let Some(state) = loaded.intact().filter(|_| has_left) else { return Ok(()) };
+        let companions = state.queue.companions(job.number);
+        for number in companions.into_iter().filter(|number| *number != job.number).take(MOST_COMPANIONS) {
+            let other = ReconcileRequest { number, hints: Vec::new(), ..job.clone() };
+            let other = self.store(&other, storage).load().await?;
+            let groups = other.intact().into_iter().flat_map(|state| state.queue.groups.iter().cloned());
+            observation.snapshot.hints.extend(groups.map(|group| Hint::QueueGroup(Box::new(group))));
+        }
+        Ok(())
     }
 
     /// Whether something was refused, or found absent, for the first time since there were so many doubts. A process of one

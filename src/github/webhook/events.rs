@@ -101,9 +101,14 @@ fn pull_request(reader: &Reader<'_>) -> RouteResult {
         }
         // `stacked` is in GitHub's description of its webhooks; nothing there tells that a stack was dissolved.
         action @ ("edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft"
-        | "closed") => {
-            let closed = (action == "closed").then_some(Hint::Closed);
-            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), closed)
+        | "closed" | "dequeued") => {
+            let at = time(event.pull_request.updated_at.as_ref()).unwrap_or(reader.received_at);
+            let hint = match action {
+                "closed" => Some(Hint::Closed),
+                "dequeued" => Some(Hint::Dequeued { at }),
+                _ => None,
+            };
+            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
         }
         // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
         "labeled" | "unlabeled" | "review_requested" | "review_request_removed" => {
@@ -343,8 +348,11 @@ fn governs(path: &str) -> bool {
 
 fn merge_group(reader: &Reader<'_>) -> RouteResult {
     let event: MergeGroupEvent<'_> = reader.read()?;
-    if event.common().action != "checks_requested" {
-        return irrelevant(Irrelevant::UnknownAction);
+    match event.common().action {
+        "checks_requested" => {}
+        // The last time that its result can be read.
+        "destroyed" if event.reason.as_deref() != Some("merged") => {}
+        _ => return irrelevant(Irrelevant::UnknownAction),
     }
     let group = &event.merge_group;
     let head = sha(&group.head_sha).ok_or_else(|| reader.lacking("merge_group.head_sha"))?;

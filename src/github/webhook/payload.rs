@@ -325,6 +325,7 @@ payload! {
     /// `merge_group`
     MergeGroupEvent {
         merge_group: MergeGroup<'a>,
+        reason: Option<Text<'a>>,
     }
 }
 

@@ -318,14 +318,15 @@ fn merge_groups() {
     let group = json!({ "head_sha": SHA, "base_sha": BASE, "base_ref": "refs/heads/main" });
     let (head, base): (Sha, Sha) = (SHA.parse().unwrap(), BASE.parse().unwrap());
     let base_ref = String::from("refs/heads/main");
-    assert_eq!(
-        routed("merge_group", json!({ "action": "checks_requested", "merge_group": group })),
-        work(
-            Target::MergeGroup { repository: repository(), head, base, base_ref: base_ref.clone() },
-            vec![Hint::MergeGroup { head, base, base_ref, head_ref: None }],
-        )
-    );
-    let body = json!({ "action": "destroyed", "merge_group": group });
+    for body in [
+        json!({ "action": "checks_requested", "merge_group": group }),
+        json!({ "action": "destroyed", "merge_group": group, "reason": "invalidated" }),
+    ] {
+        let target = Target::MergeGroup { repository: repository(), head, base, base_ref: base_ref.clone() };
+        let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref: None };
+        assert_eq!(routed("merge_group", body), work(target, vec![hint]));
+    }
+    let body = json!({ "action": "destroyed", "merge_group": group, "reason": "merged" });
     assert_eq!(routed("merge_group", body), nothing(Irrelevant::UnknownAction));
 }
 

@@ -12,6 +12,7 @@ pub mod iteration;
 pub mod new_run;
 mod next_action;
 mod opening;
+mod queue_group;
 mod remembering;
 #[cfg(test)]
 mod row_tests;

@@ -8,7 +8,8 @@ use crate::{
     observed::{Hint, Lifecycle, Snapshot},
     policy::Policy,
     stages::capability,
-    state::{ClosedPeriod, LoopState, RunHold, RunStatus},
+    state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus},
+    verdict::LeftQueue,
 };
 
 /// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
@@ -49,6 +50,16 @@ fn note_closing(inputs: &Inputs<'_>, periods: &mut Vec<ClosedPeriod>) {
     }
 }
 
+/// Takes in news of the merge queue, and explains its last departure by all groups that are known now.
+fn follow_queue(inputs: &Inputs<'_>, queue: &mut QueueRecord) {
+    queue.follow(inputs.snapshot, inputs.now);
+    let number = inputs.snapshot.pull_request.number;
+    let QueueRecord { groups, departures } = queue;
+    if let Some(last) = departures.last_mut() {
+        last.exit = LeftQueue::explain(number, groups, &last.removal).map(|left| left.exit());
+    }
+}
+
 /// The state of before, on the head that was observed and with what the gates saw of it.
 pub(super) fn open(inputs: &Inputs<'_>, assessment: &Assessment) -> LoopState {
     let pull_request = &inputs.snapshot.pull_request;
@@ -69,6 +80,7 @@ pub(super) fn open(inputs: &Inputs<'_>, assessment: &Assessment) -> LoopState {
         _ if held => Some(RunHold { head: pull_request.head.sha, ended_at: None }),
         _ => None,
     };
+    follow_queue(inputs, &mut next.queue);
     next.above = inputs.snapshot.stack.as_ref().and_then(|stack| stack.above);
     next.describe(inputs.snapshot, inputs.policy);
     next.author = next.pull_request.map(|_| new_run::author(pull_request, inputs.policy));

@@ -15,12 +15,12 @@ use crate::{
     evidence::{CheckKind, Outcome},
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},
     ids::{CheckName, Login, Timestamp},
-    observed::{ObservationProblem, ReceivedEvidence},
+    observed::{Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
     policy::CheckPresence,
     stages::walk::Walks,
     state::{AttemptDigest, GateStatus, LoopState, Objection, RejectedIn, RunStatus},
     verdict::{
-        FeedbackFact,
+        FeedbackFact, LeftQueue,
         blame::{self, CheckBlame},
         evaluate, feedback,
         gather::{self, GatheredCheck, HeadEvidence},
@@ -128,6 +128,10 @@ impl Stages<'_> {
         warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
         warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
+        let PullRequest { number, head, lifecycle, .. } = &snapshot.pull_request;
+        let departure = self.next.queue.current(head.sha).filter(|_| *lifecycle == Lifecycle::Open);
+        let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
+        warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
         warnings.extend(base.open_pattern.clone().map(|pattern| {
             let branch = base.branch.clone();

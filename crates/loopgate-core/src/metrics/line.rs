@@ -11,8 +11,8 @@ use crate::{
     memory::{MatchOutcome, Offers},
     policy::Trigger,
     state::{
-        AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, ReflexState, Settlement, VerificationResult,
-        history::HistoryLine,
+        AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, QueueExit, ReflexState, Settlement,
+        VerificationResult, history::HistoryLine,
     },
 };
 
@@ -58,6 +58,9 @@ pub struct RunLine {
     pub coverage: Option<CoverageMet>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disputes: BTreeMap<DisputeOutcome, u32>,
+    /// Why it left its merge queue without being merged, and how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queue_exits: BTreeMap<QueueExit, u32>,
     /// None where nothing is known of the debug memory's part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
@@ -181,6 +184,10 @@ impl RunLine {
         let retries: Vec<_> = pairs.filter(|(failed, _)| !failed.passes()).collect();
         let mut disputes: BTreeMap<DisputeOutcome, u32> = BTreeMap::new();
         state.disputes.iter().for_each(|dispute| *disputes.entry(DisputeOutcome::of(dispute)).or_default() += 1);
+        let mut queue_exits: BTreeMap<QueueExit, u32> = BTreeMap::new();
+        for exit in state.queue.departures.iter().filter_map(|departure| departure.exit) {
+            *queue_exits.entry(exit).or_default() += 1;
+        }
         let is_of_an_agent = state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
         let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
         Self {
@@ -201,6 +208,7 @@ impl RunLine {
                 .map(|pass| seconds(state.created_at, timeline.passed_at(pass.number).unwrap_or(pass.at))),
             coverage: counted.last().and_then(|last| last.coverage),
             disputes,
+            queue_exits,
             memory: MemoryUse::of(&retries),
             saved_by_flakes: count(saved),
             calls: timeline.calls,

@@ -10,7 +10,7 @@ use crate::{
     ids::{CheckName, GateName, Timestamp},
     memory::Offers,
     policy::Trigger,
-    state::VerificationResult,
+    state::{QueueExit, VerificationResult},
 };
 
 /// `schema` of a report.
@@ -161,6 +161,8 @@ pub struct Report {
     pub offers: Offers,
     /// Disputes by how they stand.
     pub disputes: BTreeMap<DisputeOutcome, u64>,
+    /// Departures from merge queues by their cause.
+    pub queue_exits: BTreeMap<QueueExit, u64>,
     pub by_author: Vec<Group>,
     pub by_agent: Vec<Group>,
     /// Agents beside people, where agents have runs.
@@ -207,11 +209,14 @@ impl Report {
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
         let mut gates = BTreeMap::new();
         let mut checks: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
-        let (mut offers, mut disputes) = (Offers::default(), BTreeMap::new());
+        let (mut offers, mut disputes, mut queue_exits) = (Offers::default(), BTreeMap::new(), BTreeMap::new());
         for line in &runs {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
             line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
             line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
+            line.queue_exits
+                .iter()
+                .for_each(|(exit, count)| *queue_exits.entry(*exit).or_default() += u64::from(*count));
             if let Some(MemoryUse { offers: of_run, .. }) = line.memory {
                 offers.shown.add(of_run.shown);
                 offers.followed.add(of_run.followed);
@@ -232,6 +237,7 @@ impl Report {
             saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
             offers,
             disputes,
+            queue_exits,
             by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),
             by_agent: groups(&runs, |line| line.agent.clone()),
             compared: compared(&runs),

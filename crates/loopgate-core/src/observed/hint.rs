@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::QueueGroup;
 use crate::{CheckRunId, CommentId, Login, PrNumber, ReviewId, Sha, TeamSlug, Timestamp, UserId};
 
 /// An account as an event names it. Compare ids; the login is for people to read.
@@ -106,6 +107,13 @@ pub enum Hint {
         base_ref: String,
         #[serde(default)]
         head_ref: Option<String>,
+    },
+    /// A merge queue's group was answered, or was thrown away. Loopgate adds it itself, for the pull requests of the group
+    /// and those that were in a group with one of them. Up to 1,600 bytes.
+    QueueGroup(Box<QueueGroup>),
+    /// The pull request left its merge queue, by GitHub's clock at the earliest then.
+    Dequeued {
+        at: Timestamp,
     },
     /// Pull requests that the event named for its commit. Empty for forks and no proof otherwise: a place to look
     /// first, nothing more.

@@ -7,6 +7,7 @@ mod hint;
 mod makers;
 mod own_check;
 mod patch;
+mod queue;
 mod snapshot;
 
 pub use self::{
@@ -15,6 +16,9 @@ pub use self::{
     makers::{Assigner, Assignment, Assignments, Makers, Push, PushContent},
     own_check::{CheckScope, Layer, OwnCheck, Stack},
     patch::{DiffHunk, DiffLine, LineChange, Patch},
+    queue::{
+        GroupFailure, GroupResult, QueueGroup, QueueRemoval, QueueStanding, RemovalReason, Unfinished, UnfinishedCheck,
+    },
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, CodeType, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus,

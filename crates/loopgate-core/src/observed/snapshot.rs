@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, Contents, Hint, Makers, Stack},
+    observed::{Assignments, CheckScope, Contents, Hint, Makers, QueueStanding, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -65,6 +65,8 @@ pub struct Snapshot {
     pub left_heads: BTreeSet<Sha>,
     /// Where it is a layer of a native stack. Its base branch is then the stack's, and its files are its own part's.
     pub stack: Option<Stack>,
+    /// Where it stands with its merge queue. `None` if nothing suggests that it is or was in one.
+    pub queue: Option<QueueStanding>,
     pub authority: Authority,
     /// Text of the base branch's CODEOWNERS file, if there is one.
     pub codeowners: Option<String>,
@@ -123,6 +125,7 @@ impl Snapshot {
             judged_on: None,
             left_heads: BTreeSet::new(),
             stack: None,
+            queue: None,
             authority: Authority::default(),
             codeowners: None,
             test_authors: BTreeMap::new(),

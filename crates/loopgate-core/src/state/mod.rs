@@ -11,6 +11,7 @@ pub mod history;
 mod local_loop;
 mod people;
 mod progress;
+mod queue;
 mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,7 @@ pub use self::{
         CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
         StageRecord,
     },
+    queue::{QueueDeparture, QueueExit, QueueRecord},
     status::{LostRecord, RunStatus, Step, Stop, StopReason, Trace},
 };
 pub use super::memory::Settlement;
@@ -197,6 +199,9 @@ pub struct LoopState {
     /// The layer of its stack above it, to be told also once the stack is dissolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<PrNumber>,
+    /// Its merge queue.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub queue: QueueRecord,
     /// What mended errors in the files it edits before, as of its first look; none until that was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_here: Option<Vec<ToldFix>>,

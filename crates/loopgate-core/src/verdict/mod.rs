@@ -9,6 +9,7 @@ pub mod feedback;
 pub mod gather;
 pub mod legs;
 pub mod lost_results;
+mod queue;
 pub mod rejection;
 pub mod review;
 mod skipped_jobs;
@@ -19,5 +20,6 @@ pub use self::{
     evaluate::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
     legs::{LegEnd, LegName, LostLeg},
+    queue::LeftQueue,
     standing::{CheckStanding, FailureView, SkipCause},
 };

@@ -209,6 +209,11 @@ impl Admin {
         self.act(|world, actor| world.finish_group(actor, world.repo_named(repo)?, group, outcome))
     }
 
+    /// Takes a pull request out of the merge queue, for a reason of `pull_request.dequeued`.
+    pub fn eject(&self, pr: &Pr, reason: &str) -> Result<(), Refused> {
+        self.act(|world, actor| world.dequeue_pull(actor, world.repo_named(&pr.repo)?, pr.number, reason))
+    }
+
     /// Suspends the App under test.
     pub fn suspend_app(&self) -> Result<(), Refused> {
         self.act(|world, actor| world.suspend(actor, self.sim.installation))

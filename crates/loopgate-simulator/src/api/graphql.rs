@@ -1,7 +1,8 @@
 //! What is asked of GraphQL: who edited comments, newest first
 //! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>), who wrote commits
 //! (<https://docs.github.com/en/graphql/reference/objects#commit>, `authors`), and as what a pull request was merged
-//! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`). And the one mutation, `updateRefs`.
+//! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`), and how it left the merge queue
+//! (`isInMergeQueue`, `RemovedFromMergeQueueEvent`). And the one mutation, `updateRefs`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
@@ -38,6 +39,7 @@ struct Question {
 enum Variables {
     Edits { ids: Vec<String> },
     MergeCommit { owner: String, name: String, number: PrNumber },
+    Queue { owner: String, name: String, queued: PrNumber },
     UpdateRefs { input: UpdateRefs },
 }
 
@@ -67,6 +69,20 @@ fn answer(world: &mut World, call: &Call) -> Answer {
         Variables::UpdateRefs { input } => return Ok(Reply::ok(update_refs(world, call, &input))),
         Variables::Edits { ids } => {
             json!({ "nodes": ids.iter().map(|id| node(world, id)).collect::<Vec<_>>() })
+        }
+        Variables::Queue { owner, name, queued } => {
+            let issue = world.find_repo(&owner, &name).and_then(|repo| repo.issue(queued));
+            let pull = issue.and_then(|issue| issue.pull.as_ref()).map(|pull| {
+                let removal = pull.removal.as_ref().map(|removal| {
+                    json!({
+                        "createdAt": json::time(removal.at),
+                        "reason": removal.reason.to_lowercase(),
+                        "actor": { "login": world.login(removal.by) },
+                    })
+                });
+                json!({ "isInMergeQueue": pull.is_queued, "timelineItems": { "nodes": Vec::from_iter(removal) } })
+            });
+            json!({ "repository": { "pullRequest": pull } })
         }
         Variables::MergeCommit { owner, name, number } => {
             let issue = world.find_repo(&owner, &name).and_then(|repo| repo.issue(number));

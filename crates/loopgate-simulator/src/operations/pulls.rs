@@ -105,6 +105,8 @@ impl World {
             reviews: Vec::new(),
             review_comments: Vec::new(),
             standing: MergeState { commits: 0, changed_files: 0, additions: 0, deletions: 0, test_merge: None },
+            is_queued: false,
+            removal: None,
         };
         let number = self.add_issue(actor, repo, new.title, new.body, Some(pull))?;
         self.refresh_pull(repo, number)?;
@@ -300,6 +302,9 @@ impl World {
         commit: loopgate_core::Sha,
     ) -> Result<(), Refused> {
         let (by, at) = (self.account_of(actor), self.now());
+        if self.pull(repo, number)?.is_queued {
+            self.dequeue_pull(actor, repo, number, "MERGE")?;
+        }
         self.pull_mut(repo, number)?.merge = Some(super::merging::merged(by, at, commit));
         self.issue_mut(repo, number)?.closed = Some(Closed { by, at });
         self.pull_changed("closed", actor, (repo, number), What::Merged { commit })

@@ -7,7 +7,7 @@ use crate::{
     hooks::Event,
     json,
     refused::Refused,
-    world::{RepoId, World, account::Role, app::Actor},
+    world::{RepoId, World, account::Role, app::Actor, issue::QueueRemoval},
 };
 use loopgate_core::{PrNumber, Sha};
 
@@ -40,6 +40,7 @@ impl World {
         let base_sha = self.repo(repo)?.branch(&base_branch).ok_or_else(Refused::not_found)?;
         let mut head_sha = base_sha;
         for number in numbers {
+            self.pull_mut(repo, *number)?.is_queued = true;
             let event = self.pull_event("enqueued", actor, repo, *number)?;
             self.emit(event);
             head_sha = self.stack(repo, head_sha, *number)?;
@@ -49,6 +50,17 @@ impl World {
         self.set_ref(actor, repo, &group.head_ref, Some(head_sha))?;
         self.group_event("checks_requested", actor, repo, &group, None)?;
         Ok(group)
+    }
+
+    /// Takes a pull request out of the queue: `pull_request.dequeued` with this reason.
+    pub fn dequeue_pull(&mut self, actor: Actor, repo: RepoId, number: PrNumber, reason: &str) -> Result<(), Refused> {
+        let (at, by) = (self.now(), self.account_of(actor));
+        let pull = self.pull_mut(repo, number)?;
+        pull.is_queued = false;
+        pull.removal = Some(QueueRemoval { at, by, reason: reason.to_owned() });
+        let event = self.pull_event("dequeued", actor, repo, number)?.with("reason", reason);
+        self.emit(event);
+        Ok(())
     }
 
     /// One more merge commit on top of a group.

@@ -52,6 +52,18 @@ pub struct Pull {
     pub reviews: Vec<Review>,
     pub review_comments: Vec<ReviewComment>,
     pub standing: MergeState,
+    pub is_queued: bool,
+    /// The last time that it left the merge queue.
+    pub removal: Option<QueueRemoval>,
+}
+
+/// How a pull request left the merge queue.
+#[derive(Clone, Debug)]
+pub struct QueueRemoval {
+    pub at: Timestamp,
+    pub by: UserId,
+    /// As `pull_request.dequeued` gives it.
+    pub reason: String,
 }
 
 /// What follows from head and base; computed again whenever one of them moves.

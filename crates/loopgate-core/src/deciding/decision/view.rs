@@ -14,7 +14,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
-    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, tamper::Tampering},
+    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, tamper::Tampering},
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -102,6 +102,8 @@ pub enum Warning {
     RecordLost(LostRecord),
     /// The same head into the same base is judged on another pull request.
     JudgedOn(PrNumber),
+    /// It left the merge queue without being merged.
+    LeftQueue(LeftQueue),
     /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
     OpenPattern {
         pattern: String,

@@ -1,0 +1,84 @@
+//! Where a pull request stands with its merge queue. REST does not say; GraphQL does
+//! (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::pull::Pull;
+use crate::github::{Client, Error, error::OrAbsent as _, wire::Nodes};
+use loopgate_core::{
+    RepoName, Timestamp,
+    observed::{Hint, Lifecycle, QueueRemoval, QueueStanding, RemovalReason},
+    state::LoopState,
+};
+
+const QUERY: &str = "query($owner: String!, $name: String!, $queued: Int!) { repository(owner: $owner, name: $name) { \
+                     pullRequest(number: $queued) { isInMergeQueue timelineItems(last: 1, itemTypes: \
+                     [REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes { ... on RemovedFromMergeQueueEvent { createdAt reason \
+                     actor { login } } } } } } }";
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Option<Data>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    repository: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Repository {
+    pull_request: Option<QueuedPull>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct QueuedPull {
+    #[serde(default)]
+    is_in_merge_queue: bool,
+    timeline_items: Nodes<Removed>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Removed {
+    created_at: Timestamp,
+    reason: Option<String>,
+    actor: Option<Remover>,
+}
+
+#[derive(Deserialize)]
+struct Remover {
+    login: String,
+}
+
+/// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is about
+/// the queue, or a group with it is newer than its last departure.
+pub(super) async fn standing(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    hints: &[Hint],
+    previous: Option<&LoopState>,
+) -> Result<Option<QueueStanding>, Error> {
+    let has_news = hints.iter().any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
+    let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
+    if pull.pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
+        return Ok(None);
+    }
+    let (owner, name, number) = (repository.owner(), repository.name(), pull.pull_request.number);
+    let question = json!({ "query": QUERY, "variables": { "owner": owner, "name": name, "queued": number } });
+    let answer = client.graphql::<Answer>(&question).await.or_refused()?;
+    let queued = answer.and_then(|answer| answer.data?.repository?.pull_request);
+    Ok(queued.map(|queued| {
+        let last = queued.timeline_items.nodes.into_iter().flatten().next_back();
+        let removal = last.map(|Removed { created_at: at, reason, actor }| QueueRemoval {
+            at,
+            reason: RemovalReason::from_github(reason.as_deref().unwrap_or_default()),
+            by: actor.and_then(|actor| actor.login.parse().ok()),
+        });
+        QueueStanding { is_queued: queued.is_in_merge_queue, removal }
+    }))
+}
