@@ -9,7 +9,7 @@ use crate::{
     ids::Sha,
     letters::LineWords,
     observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
-    source_files::{FileKind, Syntax, kind, name_conditions, runs},
+    source_files::{FileKind, Lexer, Syntax, kind, name_conditions, runs},
 };
 
 /// Files whose texts are read for one pull request, so that a large one costs no more than others.
@@ -181,23 +181,21 @@ impl<'a> FileReading<'a> {
         let reaches_out = |run: &&[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
         let Some(first) = patch.hunks.iter().flat_map(DiffHunk::runs).find(reaches_out) else { return };
         let first = first[0].new;
-        let (old_code, new_code) = (old_syntax.lex(old), syntax.lex(new));
-        let is_certain = old_code.is_certain && new_code.is_certain;
+        let code = old_syntax.lex(old).zip(syntax.lex(new));
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         for (at_old, at_new) in unchanged(patch, old.len(), new.len()) {
             let (Some(&text), Some(&same)) = (new.get(at_new), old.get(at_old)) else { continue };
             // The texts are not those that the patch compares.
             self.is_unreadable |= text != same;
-            let (was, is) =
-                (old_code.code.get(at_old).copied().flatten(), new_code.code.get(at_new).copied().flatten());
             let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
-            let reached = if is_certain { was != is } else { number(at_new) >= first };
-            let line = ChangedLine { is_added: true, number: number(at_new), text, weight: LineWeight::Full };
-            if reached && (is.is_some() || !is_certain) {
-                self.lines.push(line);
-            }
-            if reached && (was.is_some() || !is_certain) {
-                self.lines.push(ChangedLine { is_added: false, number: number(at_old), ..line });
+            let [leaves, arrives] = match &code {
+                Some((old, new)) if old[at_old] != new[at_new] => [old[at_old].is_some(), new[at_new].is_some()],
+                Some(_) => [false; 2],
+                None => [number(at_new) >= first; 2],
+            };
+            for (_, is_added, index) in [(arrives, true, at_new), (leaves, false, at_old)].into_iter().filter(|it| it.0)
+            {
+                self.lines.push(ChangedLine { is_added, number: number(index), text, weight: LineWeight::Full });
             }
         }
     }
@@ -241,37 +239,28 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
 }
 
 /// How much each line of a hunk counts.
-fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<LineWeight> {
+fn weights(hunk: &DiffHunk<'_>, syntax: [&Syntax; 2]) -> Vec<LineWeight> {
     let shows_mark = hunk.lines.iter().any(|line| line.text.contains("/*") || line.text.contains("*/"));
-    let (mut in_new_string, mut in_old_string) = (false, false);
-    // Whether the line above ends in a backslash, at the head and at the base.
-    let (mut joins_new, mut joins_old) = (false, false);
+    let [mut new_lexer, mut old_lexer] = syntax.map(Lexer::new);
     let mut weights = Vec::with_capacity(hunk.lines.len());
     for run in hunk.runs() {
         let new: Vec<&str> = run.iter().filter(|line| line.is_new()).map(|line| line.text).collect();
         let old: Vec<&str> = run.iter().filter(|line| line.is_old()).map(|line| line.text).collect();
-        let mut new_comments = syntax.comments_within(&new, &mut in_new_string).into_iter();
-        let mut old_comments = old_syntax.comments_within(&old, &mut in_old_string).into_iter();
         let words = |lines: &[&str]| -> Vec<String> {
             lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
         };
-        let is_space = run[0].is_changed() && !syntax.minds_space() && words(&new) == words(&old);
-        // A text of several lines that begins above, or in these lines, may hold what looks like a comment.
-        let in_text = in_new_string || in_old_string;
+        let is_space = run[0].is_changed() && !syntax[0].minds_space() && words(&new) == words(&old);
+        let mut new_comments = new_lexer.comments_within(&new).into_iter();
+        let mut old_comments = old_lexer.comments_within(&old).into_iter();
         for line in run {
-            let (is_new, is_old) = (line.is_new(), line.is_old());
-            let syntax = if is_new { syntax } else { old_syntax };
-            let in_block = if is_new { new_comments.next() } else { old_comments.next() } == Some(true);
-            let is_joined = if is_new { joins_new } else { joins_old };
-            let is_starred = is_new && syntax.stars_comments() && line.text.trim_start().starts_with('*');
+            let new = line.is_new().then(|| new_comments.next() == Some(true));
+            let old = line.is_old().then(|| old_comments.next() == Some(true));
+            let is_starred = line.is_new() && syntax[0].stars_comments() && line.text.trim_start().starts_with('*');
             weights.push(match () {
-                () if in_block || is_space => LineWeight::Nothing,
-                () if syntax.is_comment(line.text) && !is_joined && !in_text => LineWeight::Nothing,
+                () if is_space || new.or(old) == Some(true) => LineWeight::Nothing,
                 () if is_starred && !shows_mark => LineWeight::Doubtful,
                 () => LineWeight::Full,
             });
-            let joins = line.text.trim_end().ends_with('\\');
-            (joins_new, joins_old) = (if is_new { joins } else { joins_new }, if is_old { joins } else { joins_old });
         }
     }
     weights
