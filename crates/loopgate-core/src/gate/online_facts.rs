@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     gate::{self, AuthorityQuestions},
-    ids::{Login, RepoName},
+    ids::RepoName,
     observed::{Account, Authority, Permission},
     policy::{Codeowners, Fixer, GateTrigger, Policy, Recipient},
 };
@@ -113,7 +113,11 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
     for gate in policy.gates.values() {
         asked.name_approvers(gate);
         asked.teams.extend(gate.preset_team(repository));
-        name_authors(&gate.trigger, &mut asked.logins);
+        for condition in gate.trigger.conditions() {
+            if let GateTrigger::Author(authors) = condition {
+                asked.logins.extend(authors.iter().cloned());
+            }
+        }
     }
     for recipient in recipients(policy) {
         match recipient {
@@ -127,15 +131,6 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
     let mentions = codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text));
     mentions.filter_map(|mention| mention.owner).for_each(|owner| asked.name_owner(&owner));
     asked.limited(MOST_NAMES, MOST_NAMES)
-}
-
-fn name_authors(trigger: &GateTrigger, logins: &mut BTreeSet<Login>) {
-    match trigger {
-        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().for_each(|part| name_authors(part, logins)),
-        GateTrigger::Not(part) => name_authors(part, logins),
-        GateTrigger::Author(authors) => logins.extend(authors.iter().cloned()),
-        _ => {}
-    }
 }
 
 /// Everybody an escalation may call.

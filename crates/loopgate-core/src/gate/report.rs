@@ -244,7 +244,7 @@ pub struct EligibleApprovers {
     /// Names of the policy that do not work, and why.
     pub unusable: Vec<UnusableApprover>,
     /// The team a preset prefers, when people with `permission` stand in for it.
-    pub absent_preset_team: Option<AbsentTeam>,
+    pub absent_preset_team: Option<UnusableApprover>,
     /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
     pub unattributed: Vec<Sha>,
     /// Nor is it known who pushed those: approvals must name the head.
@@ -253,25 +253,6 @@ pub struct EligibleApprovers {
     pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
     pub only_hope: bool,
-}
-
-/// A preset's team that cannot approve here, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AbsentTeam {
-    pub team: TeamSlug,
-    pub absence: Absence,
-}
-
-/// Why others stand in for a team.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Absence {
-    /// There is none, or it is secret to us.
-    Missing,
-    /// It cannot read the repository.
-    NoAccess,
-    /// We may not read it, with the reason.
-    Unreadable(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -295,14 +276,10 @@ pub enum Unusable {
     NoTeam,
     /// The team cannot read the repository.
     NoAccess,
+    /// We may not read who is in the team, with the reason.
+    Unreadable(String),
     /// It could not be learned who that is, with the reason.
     Unknown(String),
-}
-
-impl Unusable {
-    pub(super) fn not_looked_up() -> Self {
-        Self::Unknown("not looked up".to_owned())
-    }
 }
 
 /// One word about a gate, and its outcome.

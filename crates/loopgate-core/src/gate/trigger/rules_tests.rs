@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     gate::{RuleEvidence, assess::world::*},
     observed::{AccountKind, ChangedFiles::Complete, Content, FileStatus},
-    policy::{ManifestChange, RuleCondition, RuleExample, RuleSide, RuleTier},
+    policy::{ChosenRules, ManifestChange, RuleCondition, RuleExample, RuleSide, RuleTier},
     source_files::FileKind,
 };
 
