@@ -1,12 +1,11 @@
 //! What follows from where the gates stand: what is remembered of each, what happened since the last look, and whom
 //! to ask.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     assess::{Assessment, Tampered},
     report::{GateReport, GateStanding, Holding},
-    waiting,
 };
 use crate::{
     ids::{GateName, Login, TeamSlug, Timestamp},
@@ -36,7 +35,7 @@ pub fn follow_up(
     assessment: &Assessment,
     snapshot: &Snapshot,
     state: &LoopState,
-    policies: &std::collections::BTreeMap<GateName, GatePolicy>,
+    policies: &BTreeMap<GateName, GatePolicy>,
     evidence_reached: Stage,
     now: Timestamp,
 ) -> GateChanges {
@@ -48,18 +47,18 @@ pub fn follow_up(
         let before = state.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
-        wait(&mut after, policy, snapshot.pull_request.readiness, now);
-        let wanted = match after.status {
-            GateStatus::Requested => reviewers(report, snapshot),
-            _ => BTreeSet::new(),
-        };
+        // Approvers are waited for from the moment they are asked: on a draft nobody is.
+        let asked = after.status == GateStatus::Requested && snapshot.pull_request.readiness == Readiness::Ready;
+        after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
+        let is_reminded = after.waiting_since.is_some_and(|since| since + policy.remind_after <= now);
+        after.reminded_at = after.reminded_at.or(is_reminded.then_some(now));
+        let is_asked = after.status == GateStatus::Requested;
+        let wanted = if is_asked { reviewers(report, snapshot) } else { BTreeSet::new() };
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
         // Who was asked at the last reconcile shows as requested at this one, where they may have decided.
-        let at_last = match before {
-            Some(before) if before.status == GateStatus::Requested => eligible_reviewers(report, snapshot),
-            _ => BTreeSet::new(),
-        };
+        let was_asked = before.is_some_and(|before| before.status == GateStatus::Requested);
+        let at_last = if was_asked { eligible_reviewers(report, snapshot) } else { BTreeSet::new() };
         let requested: BTreeSet<Reviewer> =
             wanted.union(&at_last).filter(|who| is_requested(snapshot, who)).cloned().collect();
         let known: BTreeSet<Reviewer> = after.reviewers.iter().filter_map(|name| reviewer(name)).collect();
@@ -112,15 +111,6 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after.ticks.clone_from(&report.ticks);
     after.labels = report.opening_labels();
     after
-}
-
-/// Approvers are waited for from the moment they are asked: on a draft nobody is.
-fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: Timestamp) {
-    let asked = after.status == GateStatus::Requested && readiness == Readiness::Ready;
-    after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
-    if after.reminded_at.is_none() && waiting::is_reminder_due(after, policy, now) {
-        after.reminded_at = Some(now);
-    }
 }
 
 /// The history names each counted comment that somebody else changed once.

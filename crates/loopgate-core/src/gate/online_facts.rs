@@ -119,17 +119,11 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
             }
         }
     }
-    for recipient in recipients(policy) {
-        match recipient {
-            Recipient::User(login) => drop(asked.logins.insert(login.clone())),
-            Recipient::Team(team) => drop(asked.teams.insert(team.clone())),
-            Recipient::GateApprovers(_) => {}
-        }
-    }
+    recipients(policy).for_each(|recipient| asked.name(recipient));
     let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
     asked.logins.extend(fixers.filter_map(Fixer::mentioned).cloned());
     let mentions = codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text));
-    mentions.filter_map(|mention| mention.owner).for_each(|owner| asked.name_owner(&owner));
+    mentions.filter_map(|mention| mention.owner?.recipient()).for_each(|owner| asked.name(&owner));
     asked.limited(MOST_NAMES, MOST_NAMES)
 }
 

@@ -22,19 +22,22 @@ pub enum Owner {
     Email(String),
 }
 
+impl Owner {
+    /// The person or team; none of an address.
+    pub(in crate::gate) fn recipient(&self) -> Option<Recipient> {
+        match self {
+            Self::User(login) => Some(Recipient::User(login.clone())),
+            Self::Team(team) => Some(Recipient::Team(team.clone())),
+            Self::Email(_) => None,
+        }
+    }
+}
+
 /// The people and teams that own any of these paths, to be called. Addresses are left out: only GitHub knows whose they
 /// are.
 pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
     let rules = OwnerRules::parse(codeowners);
-    let mut owners = BTreeSet::new();
-    for path in paths {
-        owners.extend(rules.owners(path).iter().filter_map(|owner| match owner {
-            Owner::User(login) => Some(Recipient::User(login.clone())),
-            Owner::Team(team) => Some(Recipient::Team(team.clone())),
-            Owner::Email(_) => None,
-        }));
-    }
-    owners
+    paths.flat_map(|path| rules.owners(path)).filter_map(Owner::recipient).collect()
 }
 
 /// A word of a CODEOWNERS file that stands where an owner does. Lines and columns count from 1, columns in characters.

@@ -46,19 +46,17 @@ impl Evaluator<'_> {
             GateTrigger::RemovedLines(wanted) => return self.in_files(|reading| changed(reading, wanted, false)),
             GateTrigger::DependenciesAdded => {
                 return self.in_files(|reading| match dependencies::added(reading.file, reading.patch.as_ref()) {
-                    None => vec![in_file(reading.file, None, MatchReason::Unreadable)],
+                    None => vec![(None, MatchReason::Unreadable)],
                     Some(names) => {
-                        let matched = |(line, name)| in_file(reading.file, line, MatchReason::Dependency { name });
-                        names.into_iter().map(matched).collect()
+                        names.into_iter().map(|(line, name)| (Some(line), MatchReason::Dependency { name })).collect()
                     }
                 });
             }
             GateTrigger::NewTopLevelFolder => {
                 let existing = existing_folders(self.diff.snapshot);
                 return self.in_files(|reading| {
-                    let reason = |folder: &str| MatchReason::NewTopLevelFolder { folder: folder.to_owned() };
-                    let folder = new_folder(reading.file, &existing);
-                    folder.map(|folder| in_file(reading.file, None, reason(folder))).into_iter().collect()
+                    let folder = new_folder(reading.file, &existing).map(str::to_owned);
+                    folder.map(|folder| (None, MatchReason::NewTopLevelFolder { folder })).into_iter().collect()
                 });
             }
             GateTrigger::Findings(severity) => return self.found(*severity),
@@ -99,12 +97,13 @@ impl Evaluator<'_> {
     }
 
     /// Asks each file.
-    fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<TriggerMatch>) -> Option<Triggered> {
+    fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>) -> Option<Triggered> {
         let mut found = Triggered::nothing();
         for (index, reading) in self.diff.files.iter().enumerate() {
-            let mut matches = ask(reading);
+            let matches = ask(reading);
             let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
-            matches.truncate(KEPT_PER_FILE);
+            let kept = matches.into_iter().take(KEPT_PER_FILE);
+            let matches: Vec<_> = kept.map(|(line, reason)| in_file(reading.file, line, reason)).collect();
             if !matches.is_empty() {
                 found.add(Triggered { not_kept, ..Triggered::file(index, matches) });
             }
@@ -160,34 +159,28 @@ impl Evaluator<'_> {
     }
 
     fn found(&self, severity: FindingSeverity) -> Option<Triggered> {
-        let mut found = Triggered::nothing();
+        let (mut found, files) = (Triggered::nothing(), self.diff.snapshot.files.known());
         for finding in self.diff.findings.iter().filter(|finding| finding.severity >= severity) {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
-            let place = finding.location.as_ref();
-            let files = self.diff.snapshot.files.known();
-            let index = place.and_then(|place| files.iter().position(|file| file.path == place.file));
-            let matched = TriggerMatch {
-                file: place.map(|place| place.file.clone()),
-                line: place.and_then(|place| place.line),
-                reason,
-            };
+            let (file, line) = finding.location.as_ref().map(|place| (place.file.clone(), place.line)).unzip();
+            let index = files.iter().position(|changed| Some(&changed.path) == file.as_ref());
             // A finding outside the changed files concerns the change as a whole.
             let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
-            found.add(Triggered::new(scope, vec![matched]));
+            found.add(Triggered::new(scope, vec![TriggerMatch { file, line: line.flatten(), reason }]));
         }
         (!found.is_nothing()).then_some(found)
     }
 }
 
-fn touched(file: &ChangedFile, wanted: &PathCondition) -> Vec<TriggerMatch> {
+fn touched(file: &ChangedFile, wanted: &PathCondition) -> Vec<(Option<u32>, MatchReason)> {
     let found = file.paths().find_map(|path| wanted.globs.first(path).filter(|_| !wanted.except.matches(path)));
     let reason = |glob: &str| MatchReason::Path { name: wanted.name.clone(), glob: Some(glob.to_owned()) };
-    found.map(|glob| in_file(file, None, reason(glob.as_str()))).into_iter().collect()
+    found.map(|glob| (None, reason(glob.as_str()))).into_iter().collect()
 }
 
 /// Lines of one side that match. Out of what is excepted a file is new with all its lines, and into it all are gone: no
 /// patch shows them.
-fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) -> Vec<TriggerMatch> {
+fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) -> Vec<(Option<u32>, MatchReason)> {
     let file = reading.file;
     let new = wanted.except.matches(&file.path);
     let old = file.previous_path.as_ref().map_or(new, |path| wanted.except.matches(path));
@@ -198,18 +191,16 @@ fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) ->
     let matched = |line: &ChangedLine<'_>| {
         let name = wanted.patterns.first(line.text)?.name().cloned();
         let excerpt = excerpt(line.text.trim());
-        let reason = if is_added {
-            MatchReason::AddedLine { name, excerpt }
-        } else {
-            MatchReason::RemovedLine { name, excerpt }
+        let reason = match is_added {
+            true => MatchReason::AddedLine { name, excerpt },
+            false => MatchReason::RemovedLine { name, excerpt },
         };
-        Some(in_file(file, Some(line.number), reason))
+        Some((Some(line.number), reason))
     };
-    let lines = reading.lines.iter().filter(|line| line.is_added == is_added);
-    let found: Vec<TriggerMatch> = lines.filter_map(matched).collect();
+    let found: Vec<_> = reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(matched).collect();
     let has_side = file.status != if is_added { FileStatus::Removed } else { FileStatus::Added };
     if found.is_empty() && (reading.is_unreadable || other && has_side) {
-        return vec![in_file(file, None, MatchReason::Unreadable)];
+        return vec![(None, MatchReason::Unreadable)];
     }
     found
 }

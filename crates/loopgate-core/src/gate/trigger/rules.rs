@@ -21,18 +21,7 @@ use crate::{
 const KEPT: usize = 3;
 
 /// Folders whose files a framework loads one and all, whatever they are called.
-const LOADED_WHOLE: [&str; 10] = [
-    "migrations",
-    "migration",
-    "migrate",
-    "versions",
-    "initializers",
-    "plugins",
-    "workflows",
-    "hooks",
-    "init.d",
-    "autoload",
-];
+const LOADED_WHOLE: &str = "migrations migration migrate versions initializers plugins workflows hooks init.d autoload";
 
 /// A place that a rule finds.
 #[derive(Clone)]
@@ -165,7 +154,7 @@ fn in_manifest(
         ManifestChange::Dependency => {
             return match dependencies::added(reading.file, reading.patch.as_ref()) {
                 None => vec![(None, RuleEvidence::Path)],
-                Some(names) => names.into_iter().map(|(line, name)| (line, RuleEvidence::Named(name))).collect(),
+                Some(names) => names.into_iter().map(|(line, name)| (Some(line), RuleEvidence::Named(name))).collect(),
             };
         }
         ManifestChange::Source => sources::changed_sources(reading, texts(reading.file, snapshot)),
@@ -187,7 +176,7 @@ fn in_manifest(
 fn kinds_that_count(reading: &FileReading<'_>, names: &HashSet<&str>) -> [FileKind; 2] {
     let path = &reading.file.path;
     let in_loaded =
-        path.rsplit('/').skip(1).any(|folder| LOADED_WHOLE.iter().any(|it| folder.eq_ignore_ascii_case(it)));
+        path.rsplit('/').skip(1).any(|folder| LOADED_WHOLE.split(' ').any(|it| folder.eq_ignore_ascii_case(it)));
     let file_name = path.rsplit('/').next().unwrap_or(path);
     let name = file_name.rsplit_once('.').map_or(file_name, |(name, _)| name);
     let is_loaded = in_loaded || is_named_test(path) && (names.contains(name) || names.contains(file_name));
@@ -223,20 +212,16 @@ fn paths_named(book: &RuleBook, reading: &FileReading<'_>) -> BTreeSet<usize> {
 
 /// The rules that name a changed line, by a word or an expression.
 fn lines_named(book: &RuleBook, line: &ChangedLine<'_>) -> BTreeSet<usize> {
-    let looks = |rule: &usize| match book.rules()[*rule].condition {
-        RuleCondition::Line { side, .. } => match side {
-            RuleSide::Changed => true,
-            RuleSide::Added => line.is_added,
-            RuleSide::Removed => !line.is_added,
-        },
-        _ => false,
-    };
-    let matches = |rule: &usize| match &book.rules()[*rule].condition {
+    let mut named = book.with_word_in(&LineWords::of(line.text));
+    named.extend(book.with_pattern().filter(|&rule| match &book.rules()[rule].condition {
         RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(line.text),
         _ => false,
-    };
-    let mut named = book.with_word_in(&LineWords::of(line.text));
-    named.retain(looks);
-    named.extend(book.with_pattern().filter(|rule| looks(rule) && matches(rule)));
+    }));
+    named.retain(|&rule| match book.rules()[rule].condition {
+        RuleCondition::Line { side: RuleSide::Changed, .. } => true,
+        RuleCondition::Line { side: RuleSide::Added, .. } => line.is_added,
+        RuleCondition::Line { side: RuleSide::Removed, .. } => !line.is_added,
+        _ => false,
+    });
     named
 }
