@@ -18,7 +18,7 @@ use loopgate_core::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
     },
-    policy::Policy,
+    policy::{GateTrigger, Policy},
     state::{LoopState, WordSource},
     verdict::coverage::{stricter, type_of_label},
 };

@@ -52,15 +52,14 @@ pub fn follow_up(
         after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
         let is_reminded = after.waiting_since.is_some_and(|since| since + policy.remind_after <= now);
         after.reminded_at = after.reminded_at.or(is_reminded.then_some(now));
-        let is_asked = after.status == GateStatus::Requested;
-        let wanted = if is_asked { reviewers(report, snapshot) } else { BTreeSet::new() };
+        let eligible = eligible_reviewers(report, snapshot);
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
         // Who was asked at the last reconcile shows as requested at this one, where they may have decided.
         let was_asked = before.is_some_and(|before| before.status == GateStatus::Requested);
-        let at_last = if was_asked { eligible_reviewers(report, snapshot) } else { BTreeSet::new() };
-        let requested: BTreeSet<Reviewer> =
-            wanted.union(&at_last).filter(|who| is_requested(snapshot, who)).cloned().collect();
+        let is_asked_now = |who: &&Reviewer| (asked || was_asked) && is_requested(snapshot, who);
+        let requested: BTreeSet<Reviewer> = eligible.iter().filter(is_asked_now).cloned().collect();
+        let wanted = if asked { eligible } else { BTreeSet::new() };
         let known: BTreeSet<Reviewer> = after.reviewers.iter().filter_map(|name| reviewer(name)).collect();
         outcome.request.extend(wanted.iter().filter(|who| !known.contains(who) && !requested.contains(who)).cloned());
         after.reviewers = known.union(&requested).map(written).collect();

@@ -43,8 +43,10 @@ pub struct ActionsPolicy {
     pub holds_outsiders: bool,
     /// What the token of a workflow may do that does not say it itself.
     pub default_token: DefaultToken,
-    pub pinning: Pinning,
-    pub visibility: RepositoryVisibility,
+    /// `sha_pinning_required`: actions must be named by a whole commit.
+    pub must_pin: bool,
+    /// Anybody can see the repository.
+    pub is_public: bool,
     /// The jobs that use Loopgate's Action.
     pub uses: Vec<ActionUse>,
 }
@@ -56,22 +58,6 @@ pub enum DefaultToken {
     Read,
     #[default]
     Write,
-}
-
-/// `sha_pinning_required`: whether actions must be named by a whole commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pinning {
-    Required,
-    #[default]
-    Optional,
-}
-
-/// Whether anybody can see the repository.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RepositoryVisibility {
-    Public,
-    #[default]
-    Restricted,
 }
 
 /// A job of a workflow that uses Loopgate's Action.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    assess::{Utterance, triggers, utterances},
+    assess::{Utterance, is_own, triggers, utterances},
     authority::{is_unset, owners_of},
     grammar::Intent,
     report::MatchReason,
@@ -80,7 +80,7 @@ fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy
     if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {
         return;
     }
-    let own = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) == snapshot.app.bot_id);
+    let own = snapshot.comments.items.iter().filter(|comment| is_own(&comment.author, None, &snapshot.app));
     let own: BTreeSet<_> = own.map(|comment| comment.id).collect();
     for hint in &snapshot.hints {
         if let Hint::CommentEdited { comment, by, .. } = hint

@@ -71,7 +71,7 @@ impl Syntax {
     fn is_order(&self, line: &str) -> bool {
         // What tools read: an annotation, a mark, a setting.
         let for_tools = pattern!(r"^(?:[+>]|@(?:\p{Uppercase}|jsx)|[\w\p{N}.-]+\s*=(?:[^=>]|$))");
-        let (lower, directives) = (line.to_lowercase(), &LANGUAGES.directives);
+        let lower = line.to_lowercase();
         let slashes = self.line.iter().any(|mark| mark == "//");
         let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
         let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());
@@ -81,8 +81,7 @@ impl Syntax {
             || text.starts_with(|first: char| first.is_alphabetic()) && text.len() < line.len()
             || for_tools.is_match(text.trim_start())
             || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
-            || directives.starts.iter().any(|start| lower.starts_with(start.as_str()))
-            || directives.holds.iter().any(|word| lower.contains(word.as_str()))
+            || LANGUAGES.directives.iter().any(|word| lower.contains(word.as_str()))
     }
 
     /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a condition
@@ -95,11 +94,10 @@ impl Syntax {
                 lexer.line(line);
                 if self.begins_item(line) { false } else { ended || line.trim_end().ends_with(['}', ';']) }
             });
-            (lexer.is_tricky, (lexer.open, lexer.strays, lexer.conditions, item_ends))
+            (!lexer.is_tricky).then_some((lexer.open, lexer.strays, lexer.conditions, item_ends))
         };
-        let [(added_tricks, added), (removed_tricks, removed)] =
-            [LineChange::Added, LineChange::Removed].map(left_open);
-        added_tricks || removed_tricks || added != removed
+        let [added, removed] = [LineChange::Added, LineChange::Removed].map(left_open);
+        added.is_none() || added != removed
     }
 
     /// The lines without their comments, and without texts of several lines. A comment that nothing ends is none.

@@ -132,20 +132,13 @@ pub(super) struct PathNames {
     pub in_folders: bool,
 }
 
-/// What begins like a comment and is an order.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Directives {
-    pub starts: Vec<String>,
-    pub holds: Vec<String>,
-}
-
 /// The whole file, with its look-ups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LanguageTable {
     pub(super) tests: PathNames,
-    pub(super) directives: Directives,
+    /// What begins like a comment and is an order.
+    pub(super) directives: Vec<String>,
     pub(super) syntax: HashMap<String, Syntax>,
     pub(super) test_syntax: HashMap<String, TestSyntax>,
     #[serde(rename = "language")]

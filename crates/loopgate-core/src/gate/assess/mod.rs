@@ -26,7 +26,7 @@ use crate::{
 };
 
 use self::words::{GateWord, What};
-pub(super) use self::words::{Utterance, utterances};
+pub(super) use self::words::{Utterance, is_own, utterances};
 
 pub use self::checklist::ticked_boxes;
 

@@ -52,18 +52,15 @@ impl GateWord {
 /// What was said.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    Approve {
-        /// The commit the line names, or the review was given on: `None` after garbage collection.
-        commit: Option<Sha>,
-    },
-    Reject {
-        words: String,
-    },
+    /// With the commit that the line names or the review was given on: `None` after garbage collection.
+    Approve { commit: Option<Sha> },
+    /// With the reason.
+    Reject { words: String },
     /// A dismissed review too: whatever it was, approvals before it do not come back.
     Revoke,
-    Dismiss {
-        of: Login,
-    },
+    /// Ends somebody's rejection.
+    Dismiss { of: Login },
+    /// It nearly says something.
     NearMiss(NearMiss),
 }
 
@@ -200,7 +197,7 @@ fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateN
 }
 
 /// Whether we wrote it: our own words never count as a person's.
-fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
+pub(in crate::gate) fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
     author.login == app.bot || app.bot_id == Some(author.id) || via_app == Some(app.id)
 }
 

@@ -160,10 +160,10 @@ impl PathGlob {
         for name in folders {
             match *name {
                 "**" => parts.push(GlobPart::Folders),
-                name => parts.extend(name.chars().map(GlobPart::of).chain([GlobPart::Exactly('/')])),
+                name => parts.extend(name.chars().map(GlobPart::from).chain([GlobPart::Exactly('/')])),
             }
         }
-        parts.extend(if *last == "**" { "*" } else { last }.chars().map(GlobPart::of));
+        parts.extend(if *last == "**" { "*" } else { last }.chars().map(GlobPart::from));
         Some(Self { parts, takes_path: takes_path || names.is_empty(), takes_below })
     }
 
@@ -191,8 +191,8 @@ impl PathGlob {
     }
 }
 
-impl GlobPart {
-    const fn of(letter: char) -> Self {
+impl From<char> for GlobPart {
+    fn from(letter: char) -> Self {
         match letter {
             '*' => Self::Letters,
             '?' => Self::Letter,

@@ -37,46 +37,30 @@ const QUOTED: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// `commit` is the head the approval is for, when the line names one.
-    Approve {
-        gate: GateName,
-        commit: Option<Sha>,
-    },
-    Reject {
-        gate: GateName,
-        reason: Option<String>,
-    },
+    Approve { gate: GateName, commit: Option<Sha> },
+    /// Speaks against the gate.
+    Reject { gate: GateName, reason: Option<String> },
     /// Takes back one's own word.
-    Revoke {
-        gate: GateName,
-    },
+    Revoke { gate: GateName },
     /// Ends somebody else's rejection.
-    Dismiss {
-        gate: GateName,
-        of: Login,
-        reason: String,
-    },
+    Dismiss { gate: GateName, of: Login, reason: String },
+    /// Asks the loop for something.
     Command(Command),
 }
 
 impl Intent {
     /// The gate it is about, if it is about one.
-    pub const fn gate(&self) -> Option<&GateName> {
-        match self {
-            Self::Approve { gate, .. }
-            | Self::Reject { gate, .. }
-            | Self::Revoke { gate }
-            | Self::Dismiss { gate, .. } => Some(gate),
-            Self::Command(_) => None,
-        }
+    pub fn gate(&self) -> Option<&GateName> {
+        self.about().map(|(gate, _)| gate)
     }
 
-    /// What it says about that gate.
-    const fn word(&self) -> Option<Word> {
+    /// The gate it is about, and what it says about that gate.
+    const fn about(&self) -> Option<(&GateName, Word)> {
         match self {
-            Self::Approve { .. } => Some(Word::Approve),
-            Self::Reject { .. } => Some(Word::Reject),
-            Self::Revoke { .. } => Some(Word::Revoke),
-            Self::Dismiss { .. } => Some(Word::Dismiss),
+            Self::Approve { gate, .. } => Some((gate, Word::Approve)),
+            Self::Reject { gate, .. } => Some((gate, Word::Reject)),
+            Self::Revoke { gate } => Some((gate, Word::Revoke)),
+            Self::Dismiss { gate, .. } => Some((gate, Word::Dismiss)),
             Self::Command(_) => None,
         }
     }
@@ -227,8 +211,9 @@ fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, 
     let text = skeleton(&line.text).into_owned();
     let looks = VisibleLine { written: text.clone(), text, number: line.number, alien: None };
     let missed = |intent: &Intent| {
+        let (gate, meant) = intent.about()?;
         let problem = line.alien.map_or(PhraseProblem::Lookalike, |(_, inside)| PhraseProblem::NotPlainText { inside });
-        Some(Missed { problem, gate: Some(intent.gate()?.clone()), meant: intent.word()? })
+        Some(Missed { problem, gate: Some(gate.clone()), meant })
     };
     let mut missed: Vec<_> = stated(&looks, vocabulary).unwrap_or_default().iter().filter_map(missed).collect();
     if missed.is_empty() && matches!(line.wholly_inside(), None | Some(Inside::TaskItem)) {

@@ -155,7 +155,7 @@ mod tests {
             ("db-2 approval revoked.", "db-2", Word::Revoke),
         ] {
             let intent = read_line(line).unwrap().unwrap_or_else(|| panic!("{line}"));
-            assert_eq!((intent.gate().map(GateName::as_str), intent.word()), (Some(gate), Some(verdict)), "{line}");
+            assert_eq!(intent.about().map(|(gate, word)| (gate.as_str(), word)), Some((gate, verdict)), "{line}");
             assert!(!matches!(intent, Intent::Approve { commit: Some(_), .. }), "{line}");
         }
     }

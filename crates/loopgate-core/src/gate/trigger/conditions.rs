@@ -19,23 +19,17 @@ use crate::{
     policy::{ChosenRules, GateTrigger, LineCondition, PathCondition},
 };
 
-/// Asks the conditions of one gate.
-pub(super) struct Evaluator<'a> {
-    pub diff: &'a ReadDiff<'a>,
-    pub remembered: &'a BTreeSet<String>,
-}
-
-impl Evaluator<'_> {
-    /// What a condition finds; `None` if it does not hold.
-    pub(super) fn evaluate(&self, trigger: &GateTrigger) -> Option<Triggered> {
-        let pull_request = &self.diff.snapshot.pull_request;
+impl ReadDiff<'_> {
+    /// What a condition finds; `None` if it does not hold. `remembered` are the labels that opened the gate before.
+    pub(super) fn evaluate(&self, trigger: &GateTrigger, remembered: &BTreeSet<String>) -> Option<Triggered> {
+        let pull_request = &self.snapshot.pull_request;
         let reason = match trigger {
             GateTrigger::Any(parts) => {
-                return parts.iter().filter_map(|part| self.evaluate(part)).reduce(Triggered::and);
+                return parts.iter().filter_map(|part| self.evaluate(part, remembered)).reduce(Triggered::and);
             }
-            GateTrigger::All(parts) => return self.all(parts),
+            GateTrigger::All(parts) => return self.all(parts, remembered),
             GateTrigger::Not(part) => {
-                return match self.evaluate(part) {
+                return match self.evaluate(part, remembered) {
                     Some(found) => (!found.is_certain).then_some(found),
                     None => Some(Triggered { is_certain: true, ..Triggered::nothing() }),
                 };
@@ -53,7 +47,7 @@ impl Evaluator<'_> {
                 });
             }
             GateTrigger::NewTopLevelFolder => {
-                let existing = existing_folders(self.diff.snapshot);
+                let existing = existing_folders(self.snapshot);
                 return self.in_files(|reading| {
                     let folder = new_folder(reading.file, &existing).map(str::to_owned);
                     folder.map(|folder| (None, MatchReason::NewTopLevelFolder { folder })).into_iter().collect()
@@ -61,7 +55,7 @@ impl Evaluator<'_> {
             }
             GateTrigger::Findings(severity) => return self.found(*severity),
             GateTrigger::Always => MatchReason::Always,
-            GateTrigger::Labels(labels) => self.labelled(labels)?,
+            GateTrigger::Labels(labels) => self.labelled(labels, remembered)?,
             GateTrigger::BaseBranch(globs) => {
                 let branch = &pull_request.base.branch;
                 let matched = globs.iter().any(|glob| glob.matches(branch));
@@ -71,18 +65,18 @@ impl Evaluator<'_> {
                 let login = &pull_request.author.login;
                 logins.contains(login).then(|| MatchReason::Author { login: login.clone() })?
             }
-            GateTrigger::Agent(agents) => MatchReason::Agent { name: agent_in(self.diff.snapshot, agents)? },
+            GateTrigger::Agent(agents) => MatchReason::Agent { name: agent_in(self.snapshot, agents)? },
             GateTrigger::Size { lines, files } => self.size(*lines, *files)?,
             GateTrigger::Draft => (pull_request.readiness == Readiness::Draft).then_some(MatchReason::Draft)?,
         };
         Some(Triggered::whole(reason))
     }
 
-    fn all(&self, parts: &[GateTrigger]) -> Option<Triggered> {
+    fn all(&self, parts: &[GateTrigger], remembered: &BTreeSet<String>) -> Option<Triggered> {
         let (mut is_certain, mut all) = (true, Triggered::nothing());
         let mut files = BTreeSet::new();
         for part in parts {
-            let found = self.evaluate(part)?;
+            let found = self.evaluate(part, remembered)?;
             is_certain &= found.is_certain;
             if let Scope::Files(more) = &found.scope {
                 files.extend(more.iter().copied());
@@ -99,7 +93,7 @@ impl Evaluator<'_> {
     /// Asks each file.
     fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>) -> Option<Triggered> {
         let mut found = Triggered::nothing();
-        for (index, reading) in self.diff.files.iter().enumerate() {
+        for (index, reading) in self.files.iter().enumerate() {
             let matches = ask(reading);
             let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
             let kept = matches.into_iter().take(KEPT_PER_FILE);
@@ -113,7 +107,7 @@ impl Evaluator<'_> {
 
     /// A list of files that is not whole leaves it open whether another file would match.
     fn with_unlisted(&self, mut found: Triggered) -> Option<Triggered> {
-        if matches!(self.diff.snapshot.files, ChangedFiles::TooLarge { .. }) {
+        if matches!(self.snapshot.files, ChangedFiles::TooLarge { .. }) {
             found.add(Triggered::whole(MatchReason::TooLarge));
         }
         (!found.is_nothing()).then_some(found)
@@ -121,7 +115,7 @@ impl Evaluator<'_> {
 
     /// A rule that opens, or two different suspects.
     fn rules(&self, rules: &ChosenRules) -> Option<Triggered> {
-        let matches = self.diff.rule_matches(rules);
+        let matches = self.rule_matches(rules);
         let suspects: BTreeSet<usize> = matches.iter().map(|(hit, _)| hit.rule).collect();
         let opens = suspects.len() > 1 || matches.iter().any(|(hit, _)| hit.opens(rules));
         let mut found = Triggered::nothing();
@@ -131,27 +125,27 @@ impl Evaluator<'_> {
         let looked_at = |reading: &&FileReading<'_>| {
             reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
         };
-        for (index, reading) in self.diff.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
+        for (index, reading) in self.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
             found.add(Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)]));
         }
         self.with_unlisted(found)
     }
 
-    fn labelled(&self, wanted: &[String]) -> Option<MatchReason> {
+    fn labelled(&self, wanted: &[String], remembered: &BTreeSet<String>) -> Option<MatchReason> {
         let is = |label: &str, wanted: &String| label.to_lowercase() == wanted.to_lowercase();
         let among = |labels: &BTreeSet<String>| {
             labels.iter().find(|label| wanted.iter().any(|wanted| is(label, wanted))).cloned()
         };
-        let label = among(&self.diff.snapshot.pull_request.labels).map(|label| MatchReason::Label { label });
-        label.or_else(|| among(self.remembered).map(|label| MatchReason::LabelRemoved { label }))
+        let label = among(&self.snapshot.pull_request.labels).map(|label| MatchReason::Label { label });
+        label.or_else(|| among(remembered).map(|label| MatchReason::LabelRemoved { label }))
     }
 
     fn size(&self, most_lines: Option<u64>, most_files: Option<u64>) -> Option<MatchReason> {
-        let known = self.diff.snapshot.files.known();
+        let known = self.snapshot.files.known();
         let lines = known.iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
         let files = known.len() as u64;
         let exceeds = |most: Option<u64>, is: u64| most.is_some_and(|most| is > most);
-        let is_cut = matches!(self.diff.snapshot.files, ChangedFiles::TooLarge { .. });
+        let is_cut = matches!(self.snapshot.files, ChangedFiles::TooLarge { .. });
         match exceeds(most_lines, lines) || exceeds(most_files, files) {
             true => Some(MatchReason::Size { lines, files }),
             false => is_cut.then_some(MatchReason::TooLarge),
@@ -159,8 +153,8 @@ impl Evaluator<'_> {
     }
 
     fn found(&self, severity: FindingSeverity) -> Option<Triggered> {
-        let (mut found, files) = (Triggered::nothing(), self.diff.snapshot.files.known());
-        for finding in self.diff.findings.iter().filter(|finding| finding.severity >= severity) {
+        let (mut found, files) = (Triggered::nothing(), self.snapshot.files.known());
+        for finding in self.findings.iter().filter(|finding| finding.severity >= severity) {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
             let (file, line) = finding.location.as_ref().map(|place| (place.file.clone(), place.line)).unzip();
             let index = files.iter().position(|changed| Some(&changed.path) == file.as_ref());
@@ -188,16 +182,19 @@ fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) ->
     if own {
         return Vec::new();
     }
-    let matched = |line: &ChangedLine<'_>| {
-        let name = wanted.patterns.first(line.text)?.name().cloned();
+    let matched = |line: &ChangedLine<'_>, text: &str| {
+        let name = wanted.patterns.first(text)?.name().cloned();
         let excerpt = excerpt(line.text.trim());
         let reason = match is_added {
             true => MatchReason::AddedLine { name, excerpt },
             false => MatchReason::RemovedLine { name, excerpt },
         };
-        Some((Some(line.number), reason))
+        (line.is_added == is_added).then_some((Some(line.number), reason))
     };
-    let found: Vec<_> = reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(matched).collect();
+    let mut found: Vec<_> = reading.lines.iter().filter_map(|line| matched(line, line.text)).collect();
+    if found.is_empty() {
+        found.extend(reading.joined.iter().filter_map(|(line, text)| matched(line, text)));
+    }
     let has_side = file.status != if is_added { FileStatus::Removed } else { FileStatus::Added };
     if found.is_empty() && (reading.is_unreadable || other && has_side) {
         return vec![(None, MatchReason::Unreadable)];

@@ -11,7 +11,7 @@ mod sources;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use self::{conditions::Evaluator, reading::FileReading, rules::RuleHit};
+use self::{reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
@@ -129,7 +129,7 @@ impl<'a> ReadDiff<'a> {
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
-        let found = Evaluator { diff: self, remembered }.evaluate(&policy.trigger)?;
+        let found = self.evaluate(&policy.trigger, remembered)?;
         Some(if found.is_nothing() { Triggered::whole(MatchReason::NotExcluded) } else { found })
     }
 

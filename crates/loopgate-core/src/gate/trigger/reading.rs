@@ -21,6 +21,8 @@ pub(super) struct FileReading<'a> {
     /// Its kind at the head, and at the base where it had another name there.
     pub kinds: [FileKind; 2],
     pub lines: Vec<ChangedLine<'a>>,
+    /// Lines that a program reads as one, joined, with the first of them that changes.
+    pub joined: Vec<(ChangedLine<'a>, String)>,
     /// GitHub's patch, else what both texts come to.
     pub patch: Option<Patch<'a>>,
     /// Lines may change that are not among `lines`.
@@ -36,6 +38,15 @@ pub(super) struct ChangedLine<'a> {
     pub number: u32,
     pub text: &'a str,
     pub weight: LineWeight,
+}
+
+impl<'a> ChangedLine<'a> {
+    fn new(line: &DiffLine<'a>, weight: LineWeight) -> Self {
+        let is_added = line.change == LineChange::Added;
+        let number = if is_added { line.new } else { line.old };
+        // A mark of the byte order at the start of a file is no part of its first line.
+        Self { is_added, number, text: line.text.trim_start_matches('\u{feff}'), weight }
+    }
 }
 
 /// How much a line counts for a rule. For what a configuration asks for, every line counts.
@@ -138,7 +149,8 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 impl<'a> FileReading<'a> {
     pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
-        let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
+        let mut reading =
+            Self { file, kinds, lines: Vec::new(), joined: Vec::new(), patch: None, is_unreadable: false };
         let needed = need(file);
         if needed == Need::Nothing && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
@@ -165,13 +177,13 @@ impl<'a> FileReading<'a> {
 
     fn add(&mut self, patch: &Patch<'a>, syntax: [&Syntax; 2]) {
         for hunk in &patch.hunks {
-            let lines = hunk.lines.iter().zip(weights(hunk, syntax)).zip(passed_over(hunk));
-            for ((line, weight), _) in lines.filter(|((line, _), is_passed)| line.is_changed() || *is_passed) {
-                let is_added = line.change == LineChange::Added;
-                let number = if is_added { line.new } else { line.old };
-                // A mark of the byte order at the start of a file is no part of its first line.
-                let text = line.text.trim_start_matches('\u{feff}');
-                self.lines.push(ChangedLine { is_added, number, text, weight });
+            let weights = weights(hunk, syntax);
+            let lines = hunk.lines.iter().zip(&weights).zip(passed_over(hunk));
+            let counting = lines.filter(|((line, _), is_passed)| line.is_changed() || *is_passed);
+            self.lines.extend(counting.map(|((line, weight), _)| ChangedLine::new(line, *weight)));
+            for on_side in [DiffLine::is_new, DiffLine::is_old] {
+                let lines = hunk.lines.iter().zip(&weights).filter(|(line, _)| on_side(line));
+                self.joined.extend(joined(lines.filter(|(_, weight)| **weight != LineWeight::Nothing)));
             }
         }
     }
@@ -199,6 +211,39 @@ impl<'a> FileReading<'a> {
             }
         }
     }
+}
+
+/// The lines of one side that are read as one and change, joined: a line goes on behind a backslash, `|` or `&&` at its
+/// end, before one of these at the next line's beginning, and in a folded text of YAML (YAML 1.2, 8.1.3).
+fn joined<'h, 'a: 'h>(
+    lines: impl Iterator<Item = (&'h DiffLine<'a>, &'h LineWeight)>,
+) -> Vec<(ChangedLine<'a>, String)> {
+    let folds = pattern!(r"[:-]\s+>[-+0-9]*\s*(?:#.*)?$");
+    let mut all: Vec<(Option<ChangedLine<'a>>, usize, String)> = Vec::new();
+    // How far the line is indented that begins a folded text.
+    let mut folded: Option<usize> = None;
+    for (line, weight) in lines {
+        let own = line.text.trim();
+        let indented = line.text.len() - line.text.trim_start().len();
+        folded = folded.filter(|begun| own.is_empty() || indented > *begun);
+        let above = all.last().map_or("", |(_, _, text)| text.as_str());
+        let goes_on = ["\\", "|", "&&"].iter().any(|end| above.ends_with(end))
+            || ["|", "&&"].iter().any(|start| own.starts_with(start))
+            || folded.is_some();
+        if !goes_on || all.is_empty() {
+            all.push((None, 0, String::new()));
+        }
+        if let Some((first, length, text)) = all.last_mut() {
+            *first = first.or(line.is_changed().then(|| ChangedLine::new(line, *weight)));
+            *length += 1;
+            let begun = text.trim_end_matches('\\').len();
+            text.truncate(begun);
+            text.push(' ');
+            text.push_str(own);
+        }
+        folded = folded.or(folds.is_match(own).then_some(indented));
+    }
+    all.into_iter().filter(|(_, length, _)| *length > 1).filter_map(|(first, _, text)| Some((first?, text))).collect()
 }
 
 /// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other. Order

@@ -100,15 +100,19 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
         if !references {
             let paths = paths_named(book, reading).into_iter().filter(|&rule| of_kind(rule));
             found.extend(paths.map(|rule| hit(rule, None, RuleEvidence::Path, false)));
-            for line in reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing) {
+            let lines = reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing).map(|line| (line, None));
+            let joined = reading.joined.iter().map(|(line, text)| (line, Some(text.as_str())));
+            let mut known = BTreeSet::new();
+            for (line, joined) in lines.chain(joined) {
                 let kind = kinds[usize::from(!line.is_added)];
-                let rules = lines_named(book, line).into_iter();
+                let mut rules = lines_named(book, line, joined);
+                // A rule that a line alone shows is not shown again.
+                rules.retain(|rule| {
+                    looks_at(&book.rules()[*rule], kind, reading) && (known.insert(*rule) || joined.is_none())
+                });
                 let is_doubtful = line.weight == LineWeight::Doubtful;
-                found.extend(
-                    rules
-                        .filter(|&rule| looks_at(&book.rules()[rule], kind, reading))
-                        .map(|rule| hit(rule, Some(line.number), line_evidence(line), is_doubtful)),
-                );
+                let hits = rules.into_iter().map(|rule| hit(rule, Some(line.number), line_evidence(line), is_doubtful));
+                found.extend(hits);
             }
         }
         for (rule, condition) in book.rules().iter().enumerate().map(|(rule, it)| (rule, &it.condition)) {
@@ -210,11 +214,13 @@ fn paths_named(book: &RuleBook, reading: &FileReading<'_>) -> BTreeSet<usize> {
     named
 }
 
-/// The rules that name a changed line, by a word or an expression.
-fn lines_named(book: &RuleBook, line: &ChangedLine<'_>) -> BTreeSet<usize> {
-    let mut named = book.with_word_in(&LineWords::of(line.text));
+/// The rules that name a changed line, by a word or an expression; those that name the lines it is joined with by an
+/// expression.
+fn lines_named(book: &RuleBook, line: &ChangedLine<'_>, joined: Option<&str>) -> BTreeSet<usize> {
+    let text = joined.unwrap_or(line.text);
+    let mut named = if joined.is_none() { book.with_word_in(&LineWords::of(text)) } else { BTreeSet::new() };
     named.extend(book.with_pattern().filter(|&rule| match &book.rules()[rule].condition {
-        RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(line.text),
+        RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(text),
         _ => false,
     }));
     named.retain(|&rule| match book.rules()[rule].condition {
