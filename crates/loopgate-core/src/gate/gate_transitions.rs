@@ -139,17 +139,15 @@ fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateS
     if after.round > before.map_or(0, |before| before.round) {
         events.push(Event::GateRequested { round: after.round, holds: report.holds, gate: gate() });
     }
-    if was != after.status {
-        match &report.standing {
-            GateStanding::Approved { by } => {
-                let by = by.iter().map(|approval| approval.by.clone()).collect();
-                events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
-            }
-            GateStanding::Rejected(objection) => {
-                events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
-            }
-            GateStanding::Open | GateStanding::NotApplicable => {}
+    match &report.standing {
+        GateStanding::Approved { by } if was != after.status => {
+            let by = by.iter().map(|approval| approval.by.clone()).collect();
+            events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
         }
+        GateStanding::Rejected(objection) if was != after.status => {
+            events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
+        }
+        _ => {}
     }
 }
 

@@ -149,6 +149,11 @@ impl PathGlob {
         if pattern.contains(['[', ']']) {
             return None;
         }
+        let part = |letter| match letter {
+            '*' => GlobPart::Letters,
+            '?' => GlobPart::Letter,
+            other => GlobPart::Exactly(other),
+        };
         // `docs/` is only what is below it.
         let (body, takes_path) = pattern.strip_suffix('/').map_or((pattern, true), |body| (body, false));
         let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
@@ -160,10 +165,10 @@ impl PathGlob {
         for name in folders {
             match *name {
                 "**" => parts.push(GlobPart::Folders),
-                name => parts.extend(name.chars().map(GlobPart::from).chain([GlobPart::Exactly('/')])),
+                name => parts.extend(name.chars().map(part).chain([GlobPart::Exactly('/')])),
             }
         }
-        parts.extend(if *last == "**" { "*" } else { last }.chars().map(GlobPart::from));
+        parts.extend(if *last == "**" { "*" } else { last }.chars().map(part));
         Some(Self { parts, takes_path: takes_path || names.is_empty(), takes_below })
     }
 
@@ -188,16 +193,6 @@ impl PathGlob {
         }
         let is_below = || path.iter().zip(&reached).any(|(letter, reached)| *reached && *letter == '/');
         self.takes_path && reached[path.len()] || self.takes_below && is_below()
-    }
-}
-
-impl From<char> for GlobPart {
-    fn from(letter: char) -> Self {
-        match letter {
-            '*' => Self::Letters,
-            '?' => Self::Letter,
-            other => Self::Exactly(other),
-        }
     }
 }
 

@@ -164,15 +164,15 @@ impl<'a> ResolvedApprovers<'a> {
 
     /// Why somebody may not approve whatever their rights, if so.
     pub(super) fn excluded(&self, account: &Account) -> Option<Refusal> {
-        let exclusions = &self.policy.exclusions;
+        let (exclusions, pull_request) = (&self.policy.exclusions, &self.snapshot.pull_request);
+        let is_author = account.id == pull_request.author.id;
         if self.is_bot(account) {
             return Some(Refusal::IsBot);
         }
-        if exclusions.author == Exclusion::Excluded && account.id == self.snapshot.pull_request.author.id {
+        if is_author && exclusions.author == Exclusion::Excluded {
             return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
         }
         if exclusions.requester == Exclusion::Excluded {
-            let pull_request = &self.snapshot.pull_request;
             match self.snapshot.assignments.asked(account.id, pull_request.created_at) {
                 Ok(asked) if asked || self.named_by_agent.include(account) => return Some(Refusal::IsRequester),
                 Ok(_) => {}
@@ -180,7 +180,6 @@ impl<'a> ResolvedApprovers<'a> {
             }
         }
         // The author wrote the commits too: allowing the author allows that.
-        let is_author = account.id == self.snapshot.pull_request.author.id;
         if is_author { None } else { self.contributors.refusal(account, exclusions) }
     }
 

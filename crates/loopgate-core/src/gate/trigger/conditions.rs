@@ -57,9 +57,9 @@ impl ReadDiff<'_> {
             GateTrigger::Always => MatchReason::Always,
             GateTrigger::Labels(labels) => self.labelled(labels, remembered)?,
             GateTrigger::BaseBranch(globs) => {
-                let branch = &pull_request.base.branch;
-                let matched = globs.iter().any(|glob| glob.matches(branch));
-                matched.then(|| MatchReason::BaseBranch { branch: branch.clone() })?
+                let branch = pull_request.base.branch.clone();
+                let is_named = globs.iter().any(|glob| glob.matches(&branch));
+                is_named.then_some(MatchReason::BaseBranch { branch })?
             }
             GateTrigger::Author(logins) => {
                 let login = &pull_request.author.login;
@@ -144,9 +144,9 @@ impl ReadDiff<'_> {
         let known = self.snapshot.files.known();
         let lines = known.iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
         let files = known.len() as u64;
-        let exceeds = |most: Option<u64>, is: u64| most.is_some_and(|most| is > most);
+        let exceeds = most_lines.is_some_and(|most| lines > most) || most_files.is_some_and(|most| files > most);
         let is_cut = matches!(self.snapshot.files, ChangedFiles::TooLarge { .. });
-        match exceeds(most_lines, lines) || exceeds(most_files, files) {
+        match exceeds {
             true => Some(MatchReason::Size { lines, files }),
             false => is_cut.then_some(MatchReason::TooLarge),
         }
@@ -208,10 +208,10 @@ pub(super) fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
     match &snapshot.base_folders {
         Some(folders) => folders.iter().map(String::as_str).collect(),
         None => {
-            let files = snapshot.files.known();
-            let old_names = files.iter().filter(|file| !arrives(file)).map(|file| file.path.as_str());
-            let renamed = files.iter().filter_map(|file| file.previous_path.as_deref());
-            old_names.chain(renamed).filter_map(top_folder).collect()
+            let files = snapshot.files.known().iter();
+            let old_names =
+                files.filter_map(|file| file.previous_path.as_deref().or((!arrives(file)).then_some(&file.path)));
+            old_names.filter_map(top_folder).collect()
         }
     }
 }

@@ -84,16 +84,9 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
     let existing = existing_folders(snapshot);
     let names = names_in(files);
     let mut all = Vec::new();
-    for (index, reading) in files.iter().enumerate() {
+    for (file, reading) in files.iter().enumerate() {
         let references = sources::changes_only_references(reading, &snapshot.pull_request);
-        let hit = |rule: usize, line, evidence, is_doubtful| RuleHit {
-            rule,
-            file: index,
-            line,
-            evidence,
-            is_doubtful,
-            more: 0,
-        };
+        let hit = |rule, line, evidence, is_doubtful| RuleHit { rule, file, line, evidence, is_doubtful, more: 0 };
         let mut found = Vec::new();
         let kinds = kinds_that_count(reading, &names);
         let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules()[rule], *kind, reading));

@@ -272,7 +272,24 @@ fn a_guarded_path_opens_at_any_change() {
         ChangedFile { patch: None, additions: 0, deletions: 0, status: FileStatus::Changed, ..file("auth/a.sh", "") };
     let moved =
         ChangedFile { previous_path: Some("auth/a.sh".into()), status: FileStatus::Renamed, ..file("b.sh", "") };
-    assert!(opens(mode) && opens(moved));
+    let into = ChangedFile { previous_path: Some("b.sh".into()), status: FileStatus::Renamed, ..file("auth/a.sh", "") };
+    let copied = ChangedFile { status: FileStatus::Copied, ..into.clone() };
+    assert!(opens(mode) && opens(moved) && opens(into) && opens(copied));
+    // Moved to where the path or the kind is another, without a line that changes.
+    for (from, to) in [("src/auth/a.py", "src/b.py"), ("src/auth/a.py", "docs/a.md"), ("docs/auth.md", "src/auth.py")] {
+        let moved = ChangedFile {
+            previous_path: Some(from.into()),
+            status: FileStatus::Renamed,
+            patch: None,
+            additions: 0,
+            deletions: 0,
+            ..file(to, "")
+        };
+        assert!(opens(moved.clone()), "{from} {to}");
+        // Each gate has both names among its own files.
+        let scope = Scope::Files(BTreeSet::from([0]));
+        assert_eq!(scope.paths(&[moved]), [to, from]);
+    }
 }
 
 #[test]
