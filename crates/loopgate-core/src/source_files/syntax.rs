@@ -105,7 +105,6 @@ impl Syntax {
         let mut lexer = Lexer::new(self);
         let (mut kept, mut inside): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for line in lines {
-            lexer.kept.clear();
             let blanks = &line[..line.len() - line.trim_start().len()];
             lexer.line(line);
             kept.push(format!("{blanks}{}", lexer.kept.trim_end()));
@@ -226,6 +225,7 @@ impl<'s> Lexer<'s> {
     /// A digest of the conditions that a line of code stands under; `None` if it holds no code.
     fn line(&mut self, line: &str) -> Option<u64> {
         self.unclosed.clear();
+        self.kept.clear();
         if self.open.is_none() && self.is_condition(line.trim()) {
             self.kept.push_str(line.trim());
             return Some(digest(&self.conditions));
