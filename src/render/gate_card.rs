@@ -209,7 +209,7 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
         say("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {
-        let why = messages::markdown("absence", &absent.absence, context! { team => absent.team.to_string() });
+        let why = messages::markdown("absence", &absent.why, context! { team => absent.name.as_str() });
         say("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
     });
     let unusable = eligible.unusable.iter().map(|unusable| {

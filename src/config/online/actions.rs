@@ -2,7 +2,7 @@
 
 use super::Check;
 use loopgate_core::{
-    gate::online_facts::{ActionUse, AllowedActions, DefaultToken, Pinning, RepositoryVisibility},
+    gate::online_facts::{ActionUse, AllowedActions, DefaultToken},
     policy::{CheckPolicy, CheckSource},
 };
 
@@ -27,7 +27,7 @@ impl Check<'_> {
                     "give it the `permissions` that action/README.md lists",
                 );
             }
-            if let (Pinning::Required, [first, ..]) = (policy.pinning, unpinned.as_slice()) {
+            if let (true, [first, ..]) = (policy.must_pin, unpinned.as_slice()) {
                 self.error(
                     (&["verify"], None),
                     format!(
@@ -37,7 +37,7 @@ impl Check<'_> {
                     "name each of its actions by the 40 digits of a commit",
                 );
             }
-            if *is_target_only && policy.visibility == RepositoryVisibility::Public {
+            if *is_target_only && policy.is_public {
                 self.warn(
                     (&["verify"], None),
                     format!(

@@ -4,9 +4,7 @@ use super::*;
 use crate::config::load;
 use loopgate_core::{
     Login, UserId,
-    gate::online_facts::{
-        ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, Pinning, RepositoryVisibility,
-    },
+    gate::online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile},
     observed::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
@@ -133,8 +131,8 @@ fn policy() -> ActionsPolicy {
         allowed: AllowedActions::All,
         holds_outsiders: false,
         default_token: DefaultToken::Write,
-        pinning: Pinning::Optional,
-        visibility: RepositoryVisibility::Restricted,
+        must_pin: false,
+        is_public: false,
         uses: Vec::new(),
     }
 }
@@ -142,8 +140,8 @@ fn policy() -> ActionsPolicy {
 #[test]
 fn jobs_that_policies_keep_from_their_part_are_named() {
     let read = ActionsPolicy { default_token: DefaultToken::Read, ..policy() };
-    let pinned = ActionsPolicy { pinning: Pinning::Required, ..policy() };
-    let public = ActionsPolicy { visibility: RepositoryVisibility::Public, ..policy() };
+    let pinned = ActionsPolicy { must_pin: true, ..policy() };
+    let public = ActionsPolicy { is_public: true, ..policy() };
     let job = ActionUse {
         file: ".github/workflows/loopgate.yml".into(),
         job: "reconcile".into(),

@@ -60,21 +60,15 @@ pub(super) async fn folders(
     files: &ChangedFiles,
     policy: &Policy,
 ) -> Result<Option<BTreeSet<String>>, Error> {
-    let asks = policy.gates.values().any(|gate| asks_for_folders(&gate.trigger));
+    let asks = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).any(|condition| match condition {
+        GateTrigger::NewTopLevelFolder => true,
+        GateTrigger::Rules(rules) => rules.iter().any(|(_, rule, _)| rule.condition == RuleCondition::NewFolder),
+        _ => false,
+    });
     let adds = |file: &ChangedFile| {
         matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied) && file.path.contains('/')
     };
     if asks && files.known().iter().any(adds) { config::folders(client, repository, tip).await } else { Ok(None) }
-}
-
-fn asks_for_folders(trigger: &GateTrigger) -> bool {
-    match trigger {
-        GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Rules(rules) => rules.iter().any(|(_, rule, _)| rule.condition == RuleCondition::NewFolder),
-        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
-        GateTrigger::Not(inner) => asks_for_folders(inner),
-        _ => false,
-    }
 }
 
 /// Whether the base's own evidence matters: something fails, or the change is to keep what the base has.

@@ -18,7 +18,7 @@ use loopgate_core::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
     },
-    policy::Policy,
+    policy::{GateTrigger, Policy},
     state::{LoopState, WordSource},
     verdict::coverage::{stricter, type_of_label},
 };
@@ -138,7 +138,8 @@ pub(super) async fn assigned_agents(
     number: PrNumber,
     policy: &Policy,
 ) -> Result<Vec<Account>, Error> {
-    if !policy.gates.values().any(|gate| gate.trigger.asks_for_agents()) {
+    let mut conditions = policy.gates.values().flat_map(|gate| gate.trigger.conditions());
+    if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
         return Ok(Vec::new());
     }
     let told = events(client, repository, number).await?.unwrap_or_default().into_iter();

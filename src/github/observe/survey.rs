@@ -24,8 +24,7 @@ use loopgate_core::{
     gate::{
         AuthorityQuestions,
         online_facts::{
-            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, Fetched, OwnersFile, Pinning, RepositoryVisibility,
-            Survey, questions,
+            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, Fetched, OwnersFile, Survey, questions,
         },
     },
     observed::{Account, NamedAccount, Permission},
@@ -143,8 +142,7 @@ impl Observer {
             actions(client, repository),
         )?;
         if let (Some(policy), Ok(files)) = (&mut actions, &files) {
-            policy.visibility =
-                if known.private { RepositoryVisibility::Restricted } else { RepositoryVisibility::Public };
+            policy.is_public = !known.private;
             policy.uses = uses(client, repository, tip, files).await?;
         }
         Ok(Survey {
@@ -273,9 +271,9 @@ fn policy_of(permissions: &WirePermissions, selected: WireSelected, approval: Op
             (true, _) => AllowedActions::All,
         },
         holds_outsiders: approval.is_some_and(|approval| approval.approval_policy == "all_external_contributors"),
-        pinning: if permissions.sha_pinning_required { Pinning::Required } else { Pinning::Optional },
+        must_pin: permissions.sha_pinning_required,
         default_token: DefaultToken::default(),
-        visibility: RepositoryVisibility::default(),
+        is_public: false,
         uses: Vec::new(),
     }
 }
@@ -310,10 +308,10 @@ mod tests {
             ("selected", AllowedActions::Selected(vec!["acme/*".into(), "actions/*".into()])),
         ] {
             let found = policy(permissions(allowed), first);
-            assert_eq!((found.allowed, found.holds_outsiders, found.pinning), (expected, false, Pinning::Optional));
+            assert_eq!((found.allowed, found.holds_outsiders, found.must_pin), (expected, false, false));
         }
         let pinned = json!({ "enabled": true, "allowed_actions": "all", "sha_pinning_required": true });
-        assert_eq!(policy(pinned, first).pinning, Pinning::Required);
+        assert!(policy(pinned, first).must_pin);
         assert_eq!(policy(json!({ "enabled": false }), first).allowed, AllowedActions::None);
         assert!(policy(permissions("all"), "all_external_contributors").holds_outsiders);
     }

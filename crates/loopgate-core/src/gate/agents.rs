@@ -33,11 +33,8 @@ pub(super) fn agent_in(snapshot: &Snapshot, agents: &BTreeSet<Login>) -> Option<
     let by_account = |account: &Account| agents.contains(&account.login).then(|| account.login.to_string());
     let pushers = snapshot.makers.pushes.iter().map(|push| &push.by);
     let accounts = std::iter::once(&snapshot.pull_request.author).chain(pushers).chain(&snapshot.makers.assigned);
-    let mut found = accounts.filter_map(by_account).next();
-    for commit in &snapshot.commits.items {
-        found = found.or_else(|| of_commit(commit, agents));
-    }
-    found
+    let by_commit = || snapshot.commits.items.iter().find_map(|commit| of_commit(commit, agents));
+    accounts.filter_map(by_account).next().or_else(by_commit)
 }
 
 /// The agent that wrote, committed or co-authored a commit, as its accounts, addresses and trailers tell.

@@ -1,12 +1,11 @@
 //! What follows from where the gates stand: what is remembered of each, what happened since the last look, and whom
 //! to ask.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     assess::{Assessment, Tampered},
     report::{GateReport, GateStanding, Holding},
-    waiting,
 };
 use crate::{
     ids::{GateName, Login, TeamSlug, Timestamp},
@@ -36,7 +35,7 @@ pub fn follow_up(
     assessment: &Assessment,
     snapshot: &Snapshot,
     state: &LoopState,
-    policies: &std::collections::BTreeMap<GateName, GatePolicy>,
+    policies: &BTreeMap<GateName, GatePolicy>,
     evidence_reached: Stage,
     now: Timestamp,
 ) -> GateChanges {
@@ -48,20 +47,19 @@ pub fn follow_up(
         let before = state.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
-        wait(&mut after, policy, snapshot.pull_request.readiness, now);
-        let wanted = match after.status {
-            GateStatus::Requested => reviewers(report, snapshot),
-            _ => BTreeSet::new(),
-        };
+        // Approvers are waited for from the moment they are asked: on a draft nobody is.
+        let asked = after.status == GateStatus::Requested && snapshot.pull_request.readiness == Readiness::Ready;
+        after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
+        let is_reminded = after.waiting_since.is_some_and(|since| since + policy.remind_after <= now);
+        after.reminded_at = after.reminded_at.or(is_reminded.then_some(now));
+        let eligible = eligible_reviewers(report, snapshot);
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
         // Who was asked at the last reconcile shows as requested at this one, where they may have decided.
-        let at_last = match before {
-            Some(before) if before.status == GateStatus::Requested => eligible_reviewers(report, snapshot),
-            _ => BTreeSet::new(),
-        };
-        let requested: BTreeSet<Reviewer> =
-            wanted.union(&at_last).filter(|who| is_requested(snapshot, who)).cloned().collect();
+        let was_asked = before.is_some_and(|before| before.status == GateStatus::Requested);
+        let is_asked_now = |who: &&Reviewer| (asked || was_asked) && is_requested(snapshot, who);
+        let requested: BTreeSet<Reviewer> = eligible.iter().filter(is_asked_now).cloned().collect();
+        let wanted = if asked { eligible } else { BTreeSet::new() };
         let known: BTreeSet<Reviewer> = after.reviewers.iter().filter_map(|name| reviewer(name)).collect();
         outcome.request.extend(wanted.iter().filter(|who| !known.contains(who) && !requested.contains(who)).cloned());
         after.reviewers = known.union(&requested).map(written).collect();
@@ -114,15 +112,6 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after
 }
 
-/// Approvers are waited for from the moment they are asked: on a draft nobody is.
-fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: Timestamp) {
-    let asked = after.status == GateStatus::Requested && readiness == Readiness::Ready;
-    after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
-    if after.reminded_at.is_none() && waiting::is_reminder_due(after, policy, now) {
-        after.reminded_at = Some(now);
-    }
-}
-
 /// The history names each counted comment that somebody else changed once.
 fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampered>) -> Vec<Event> {
     let fresh = tampered.filter(|one| {
@@ -150,17 +139,15 @@ fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateS
     if after.round > before.map_or(0, |before| before.round) {
         events.push(Event::GateRequested { round: after.round, holds: report.holds, gate: gate() });
     }
-    if was != after.status {
-        match &report.standing {
-            GateStanding::Approved { by } => {
-                let by = by.iter().map(|approval| approval.by.clone()).collect();
-                events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
-            }
-            GateStanding::Rejected(objection) => {
-                events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
-            }
-            GateStanding::Open | GateStanding::NotApplicable => {}
+    match &report.standing {
+        GateStanding::Approved { by } if was != after.status => {
+            let by = by.iter().map(|approval| approval.by.clone()).collect();
+            events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
         }
+        GateStanding::Rejected(objection) if was != after.status => {
+            events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
+        }
+        _ => {}
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     gate::{self, AuthorityQuestions},
-    ids::{Login, RepoName},
+    ids::RepoName,
     observed::{Account, Authority, Permission},
     policy::{Codeowners, Fixer, GateTrigger, Policy, Recipient},
 };
@@ -43,8 +43,10 @@ pub struct ActionsPolicy {
     pub holds_outsiders: bool,
     /// What the token of a workflow may do that does not say it itself.
     pub default_token: DefaultToken,
-    pub pinning: Pinning,
-    pub visibility: RepositoryVisibility,
+    /// `sha_pinning_required`: actions must be named by a whole commit.
+    pub must_pin: bool,
+    /// Anybody can see the repository.
+    pub is_public: bool,
     /// The jobs that use Loopgate's Action.
     pub uses: Vec<ActionUse>,
 }
@@ -56,22 +58,6 @@ pub enum DefaultToken {
     Read,
     #[default]
     Write,
-}
-
-/// `sha_pinning_required`: whether actions must be named by a whole commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pinning {
-    Required,
-    #[default]
-    Optional,
-}
-
-/// Whether anybody can see the repository.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RepositoryVisibility {
-    Public,
-    #[default]
-    Restricted,
 }
 
 /// A job of a workflow that uses Loopgate's Action.
@@ -113,29 +99,18 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
     for gate in policy.gates.values() {
         asked.name_approvers(gate);
         asked.teams.extend(gate.preset_team(repository));
-        name_authors(&gate.trigger, &mut asked.logins);
-    }
-    for recipient in recipients(policy) {
-        match recipient {
-            Recipient::User(login) => drop(asked.logins.insert(login.clone())),
-            Recipient::Team(team) => drop(asked.teams.insert(team.clone())),
-            Recipient::GateApprovers(_) => {}
+        for condition in gate.trigger.conditions() {
+            if let GateTrigger::Author(authors) = condition {
+                asked.logins.extend(authors.iter().cloned());
+            }
         }
     }
+    recipients(policy).for_each(|recipient| asked.name(recipient));
     let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
     asked.logins.extend(fixers.filter_map(Fixer::mentioned).cloned());
     let mentions = codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text));
-    mentions.filter_map(|mention| mention.owner).for_each(|owner| asked.name_owner(&owner));
+    mentions.filter_map(|mention| mention.owner?.recipient()).for_each(|owner| asked.name(&owner));
     asked.limited(MOST_NAMES, MOST_NAMES)
-}
-
-fn name_authors(trigger: &GateTrigger, logins: &mut BTreeSet<Login>) {
-    match trigger {
-        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().for_each(|part| name_authors(part, logins)),
-        GateTrigger::Not(part) => name_authors(part, logins),
-        GateTrigger::Author(authors) => logins.extend(authors.iter().cloned()),
-        _ => {}
-    }
 }
 
 /// Everybody an escalation may call.

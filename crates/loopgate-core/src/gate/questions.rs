@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    assess::{Utterance, triggers, utterances},
-    authority::{Owner, OwnerRules, is_unset},
+    assess::{Utterance, is_own, triggers, utterances},
+    authority::{is_unset, owners_of},
     grammar::Intent,
     report::MatchReason,
     trigger::{ReadDiff, Triggered},
@@ -15,7 +15,7 @@ use crate::{
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     observed::{Hint, ReviewVerdict, Snapshot},
-    policy::{ChecklistMode, Codeowners, GatePolicy, GateRole, Policy, Trigger},
+    policy::{ChecklistMode, Codeowners, GatePolicy, GateRole, Policy, Recipient, Trigger},
     state::LoopState,
 };
 
@@ -80,7 +80,7 @@ fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy
     if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {
         return;
     }
-    let own = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) == snapshot.app.bot_id);
+    let own = snapshot.comments.items.iter().filter(|comment| is_own(&comment.author, None, &snapshot.app));
     let own: BTreeSet<_> = own.map(|comment| comment.id).collect();
     for hint in &snapshot.hints {
         if let Hint::CommentEdited { comment, by, .. } = hint
@@ -129,14 +129,11 @@ enum Urgency {
 
 /// Whether somebody's rights are needed for what they said.
 fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<GateName, Triggered>) -> Option<Urgency> {
-    let takes_reviews = || {
-        let reviewed =
-            |(name, gate): (&GateName, &GatePolicy)| triggers.contains_key(name) && gate.approve_by.reviews();
-        policy.gates.iter().any(reviewed)
-    };
-    let by_review = match utterance.verdict() {
-        Some(ReviewVerdict::ChangesRequested) if takes_reviews() => Some(Urgency::Objects),
-        Some(ReviewVerdict::Approved) if takes_reviews() => Some(Urgency::Speaks),
+    let applying = || triggers.keys().filter_map(|name| policy.gates.get(name));
+    let takes_reviews = applying().any(|gate| gate.approve_by.reviews());
+    let by_review = match utterance.verdict().filter(|_| takes_reviews) {
+        Some(ReviewVerdict::ChangesRequested) => Some(Urgency::Objects),
+        Some(ReviewVerdict::Approved) => Some(Urgency::Speaks),
         _ => None,
     };
     let of_intent = |intent: &Intent| match intent {
@@ -148,14 +145,10 @@ fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<Ga
         Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Speaks),
     };
     let by_words = utterance.reading.intents.iter().filter_map(|spoken| of_intent(&spoken.intent));
-    let urgent = by_review.into_iter().chain(by_words).min();
     // Where approvers have names, those tell them.
-    let by_rights = |name: &GateName| {
-        policy.gates.get(name).is_some_and(|gate| is_unset(gate) || gate.approvers.permission.is_some())
-    };
-    let talks = utterance.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
-    let talks = (talks && triggers.keys().any(by_rights)).then_some(Urgency::Talks);
-    urgent.or(talks)
+    let by_rights = applying().any(|gate| is_unset(gate) || gate.approvers.permission.is_some());
+    let talks = by_rights && utterance.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
+    by_review.into_iter().chain(by_words).min().or(talks.then_some(Urgency::Talks))
 }
 
 impl AuthorityQuestions {
@@ -165,11 +158,11 @@ impl AuthorityQuestions {
         self.teams.extend(gate.approvers.teams.iter().cloned());
     }
 
-    pub(super) fn name_owner(&mut self, owner: &Owner) {
-        match owner {
-            Owner::User(login) => drop(self.logins.insert(login.clone())),
-            Owner::Team(team) => drop(self.teams.insert(team.clone())),
-            Owner::Email(_) => {}
+    pub(super) fn name(&mut self, recipient: &Recipient) {
+        match recipient {
+            Recipient::User(login) => drop(self.logins.insert(login.clone())),
+            Recipient::Team(team) => drop(self.teams.insert(team.clone())),
+            Recipient::GateApprovers(_) => {}
         }
     }
 
@@ -187,10 +180,8 @@ impl AuthorityQuestions {
             self.teams.extend(gate.preset_team(&snapshot.repository));
         }
         if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
-            let rules = OwnerRules::parse(text);
             let files = found.scope.files(snapshot.files.known());
-            let paths = files.into_iter().flat_map(|file| file.paths());
-            paths.flat_map(|path| rules.owners(path)).for_each(|owner| self.name_owner(owner));
+            owners_of(text, files.into_iter().flat_map(|file| file.paths())).iter().for_each(|owner| self.name(owner));
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     assess::Assessment,
-    report::{AnswerExtent, Considered, GateReport, GateStanding, Refusal, Word, WordOutcome},
+    report::{AnswerExtent, GateStanding, Refusal, Word, WordOutcome},
 };
 use crate::{ids::CommentId, state::WordSource};
 
@@ -15,33 +15,30 @@ impl Assessment {
     /// its writer has something left to do.
     pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
         let mut reactions = BTreeMap::new();
-        let considered = self.gates.iter().flat_map(worth_answering).chain(&self.unmatched);
+        let considered = self.gates.iter().flat_map(|gate| {
+            // Nobody needs to be told how to approve what is approved.
+            let is_approved = matches!(gate.standing, GateStanding::Approved { .. });
+            gate.considered.iter().filter(move |word| !(is_approved && word.word == Word::NearMiss))
+        });
+        let considered = considered.chain(&self.unmatched);
         for word in considered.filter(|word| word.answer != AnswerExtent::Silence) {
-            let (Some(place), Some(reaction)) = (Reacted::at(word.source), reaction(word)) else { continue };
+            let reaction = match &word.outcome {
+                WordOutcome::Counted => ReactionKind::Done,
+                // Bots are not answered: two of them might never stop.
+                WordOutcome::Superseded | WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => {
+                    continue;
+                }
+                // Asked again at the next reconcile, and said in the status comment meanwhile.
+                WordOutcome::Refused(
+                    Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
+                ) => ReactionKind::Seen,
+                WordOutcome::Refused(_) => ReactionKind::NotAccepted,
+            };
+            let Some(place) = Reacted::at(word.source) else { continue };
             let shown = reactions.entry(place).or_insert(reaction);
             *shown = (*shown).max(reaction);
         }
         reactions
-    }
-}
-
-/// Nobody needs to be told how to approve what is approved.
-fn worth_answering(gate: &GateReport) -> impl Iterator<Item = &Considered> {
-    let approved = matches!(gate.standing, GateStanding::Approved { .. });
-    gate.considered.iter().filter(move |word| !(approved && word.word == Word::NearMiss))
-}
-
-fn reaction(word: &Considered) -> Option<ReactionKind> {
-    match &word.outcome {
-        WordOutcome::Counted => Some(ReactionKind::Done),
-        WordOutcome::Superseded => None,
-        // Bots are not answered: two of them might never stop.
-        WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => None,
-        // Asked again at the next reconcile, and said in the status comment meanwhile.
-        WordOutcome::Refused(
-            Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
-        ) => Some(ReactionKind::Seen),
-        WordOutcome::Refused(_) => Some(ReactionKind::NotAccepted),
     }
 }
 

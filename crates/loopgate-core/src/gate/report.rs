@@ -90,6 +90,7 @@ impl GateReport {
 /// Whether a gate holds in the mode in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
+    /// It stands in the way.
     Holds,
     /// Shown, without standing in the way: a preset in `autonomous` mode, or one in `hybrid` mode without approvers.
     Advisory,
@@ -120,9 +121,9 @@ pub enum GateStanding {
     NotApplicable,
     /// Triggered and without a decision that counts.
     Open,
-    Approved {
-        by: Vec<Approval>,
-    },
+    /// Enough people approve, and nobody objects.
+    Approved { by: Vec<Approval> },
+    /// Somebody objects; the newest objection.
     Rejected(Objection),
 }
 
@@ -152,22 +153,14 @@ pub struct TriggerMatch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchReason {
+    /// The gate applies to every pull request.
     Always,
     /// The path is one that the condition names: by this glob, or by a word in it.
-    Path {
-        name: Option<PatternName>,
-        glob: Option<String>,
-    },
+    Path { name: Option<PatternName>, glob: Option<String> },
     /// An added line matches the pattern of this name; `excerpt` is the line, shortened.
-    AddedLine {
-        name: Option<PatternName>,
-        excerpt: String,
-    },
+    AddedLine { name: Option<PatternName>, excerpt: String },
     /// As [`MatchReason::AddedLine`], of a line taken away.
-    RemovedLine {
-        name: Option<PatternName>,
-        excerpt: String,
-    },
+    RemovedLine { name: Option<PatternName>, excerpt: String },
     /// A rule of a preset finds something.
     Rule {
         id: PatternName,
@@ -180,39 +173,28 @@ pub enum MatchReason {
     },
     /// The patch is missing or unreadable, so it counts as matching.
     Unreadable,
-    Dependency {
-        name: String,
-    },
-    NewTopLevelFolder {
-        folder: String,
-    },
-    Label {
-        label: String,
-    },
+    /// A manifest names a new dependency.
+    Dependency { name: String },
+    /// The folder at the top is new.
+    NewTopLevelFolder { folder: String },
+    /// The pull request has the label.
+    Label { label: String },
     /// The label that opened it was taken away; the gate had been requested and stays.
-    LabelRemoved {
-        label: String,
-    },
+    LabelRemoved { label: String },
     /// What the configuration excludes with `not:` is absent.
     NotExcluded,
-    BaseBranch {
-        branch: String,
-    },
-    Author {
-        login: Login,
-    },
+    /// It is for this branch.
+    BaseBranch { branch: String },
+    /// Its author is named.
+    Author { login: Login },
     /// A coding agent had a hand in it: its account, address or name.
-    Agent {
-        name: String,
-    },
-    Size {
-        lines: u64,
-        files: u64,
-    },
+    Agent { name: String },
+    /// It changes so many lines and files.
+    Size { lines: u64, files: u64 },
+    /// It is a draft.
     Draft,
-    Finding {
-        rule: String,
-    },
+    /// A finding of the evidence is severe enough.
+    Finding { rule: String },
     /// The file list is not whole: every content trigger matches.
     TooLarge,
     /// The gate holds at its stage whatever changed (`supervised`).
@@ -244,7 +226,7 @@ pub struct EligibleApprovers {
     /// Names of the policy that do not work, and why.
     pub unusable: Vec<UnusableApprover>,
     /// The team a preset prefers, when people with `permission` stand in for it.
-    pub absent_preset_team: Option<AbsentTeam>,
+    pub absent_preset_team: Option<UnusableApprover>,
     /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
     pub unattributed: Vec<Sha>,
     /// Nor is it known who pushed those: approvals must name the head.
@@ -253,25 +235,6 @@ pub struct EligibleApprovers {
     pub fell_out: BTreeMap<Login, Refusal>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
     pub only_hope: bool,
-}
-
-/// A preset's team that cannot approve here, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AbsentTeam {
-    pub team: TeamSlug,
-    pub absence: Absence,
-}
-
-/// Why others stand in for a team.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Absence {
-    /// There is none, or it is secret to us.
-    Missing,
-    /// It cannot read the repository.
-    NoAccess,
-    /// We may not read it, with the reason.
-    Unreadable(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -295,14 +258,10 @@ pub enum Unusable {
     NoTeam,
     /// The team cannot read the repository.
     NoAccess,
+    /// We may not read who is in the team, with the reason.
+    Unreadable(String),
     /// It could not be learned who that is, with the reason.
     Unknown(String),
-}
-
-impl Unusable {
-    pub(super) fn not_looked_up() -> Self {
-        Self::Unknown("not looked up".to_owned())
-    }
 }
 
 /// One word about a gate, and its outcome.
@@ -380,19 +339,23 @@ pub enum Refusal {
     PusherUnknown,
     /// They asked the coding agent for it that opened it.
     IsRequester,
+    /// A bot wrote it.
     IsBot,
     /// Written through an App, so not a person's own word.
     ViaApp,
+    /// They may not approve this gate.
     NotAnApprover,
     /// Their rights could not be looked up, so they have none for now.
     AuthorityUnknown {
         reason: String,
     },
+    /// Their account is suspended or removed.
     AccountGone,
     /// The comment was edited after it was written.
     Edited,
     /// An event names an editor who is not its writer.
     EditedByAnother,
+    /// The comment is hidden.
     Hidden,
     /// Written while the pull request was closed.
     WhileClosed,
@@ -488,15 +451,12 @@ words! {
 pub enum PhraseProblem {
     /// Letters that only look like the phrase's.
     Lookalike,
+    /// The id of a commit is not whole.
     ShortSha,
-    UnknownGate {
-        named: String,
-        nearest: Option<GateName>,
-    },
+    /// There is no gate of this name.
+    UnknownGate { named: String, nearest: Option<GateName> },
     /// It stands in a quote, code, heading, table, link, strike-through, …
-    NotPlainText {
-        inside: Inside,
-    },
+    NotPlainText { inside: Inside },
     /// A verdict without a gate: "approved".
     NoGate,
     /// It names a gate and a verdict, and is not the phrase alone.
@@ -506,13 +466,9 @@ pub enum PhraseProblem {
     /// It approves in a review that asks for changes.
     AgainstReview,
     /// A command that lacks what it needs, or has too much; `usage` is its form.
-    Usage {
-        usage: String,
-    },
-    UnknownCommand {
-        typed: String,
-        nearest: Option<String>,
-    },
+    Usage { usage: String },
+    /// There is no command of this name.
+    UnknownCommand { typed: String, nearest: Option<String> },
     /// Longer than GitHub's own limit: not read at all.
     TooLong,
 }

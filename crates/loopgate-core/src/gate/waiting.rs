@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     ids::{GateName, Timestamp},
     policy::GatePolicy,
-    state::{GateState, GateStatus, LoopState},
+    state::{GateStatus, LoopState},
 };
 
 /// The gates' policies, as the configuration has them.
@@ -24,46 +24,34 @@ pub fn overdue<'a>(
     policies: &'a Policies,
     now: Timestamp,
 ) -> impl Iterator<Item = OverdueGate> + 'a {
-    let overdue = waits(state, policies).filter(move |wait| wait.escalate_at() <= now);
-    overdue.map(|wait| OverdueGate { gate: wait.gate.clone(), since: wait.since })
+    waits(state, policies).filter(move |wait| wait.escalate_at <= now).map(|wait| wait.gate)
 }
 
 /// The next moment at which waiting alone changes something.
 pub fn next(state: &LoopState, policies: &Policies, now: Timestamp) -> Option<Timestamp> {
-    let moments = waits(state, policies).flat_map(|wait| {
-        let is_reminded = wait.state.reminded_at.is_some();
-        [(!is_reminded).then(|| wait.since + wait.policy.remind_after), Some(wait.escalate_at())]
-    });
+    let moments = waits(state, policies).flat_map(|wait| [wait.remind_at, Some(wait.escalate_at)]);
     moments.flatten().filter(|at| *at > now).min()
 }
 
-/// Whether the approvers of a gate are to be reminded now.
-pub fn is_reminder_due(state: &GateState, policy: &GatePolicy, now: Timestamp) -> bool {
-    let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested);
-    since.is_some_and(|since| since + policy.remind_after <= now)
-}
-
 /// One gate that waits for a decision.
-struct Wait<'a> {
-    gate: &'a GateName,
-    policy: &'a GatePolicy,
-    state: &'a GateState,
-    since: Timestamp,
-    resumed: Option<Timestamp>,
+struct Wait {
+    gate: OverdueGate,
+    /// `None` if its approvers were reminded.
+    remind_at: Option<Timestamp>,
+    escalate_at: Timestamp,
 }
 
-fn waits<'a>(state: &'a LoopState, policies: &'a Policies) -> impl Iterator<Item = Wait<'a>> {
+fn waits<'a>(state: &'a LoopState, policies: &'a Policies) -> impl Iterator<Item = Wait> + 'a {
     let resumed = state.resumes.iter().map(|resume| resume.at).max();
     state.gates.iter().filter_map(move |(gate, state)| {
+        let policy = policies.get(gate)?;
         let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested)?;
-        Some(Wait { gate, policy: policies.get(gate)?, state, since, resumed })
+        Some(Wait {
+            gate: OverdueGate { gate: gate.clone(), since },
+            remind_at: state.reminded_at.is_none().then(|| since + policy.remind_after),
+            escalate_at: resumed.unwrap_or(since).max(since) + policy.escalate_after,
+        })
     })
-}
-
-impl Wait<'_> {
-    fn escalate_at(&self) -> Timestamp {
-        self.resumed.map_or(self.since, |resumed| resumed.max(self.since)) + self.policy.escalate_after
-    }
 }
 
 #[cfg(test)]

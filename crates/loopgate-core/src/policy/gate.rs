@@ -106,13 +106,12 @@ impl GateTrigger {
         }
     }
 
-    /// Whether it asks for a coding agent.
-    pub fn asks_for_agents(&self) -> bool {
+    /// The conditions that it is made of, those inside of `any`, `all` and `not`.
+    pub fn conditions(&self) -> Vec<&Self> {
         match self {
-            Self::Any(parts) | Self::All(parts) => parts.iter().any(Self::asks_for_agents),
-            Self::Not(part) => part.asks_for_agents(),
-            Self::Agent(_) => true,
-            _ => false,
+            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::conditions).collect(),
+            Self::Not(part) => part.conditions(),
+            condition => vec![condition],
         }
     }
 }

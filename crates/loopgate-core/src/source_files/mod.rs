@@ -11,9 +11,9 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use syntax::{Lexed, Syntax};
-pub(crate) use table::{Foreign, FrameForm, FrameLine, Runner, Tool};
-use table::{KindRow, Language, LanguageTable, TestNames};
+pub use syntax::{Lexer, Syntax};
+pub(crate) use table::{FrameLine, LANGUAGES, Runner, Tool};
+use table::{Language, PathNames};
 pub use test_syntax::{Pattern, TestSyntax};
 
 words! {
@@ -49,17 +49,17 @@ words! {
 /// assert_eq!(language_of("README.md"), None);
 /// ```
 pub fn language_of(path: &str) -> Option<&'static str> {
-    LanguageTable::get().language(path)?.name.as_deref()
+    LANGUAGES.language(path)?.name.as_deref()
 }
 
 /// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
 /// what machines write, unless its own name says that it is a test.
 pub fn kind(path: &str) -> FileKind {
-    let (table, lower) = (LanguageTable::get(), path.to_lowercase());
+    let (table, lower) = (&*LANGUAGES, path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
     let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
-    let by_name = table.kinds.iter().find(|row| row.names(&lower)).map(|row| row.kind);
+    let by_name = table.kinds.iter().find(|row| row.name(file_name(&lower), &lower)).map(|row| row.kind);
     let by_folder = table.kinds.iter().find(|row| row.keeps(&lower)).map(|row| row.kind);
     let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
     match (by_folder, by_name.or(by_folder)) {
@@ -77,22 +77,21 @@ pub fn kind(path: &str) -> FileKind {
 
 /// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
 pub fn runs(path: &str) -> bool {
-    LanguageTable::get().language(path).is_some_and(Language::runs)
+    LANGUAGES.language(path).is_some_and(|row| row.runs || row.name.is_some())
 }
 
 /// The words at the end of a file's name by which its program is built with it on some systems only: `plan9` of
 /// `login_plan9.go`.
 pub fn name_conditions(path: &str) -> Vec<&str> {
     let conditions = row_of(path).map_or(&[][..], |row| &row.name_conditions);
-    stem(path).split('_').skip(1).filter(|word| conditions.iter().any(|known| known == word)).collect()
+    stem(path).split('_').skip(1).filter(|word| has(conditions, word)).collect()
 }
 
 /// Whether a path is source code for which a test can be asked.
 ///
 /// Shell scripts, SQL and files that only declare (`.pyi`) are none: few projects test them one by one.
 pub fn is_code(path: &str) -> bool {
-    let Some((row, extension)) = row_of(path).zip(extension(path)) else { return false };
-    row.code.iter().any(|known| known == extension)
+    row_of(path).zip(extension(path)).is_some_and(|(row, extension)| has(&row.code, extension))
 }
 
 /// Whether a path is one of the tests, by the conventions of its language: its name says so, or a folder it lies in
@@ -119,78 +118,88 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
     let path = path.split_once("src/main/").map_or(path, |(above, _)| above);
     let mut folders = path.rsplit('/').skip(1);
     folders.any(|folder| {
-        let common = LanguageTable::get().tests.folders.iter().any(|known| folder.eq_ignore_ascii_case(known));
-        let is_own = |row: &Language| {
-            row.test.folders.iter().any(|known| folder == known)
-                || row.test.folder_ends.iter().any(|end| folder.len() > end.len() && folder.ends_with(end.as_str()))
-        };
-        (common || language.is_some_and(is_own)) && !apart.iter().any(|known| folder.eq_ignore_ascii_case(known))
+        let is_named =
+            LANGUAGES.tests.names_folder(folder) || language.is_some_and(|language| language.test.names_folder(folder));
+        is_named && !apart.iter().any(|known| folder.eq_ignore_ascii_case(known))
     })
 }
 
-/// What a test's file name says it tests: `calc` for `test_calc.py`, `calc.test.ts`, `calc_test.go`, `CalcTest.java`.
-/// A file that is no test is its own subject.
-pub fn subject(path: &str) -> &str {
-    let (whole, common) = (stem(path), &LanguageTable::get().tests);
-    let row = row_of(path);
-    let starts = row.iter().flat_map(|row| &row.test.starts).filter_map(|start| whole.strip_prefix(start.as_str()));
-    let starts = starts.chain(common.starts.iter().filter_map(|start| after(whole, start)));
-    let begun = starts.min_by_key(|rest| rest.len()).unwrap_or(whole);
-    let ends = row.iter().flat_map(|row| &row.test.ends).filter_map(|end| before_word(begun, end));
-    let ends = ends.chain(common.ends.iter().filter_map(|end| before(begun, end)));
-    ends.filter(|rest| !rest.is_empty()).min_by_key(|rest| rest.len()).unwrap_or(begun)
-}
-
 impl Language {
+    /// What its files are where no place or name says more.
+    fn kind(&self) -> FileKind {
+        self.kind.unwrap_or(if self.name.is_some() { FileKind::Code } else { FileKind::Config })
+    }
+
     /// Whether the program does not load a file of such a name: its tools tell tests by that name, or by their folder.
     fn leaves_out(&self, path: &str) -> bool {
-        let has_own_name = || self.test.ends.iter().any(|end| before_word(stem(path), end).is_some());
-        let has_own_extension = extension(path).is_some_and(|it| self.test.extensions.iter().any(|known| known == it));
-        has_own_extension
-            || (!self.test.own_names || has_own_name()) && (!self.test.in_folders || keeps_tests(path, Some(self), &[]))
+        self.test.has_extension(path)
+            || (!self.test.own_names || self.test.ends_name(stem(path)))
+                && (!self.test.in_folders || keeps_tests(path, Some(self), &[]))
     }
 
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
-        let (name, stem) = (file_name(path), stem(path));
-        let (common, own): (&TestNames, _) = (&LanguageTable::get().tests, &self.test);
-        common.names.iter().any(|known| stem.eq_ignore_ascii_case(known))
-            || common.starts.iter().any(|start| after(stem, start).is_some())
-            || common.ends.iter().any(|end| before(stem, end).is_some())
-            || has_middle_part(name, &common.middles)
-            || own.names.iter().any(|known| stem == known)
-            || own.starts.iter().any(|start| stem.starts_with(start.as_str()))
-            || own.ends.iter().any(|end| before_word(stem, end).is_some_and(|rest| !rest.is_empty()))
-            || has_middle_part(name, &own.middles)
-            || extension(path).is_some_and(|extension| own.extensions.iter().any(|known| known == extension))
+        [&LANGUAGES.tests, &self.test].iter().any(|tests| tests.name(stem(path), path))
     }
 }
 
-impl KindRow {
-    /// Whether it names a path, in lower case, by more than a folder.
-    fn names(&self, path: &str) -> bool {
-        let name = file_name(path);
-        let has = |known: &[String], word: &str| known.iter().any(|known| known == word);
-        let is_allowed = || self.only.is_empty() || extension(name).is_some_and(|extension| has(&self.only, extension));
-        has(&self.files, name)
-            || self.ends.iter().any(|end| name.len() > end.len() && name.ends_with(end.as_str()))
-            || extension(name).is_some_and(|extension| has(&self.extensions, extension))
-            || is_allowed()
-                && (self.under.iter().any(|start| path.starts_with(start.as_str()))
-                    || self.starts.iter().any(|start| name.starts_with(start.as_str())))
+impl PathNames {
+    /// Whether they name a path by more than a folder. `name` is the part of its last name that they speak of.
+    fn name(&self, name: &str, path: &str) -> bool {
+        let parts = file_name(path).split_once('.').and_then(|(_, rest)| rest.rsplit_once('.'));
+        let mut middles = parts.map_or("", |(middles, _)| middles).split('.');
+        let begins = |start: &String| name.get(..start.len()).is_some_and(|begin| reads(begin, start));
+        self.names.iter().any(|known| reads(name, known))
+            || self.ends_name(name)
+            || self.has_extension(path)
+            || middles.any(|part| self.middles.iter().any(|known| reads(part, known)))
+            || self.allows(path)
+                && (self.starts.iter().any(begins) || self.under.iter().any(|start| path.starts_with(start.as_str())))
     }
 
-    /// Whether a folder of the path is one of it.
-    fn keeps(&self, path: &str) -> bool {
-        let is_allowed = self.only.is_empty()
-            || extension(path).is_some_and(|extension| self.only.iter().any(|known| known == extension));
-        is_allowed && path.rsplit('/').skip(1).any(|folder| self.folders.iter().any(|known| known == folder))
+    /// Whether a name has one of the ends. An abbreviation is a word of its own only behind a small letter or a digit:
+    /// `CartIT` ends in one, `EXIT` does not.
+    fn ends_name(&self, name: &str) -> bool {
+        self.ends.iter().any(|end| {
+            let parts = name.len().checked_sub(end.len()).and_then(|at| name.split_at_checked(at));
+            let Some((rest, last)) = parts.filter(|(rest, _)| !rest.is_empty()) else { return false };
+            let is_abbreviation = end.bytes().all(|letter| letter.is_ascii_uppercase());
+            let is_apart = rest.ends_with(|before: char| before.is_lowercase() || before.is_ascii_digit());
+            reads(last, end) && (!is_abbreviation || is_apart)
+        })
     }
+
+    fn has_extension(&self, path: &str) -> bool {
+        extension(path).is_some_and(|extension| has(&self.extensions, extension))
+    }
+
+    fn allows(&self, path: &str) -> bool {
+        self.only.is_empty() || extension(path).is_some_and(|extension| has(&self.only, extension))
+    }
+
+    /// Whether a folder of the path is one of theirs.
+    fn keeps(&self, path: &str) -> bool {
+        self.allows(path) && path.rsplit('/').skip(1).any(|folder| self.names_folder(folder))
+    }
+
+    fn names_folder(&self, folder: &str) -> bool {
+        let ends = |end: &String| folder.len() > end.len() && folder.ends_with(end.as_str());
+        self.folders.iter().any(|known| reads(folder, known)) || self.folder_ends.iter().any(ends)
+    }
+}
+
+/// Whether a word is the one that the table has: in whatever case, unless that has a capital.
+fn reads(word: &str, known: &str) -> bool {
+    word == known || !known.contains(char::is_uppercase) && word.eq_ignore_ascii_case(known)
+}
+
+fn has(known: &[String], word: &str) -> bool {
+    known.iter().any(|known| known == word)
 }
 
 /// The row of a path in a language of programs.
 fn row_of(path: &str) -> Option<&'static Language> {
-    LanguageTable::get().language(path).filter(|row| row.name.is_some())
+    LANGUAGES.language(path).filter(|row| row.name.is_some())
 }
 
 fn file_name(path: &str) -> &str {
@@ -205,31 +214,4 @@ fn extension(path: &str) -> Option<&str> {
 pub fn stem(path: &str) -> &str {
     let name = file_name(path);
     name.split('.').next().unwrap_or(name)
-}
-
-/// Whether a name has one of these words between two dots: `test` in `cart.test.ts`.
-fn has_middle_part(name: &str, words: &[String]) -> bool {
-    let inner = name.split_once('.').and_then(|(_, rest)| rest.rsplit_once('.')).map_or("", |(inner, _)| inner);
-    inner.split('.').any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
-}
-
-/// What follows a beginning, in whatever case it is written.
-fn after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
-    let (begin, rest) = text.split_at_checked(start.len())?;
-    begin.eq_ignore_ascii_case(start).then_some(rest)
-}
-
-/// What stands before an end, in whatever case it is written.
-fn before<'a>(text: &'a str, end: &str) -> Option<&'a str> {
-    let (rest, last) = text.split_at_checked(text.len().checked_sub(end.len())?)?;
-    last.eq_ignore_ascii_case(end).then_some(rest)
-}
-
-/// What stands before an end written just so. An abbreviation is a word of its own only behind a small letter or a
-/// digit: `CartIT` ends in one, `EXIT` does not.
-fn before_word<'a>(text: &'a str, end: &str) -> Option<&'a str> {
-    let rest = text.strip_suffix(end)?;
-    let is_abbreviation = end.bytes().all(|letter| letter.is_ascii_uppercase());
-    let is_apart = || rest.ends_with(|last: char| last.is_lowercase() || last.is_ascii_digit());
-    (!is_abbreviation || is_apart()).then_some(rest)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::table::LanguageTable;
+use super::table::LANGUAGES;
 use crate::observed::{DiffLine, LineChange};
 
 /// A row `syntax` of `data/languages.toml`, which says what its keys mean.
@@ -29,41 +29,21 @@ pub struct Syntax {
     space: bool,
 }
 
-/// Which lines of a text are code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lexed {
-    /// By line, from the first: `None` if it holds nothing but blanks, comments and parts of strings of several lines,
-    /// else a digest of the conditions under which it is part of the program.
-    pub code: Vec<Option<u64>>,
-    /// All marks were understood. If not, no line of `code` is certain.
-    pub is_certain: bool,
-}
-
 /// A language without comments, in which white space means something: nothing is known of it.
 static UNKNOWN: LazyLock<Syntax> = LazyLock::new(|| Syntax { space: true, ..Syntax::default() });
 
-/// Whether the text of a comment begins like what tools read: an annotation, a mark, a setting.
-fn addresses_a_tool(text: &str) -> bool {
-    let is_setting = text.split_once('=').is_some_and(|(name, value)| {
-        !value.starts_with(['=', '>'])
-            && !name.trim().is_empty()
-            && name.trim().chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))
-    });
-    let is_annotation = || {
-        let name = text.strip_prefix('@').unwrap_or_default();
-        name.starts_with(|first: char| first.is_uppercase()) || name.starts_with("jsx")
-    };
-    is_setting || is_annotation() || text.starts_with(['+', '>'])
+impl Default for &Syntax {
+    fn default() -> Self {
+        &UNKNOWN
+    }
 }
 
 impl Syntax {
     /// By the path's language or format. Of an unknown one nothing is a comment.
     pub fn of(path: &str) -> &'static Self {
         // Each row names a syntax of the file, and a test asks all.
-        LanguageTable::get()
-            .language(path)
-            .and_then(|row| LanguageTable::get().syntax.get(&row.syntax))
-            .unwrap_or(&UNKNOWN)
+        let row = LANGUAGES.language(path);
+        row.and_then(|row| LANGUAGES.syntax.get(&row.syntax)).unwrap_or_default()
     }
 
     /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may be
@@ -89,7 +69,9 @@ impl Syntax {
 
     /// Whether what begins like a comment is code, or is read by a program: it is no prose.
     fn is_order(&self, line: &str) -> bool {
-        let (lower, directives) = (line.to_lowercase(), &LanguageTable::get().directives);
+        // What tools read: an annotation, a mark, a setting.
+        let for_tools = pattern!(r"^(?:[+>]|@(?:\p{Uppercase}|jsx)|[\w\p{N}.-]+\s*=(?:[^=>]|$))");
+        let lower = line.to_lowercase();
         let slashes = self.line.iter().any(|mark| mark == "//");
         let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
         let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());
@@ -97,10 +79,9 @@ impl Syntax {
         slashes && line.starts_with("#[")
             || self.regex && line.contains('{') && line.contains('(')
             || text.starts_with(|first: char| first.is_alphabetic()) && text.len() < line.len()
-            || addresses_a_tool(text.trim_start())
+            || for_tools.is_match(text.trim_start())
             || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
-            || directives.starts.iter().any(|start| lower.starts_with(start.as_str()))
-            || directives.holds.iter().any(|word| lower.contains(word.as_str()))
+            || LANGUAGES.directives.iter().any(|word| lower.contains(word.as_str()))
     }
 
     /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a condition
@@ -113,11 +94,10 @@ impl Syntax {
                 lexer.line(line);
                 if self.begins_item(line) { false } else { ended || line.trim_end().ends_with(['}', ';']) }
             });
-            (lexer.is_tricky, (lexer.open, lexer.strays, lexer.conditions, item_ends))
+            (!lexer.is_tricky).then_some((lexer.open, lexer.strays, lexer.conditions, item_ends))
         };
-        let [(added_tricks, added), (removed_tricks, removed)] =
-            [LineChange::Added, LineChange::Removed].map(left_open);
-        added_tricks || removed_tricks || added != removed
+        let [added, removed] = [LineChange::Added, LineChange::Removed].map(left_open);
+        added.is_none() || added != removed
     }
 
     /// The lines without their comments, and without texts of several lines. A comment that nothing ends is none.
@@ -125,7 +105,6 @@ impl Syntax {
         let mut lexer = Lexer::new(self);
         let (mut kept, mut inside): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for line in lines {
-            lexer.kept.clear();
             let blanks = &line[..line.len() - line.trim_start().len()];
             lexer.line(line);
             kept.push(format!("{blanks}{}", lexer.kept.trim_end()));
@@ -149,36 +128,6 @@ impl Syntax {
         end.map_or(0, |end| end + 1)
     }
 
-    /// Which lines of one side of a run are comments of several lines that begin and end in it. `in_string` is carried
-    /// from run to run of a hunk: in a string the marks of a comment are text.
-    pub fn comments_within(&self, lines: &[&str], in_string: &mut bool) -> Vec<bool> {
-        let odd_marks = |line: &str| {
-            let odd = |(open, close): &(String, String)| {
-                let closes = if open == close { 0 } else { line.matches(close.as_str()).count() };
-                (line.matches(open.as_str()).count() + closes) % 2 == 1
-            };
-            self.strings.iter().any(odd) || self.heredocs.iter().any(|mark| line.contains(mark.as_str()))
-        };
-        let mut comments = vec![false; lines.len()];
-        let (mut index, mut gave_up) = (0, false);
-        while index < lines.len() {
-            let line = if self.at_start { lines[index] } else { lines[index].trim_start() };
-            let opener = self.block.iter().find(|(open, _)| !gave_up && line.starts_with(open.as_str()));
-            let length = opener.map(|(open, close)| block_length(open, close, &lines[index..]));
-            // A mark whose end is not sure would be looked for again and again.
-            gave_up |= length == Some(None);
-            let block = &lines[index..index + length.flatten().unwrap_or(0)];
-            if !*in_string && !block.is_empty() && !block.iter().any(|line| self.may_run(line)) {
-                comments[index..index + block.len()].fill(true);
-                index += block.len();
-            } else {
-                *in_string ^= odd_marks(line);
-                index += 1;
-            }
-        }
-        comments
-    }
-
     /// Whether a line of a comment of several lines may run all the same: a tool's order, or code in a string.
     fn may_run(&self, line: &str) -> bool {
         let marks = ["`", "\"\"\"", "'''", "/*!", "/*+", "{-#", "<!--"];
@@ -189,11 +138,13 @@ impl Syntax {
         self.items.iter().any(|mark| spaceless(line.trim_start()).starts_with(mark.as_str()))
     }
 
-    /// Which lines of a whole text are code.
-    pub fn lex(&self, text: &str) -> Lexed {
+    /// Which lines of a whole text are code, from the first: `None` of a line that holds nothing but blanks, comments and
+    /// parts of strings of several lines, else a digest of the conditions under which it is part of the program. `None` if
+    /// a mark is not understood: then no line is certain.
+    pub fn lex(&self, text: &str) -> Option<Vec<Option<u64>>> {
         let mut lexer = Lexer::new(self);
-        let mut code: Vec<Option<u64>> = text.lines().map(|line| lexer.line(line)).collect();
         let lines: Vec<&str> = text.lines().collect();
+        let mut code: Vec<Option<u64>> = lines.iter().map(|line| lexer.line(line)).collect();
         for index in (0..lines.len()).filter(|&index| self.begins_item(lines[index])) {
             let mut depth = 0_i32;
             for (line, code) in lines.iter().zip(&mut code).skip(index + 1) {
@@ -205,7 +156,7 @@ impl Syntax {
                 }
             }
         }
-        Lexed { code, is_certain: lexer.is_certain && !lexer.is_tricky && lexer.strays.is_empty() }
+        (!lexer.is_doubtful && !lexer.is_tricky && lexer.strays.is_empty()).then_some(code)
     }
 }
 
@@ -224,19 +175,9 @@ fn digest(of: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// How many lines a block comment spans that begins the first of them; `None` if it does not end among them, or code
-/// follows its end.
-fn block_length(open: &str, close: &str, lines: &[&str]) -> Option<usize> {
-    let end = lines.iter().enumerate().find_map(|(index, line)| {
-        let begin = if index == 0 { line.find(open)? + open.len() } else { 0 };
-        let at = line.get(begin..)?.find(close)?;
-        Some((index, &line[begin + at + close.len()..]))
-    })?;
-    end.1.trim().is_empty().then_some(end.0 + 1)
-}
-
 /// Reads a text line by line.
-struct Lexer<'s> {
+#[derive(Default)]
+pub struct Lexer<'s> {
     syntax: &'s Syntax,
     /// The mark that ends the comment or string that is open.
     open: Option<String>,
@@ -246,31 +187,45 @@ struct Lexer<'s> {
     strays: Vec<String>,
     /// Quotes that nothing ends in this line.
     unclosed: Vec<char>,
-    is_certain: bool,
+    /// A mark was not understood.
+    is_doubtful: bool,
     /// A mark stands within a comment or a text, where languages read it in different ways.
     is_tricky: bool,
     /// The code of the line that is read.
     kept: String,
+    /// The line above ends in a backslash.
+    is_joined: bool,
 }
 
 impl<'s> Lexer<'s> {
-    fn new(syntax: &'s Syntax) -> Self {
-        let (conditions, strays, unclosed) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            syntax,
-            open: None,
-            conditions,
-            strays,
-            unclosed,
-            is_certain: true,
-            is_tricky: false,
-            kept: String::new(),
+    pub fn new(syntax: &'s Syntax) -> Self {
+        Self { syntax, ..Self::default() }
+    }
+
+    /// Which of the next lines are certain to be comments: of one line, or of several if the comment begins and ends among
+    /// them and no line of it may run. In a text of several lines the marks of a comment are text.
+    pub fn comments_within(&mut self, lines: &[&str]) -> Vec<bool> {
+        let (syntax, mut comments, mut began) = (self.syntax, vec![false; lines.len()], None);
+        for (index, line) in lines.iter().enumerate() {
+            if self.open.is_none() {
+                let start = if syntax.at_start { line } else { line.trim_start() };
+                began = syntax.block.iter().any(|(open, _)| start.starts_with(open.as_str())).then_some(index);
+                comments[index] = syntax.is_comment(line) && !self.is_joined;
+            }
+            let has_code = self.line(line).is_some();
+            began = began.filter(|_| !self.is_doubtful && !self.is_tricky && !has_code && !syntax.may_run(line));
+            if let (Some(began), None) = (began, &self.open) {
+                comments[began..=index].fill(true);
+            }
+            self.is_joined = line.trim_end().ends_with('\\');
         }
+        comments
     }
 
     /// A digest of the conditions that a line of code stands under; `None` if it holds no code.
     fn line(&mut self, line: &str) -> Option<u64> {
         self.unclosed.clear();
+        self.kept.clear();
         if self.open.is_none() && self.is_condition(line.trim()) {
             self.kept.push_str(line.trim());
             return Some(digest(&self.conditions));
@@ -389,12 +344,12 @@ impl<'s> Lexer<'s> {
         });
         let Some((end, _)) = end else {
             // A string of several lines, an apostrophe, a division.
-            self.is_certain &= begins_regex;
+            self.is_doubtful |= !begins_regex;
             self.unclosed.push(first);
             return one;
         };
         if begins_regex && rest[..end].contains(['`', '"', '\'', '*']) {
-            self.is_certain = false;
+            self.is_doubtful = true;
         }
         end + one
     }

@@ -97,13 +97,6 @@ pub(crate) enum Tool {
     JunitConsole,
 }
 
-impl Runner {
-    /// All of them; earlier ones win.
-    pub(crate) fn all() -> &'static [Self] {
-        &LanguageTable::get().runners
-    }
-}
-
 /// A language of programs, or a format.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -114,17 +107,20 @@ pub(super) struct Language {
     pub code: Vec<String>,
     pub other: Vec<String>,
     files: Vec<String>,
-    kind: Option<FileKind>,
-    runs: bool,
+    pub kind: Option<FileKind>,
+    pub runs: bool,
     pub tests: Option<String>,
     pub name_conditions: Vec<String>,
-    pub test: TestNames,
+    pub test: PathNames,
 }
 
-/// How tests and their folders are called.
+/// How paths of a kind are called, or tests.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct TestNames {
+pub(super) struct PathNames {
+    pub kind: FileKind,
+    pub under: Vec<String>,
+    pub only: Vec<String>,
     pub extensions: Vec<String>,
     pub names: Vec<String>,
     pub starts: Vec<String>,
@@ -136,101 +132,49 @@ pub(super) struct TestNames {
     pub in_folders: bool,
 }
 
-/// What begins like a comment and is an order.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Directives {
-    pub starts: Vec<String>,
-    pub holds: Vec<String>,
-}
-
-/// Which paths are of a kind.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct KindRow {
-    pub kind: FileKind,
-    pub under: Vec<String>,
-    pub folders: Vec<String>,
-    pub only: Vec<String>,
-    pub files: Vec<String>,
-    pub starts: Vec<String>,
-    pub ends: Vec<String>,
-    pub extensions: Vec<String>,
-}
-
 /// The whole file, with its look-ups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LanguageTable {
-    pub tests: TestNames,
-    pub directives: Directives,
-    pub syntax: HashMap<String, Syntax>,
-    pub test_syntax: HashMap<String, TestSyntax>,
+pub(crate) struct LanguageTable {
+    pub(super) tests: PathNames,
+    /// What begins like a comment and is an order.
+    pub(super) directives: Vec<String>,
+    pub(super) syntax: HashMap<String, Syntax>,
+    pub(super) test_syntax: HashMap<String, TestSyntax>,
     #[serde(rename = "language")]
-    pub languages: Vec<Language>,
+    pub(super) languages: Vec<Language>,
     #[serde(rename = "kind")]
-    pub kinds: Vec<KindRow>,
-    foreign: Foreign,
+    pub(super) kinds: Vec<PathNames>,
+    pub foreign: Foreign,
+    /// Earlier ones win.
     #[serde(rename = "frame")]
-    frames: Vec<FrameForm>,
+    pub frames: Vec<FrameForm>,
+    /// Earlier ones win.
     #[serde(rename = "runner")]
     pub runners: Vec<Runner>,
+    /// The languages by whole name, and by extension behind `*.`.
     #[serde(skip)]
-    by_extension: HashMap<String, usize>,
-    #[serde(skip)]
-    by_name: HashMap<String, usize>,
+    rows: HashMap<String, usize>,
 }
+
+/// What `data/languages.toml` says.
+pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
+    let text = include_str!("../../data/languages.toml");
+    let mut table: LanguageTable = toml::from_str(text).expect("the file is part of the program, and tests read it");
+    for (index, row) in table.languages.iter().enumerate() {
+        let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
+        let names = extensions.map(|extension| format!("*.{extension}")).chain(row.files.iter().cloned());
+        table.rows.extend(names.map(|name| (name, index)));
+    }
+    table
+});
 
 impl LanguageTable {
-    pub(super) fn get() -> &'static Self {
-        static TABLE: LazyLock<LanguageTable> = LazyLock::new(|| {
-            let text = include_str!("../../data/languages.toml");
-            let mut table: LanguageTable =
-                toml::from_str(text).expect("the file is part of the program, and tests read it");
-            for (index, row) in table.languages.iter().enumerate() {
-                let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
-                table.by_extension.extend(extensions.map(|extension| (extension.clone(), index)));
-                table.by_name.extend(row.files.iter().map(|name| (name.clone(), index)));
-            }
-            table
-        });
-        &TABLE
-    }
-
-    /// The row of a path, by its whole name or its extension, whose case counts.
+    /// The row of a path, by its extension, whose case counts, else by its name, whole or up to the first dot.
     pub(super) fn language(&self, path: &str) -> Option<&Language> {
-        let name = super::file_name(path);
-        let by_name = || self.by_name.get(&name.to_ascii_lowercase());
-        let by_start = || {
-            let start = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
-            self.by_name.get(&start).filter(|_| !start.is_empty())
-        };
-        let row = super::extension(path).and_then(|extension| self.by_extension.get(extension));
-        row.or_else(by_name).or_else(by_start).map(|&index| &self.languages[index])
-    }
-}
-
-impl Foreign {
-    pub(crate) fn get() -> &'static Self {
-        &LanguageTable::get().foreign
-    }
-}
-
-impl FrameForm {
-    /// All of them; earlier ones win.
-    pub(crate) fn all() -> &'static [Self] {
-        &LanguageTable::get().frames
-    }
-}
-
-impl Language {
-    /// What its files are where no place or name says more.
-    pub(super) fn kind(&self) -> FileKind {
-        self.kind.unwrap_or(if self.name.is_some() { FileKind::Code } else { FileKind::Config })
-    }
-
-    /// Whether programs are written in it.
-    pub(super) fn runs(&self) -> bool {
-        self.runs || self.name.is_some()
+        let row = super::extension(path).and_then(|extension| self.rows.get(&format!("*.{extension}")));
+        let name = super::file_name(path).to_ascii_lowercase();
+        let row = row.or_else(|| self.rows.get(&name)).or_else(|| self.rows.get(super::stem(&name)));
+        row.map(|&index| &self.languages[index])
     }
 }

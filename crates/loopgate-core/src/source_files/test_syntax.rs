@@ -5,7 +5,7 @@ use std::{ops::Deref, sync::LazyLock};
 use regex::{Captures, Regex};
 use serde::{Deserialize, Deserializer, de};
 
-use super::table::LanguageTable;
+use super::table::LANGUAGES;
 
 /// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
 /// comments.
@@ -18,11 +18,17 @@ pub struct TestSyntax {
     test: Pattern,
     function: Pattern,
     skip: Pattern,
-    file_skip: Option<Pattern>,
+    /// The line, as it is written, keeps its whole file from running.
+    #[serde(default)]
+    pub file_skip: Pattern,
     assertion: Pattern,
-    exact: Pattern,
-    vain: Option<Pattern>,
-    row: Option<Pattern>,
+    /// The line asserts one value only.
+    pub exact: Pattern,
+    #[serde(default)]
+    vain: Pattern,
+    /// The line holds rows of parameters, in the words of the language.
+    #[serde(default)]
+    pub row: Pattern,
 }
 
 /// A regular expression that is written in a data file. It is compiled when it is first used, because a process uses few
@@ -35,6 +41,12 @@ impl Deref for Pattern {
 
     fn deref(&self) -> &Regex {
         &self.0
+    }
+}
+
+impl Default for Pattern {
+    fn default() -> Self {
+        Self(LazyLock::new(Box::new(|| pattern!(r"[^\s\S]").clone())))
     }
 }
 
@@ -52,7 +64,7 @@ impl<'de> Deserialize<'de> for Pattern {
 impl TestSyntax {
     /// By the language of a path. `None` if its tests are not known.
     pub fn of(path: &str) -> Option<&'static Self> {
-        LanguageTable::get().test_syntax.get(LanguageTable::get().language(path)?.tests.as_ref()?)
+        LANGUAGES.test_syntax.get(LANGUAGES.language(path)?.tests.as_ref()?)
     }
 
     /// The name of the test that begins in this line; empty if the name stands in a line below.
@@ -70,25 +82,9 @@ impl TestSyntax {
         self.skip.find(line).map(|found| found.as_str().trim())
     }
 
-    /// Whether the line, as it is written, keeps its whole file from running.
-    pub fn skips_file(&self, line: &str) -> bool {
-        self.file_skip.as_ref().is_some_and(|pattern| pattern.is_match(line))
-    }
-
     /// Assertions in the line. One that checks nothing as it is written is none.
     pub fn assertions(&self, line: &str) -> usize {
-        let is_vain = self.vain.as_ref().is_some_and(|pattern| pattern.is_match(line));
-        if is_vain { 0 } else { self.assertion.find_iter(line).count() }
-    }
-
-    /// Whether the line asserts one value only.
-    pub fn is_exact(&self, line: &str) -> bool {
-        self.exact.is_match(line)
-    }
-
-    /// Whether the line holds rows of parameters, in the words of the language.
-    pub fn has_rows(&self, line: &str) -> bool {
-        self.row.as_ref().is_some_and(|pattern| pattern.is_match(line))
+        if self.vain.is_match(line) { 0 } else { self.assertion.find_iter(line).count() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Paths as tools print them: schemes, drives, containers and caches of dependencies.
 
-use crate::source_files::Foreign;
+use crate::source_files::LANGUAGES;
 
 /// Code that is not the repository's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn is_public(address: &str) -> bool {
 /// Whether the path lies in a dependency or in the language itself.
 pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
     let rooted = rooted(path);
-    let marks = Foreign::get();
+    let marks = &LANGUAGES.foreign;
     if marks.dependencies.iter().any(|mark| rooted.contains(mark)) {
         Some(Kind::Dependency)
     } else if path == "testing.go" || marks.toolchains.iter().any(|mark| rooted.contains(mark)) {
@@ -101,7 +101,7 @@ pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
 
 /// Whether an absolute path lies where no repository is checked out.
 pub(in crate::failure) fn is_system(path: &str) -> bool {
-    Foreign::get().system.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
+    LANGUAGES.foreign.system.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
 }
 
 fn rooted(path: &str) -> String {

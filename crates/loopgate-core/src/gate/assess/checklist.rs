@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{Event, Options, Parser, TagEnd};
 
-use super::tampering::editors;
+use super::{tampering::editors, words::is_own};
 use crate::{
     gate::report::Refusal,
     ids::GateName,
@@ -57,10 +57,7 @@ pub(super) fn ticks(
 
 /// Our own request comment of the last round: found by its marker and its author, since anybody can write a marker.
 fn newest_request<'a>(gate: &GateName, snapshot: &'a Snapshot) -> Option<&'a Comment> {
-    let own = |comment: &&Comment| match snapshot.app.bot_id {
-        Some(id) => comment.author.id == id,
-        None => comment.author.login == snapshot.app.bot,
-    };
+    let own = |comment: &&Comment| is_own(&comment.author, None, &snapshot.app);
     // The round in `<!-- loopgate:gate:NAME:ROUND -->`.
     let mark = format!("<!-- loopgate:gate:{gate}:");
     let round = |comment: &&Comment| -> Option<u32> {

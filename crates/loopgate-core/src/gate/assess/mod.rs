@@ -26,7 +26,7 @@ use crate::{
 };
 
 use self::words::{GateWord, What};
-pub(super) use self::words::{Utterance, utterances};
+pub(super) use self::words::{Utterance, is_own, utterances};
 
 pub use self::checklist::ticked_boxes;
 
@@ -178,7 +178,7 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
         };
         let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();
         let problem = miss.problem.clone();
-        let word = utterance.word(What::NearMiss(miss), snapshot);
+        let word = utterance.word(What::NearMiss(miss), false, snapshot);
         let refusal = word.void.clone().unwrap_or(Refusal::Phrase(problem));
         Some(GateWord { outcome: WordOutcome::Refused(refusal), ..word }.considered(approvers))
     };

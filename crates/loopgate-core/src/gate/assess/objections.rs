@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     gate::report::{Refusal, WordOutcome},
-    ids::{Login, Timestamp},
+    ids::Login,
     state::{Objection, WordSource},
 };
 
@@ -20,7 +20,7 @@ impl Weighing<'_> {
         let known =
             self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
         let is_dismissed = || self.said[at + 1..].iter().any(|later| self.dismisses(later, &word.by.login));
-        let taken_back = self.later(at).any(|later| lifts(&later.what)) || is_dismissed();
+        let taken_back = self.later(at).any(lifts) || is_dismissed();
         match granted {
             _ if taken_back => WordOutcome::Superseded,
             _ if granted.is_ok() || known => {
@@ -54,7 +54,7 @@ impl Weighing<'_> {
         if let Err(refusal) = self.authority.may_dismiss(&word.by) {
             return WordOutcome::Refused(refusal);
         }
-        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(&earlier.what));
+        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(earlier));
         let known =
             self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
         if said || known {
@@ -69,7 +69,7 @@ impl Weighing<'_> {
     pub(super) fn remember_objections(&mut self) {
         // Whether its own words still stand there, and were weighed with the others.
         let is_present = |objection: &Objection| {
-            let is_it = |word: &GateWord| word.source == objection.source && word.void.is_none() && rejects(&word.what);
+            let is_it = |word: &GateWord| word.source == objection.source && word.void.is_none() && rejects(word);
             self.said.iter().any(is_it)
         };
         let remembered = self.gate.remembered.into_iter().flat_map(|gate| &gate.objections);
@@ -81,9 +81,10 @@ impl Weighing<'_> {
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
     /// somebody who may dismiss it here too.
     pub(super) fn is_ended(&self, objection: &Objection) -> bool {
-        let by_writer = |word: &GateWord| word.by.id == objection.by_id && (lifts(&word.what) || rejects(&word.what));
+        let by_writer = |word: &GateWord| word.by.id == objection.by_id && (lifts(word) || rejects(word));
+        // GitHub's times have a granularity of seconds: of two comments in one second the one with the higher id is later.
         let ends = |word: &GateWord| {
-            order(word) > (objection.at, objection.source)
+            (word.at, word.source) > (objection.at, objection.source)
                 && word.void.is_none()
                 && (by_writer(word) || self.dismisses(word, &objection.by))
         };
@@ -93,17 +94,11 @@ impl Weighing<'_> {
     }
 }
 
-/// The order in which words were said. GitHub's times have a granularity of seconds: of two comments in one second the
-/// one with the higher id is the later.
-const fn order(word: &GateWord) -> (Timestamp, WordSource) {
-    (word.at, word.source)
+const fn rejects(word: &GateWord) -> bool {
+    matches!(word.what, What::Reject { .. })
 }
 
-const fn rejects(what: &What) -> bool {
-    matches!(what, What::Reject { .. } | What::ReviewRejected { .. })
-}
-
-/// Words that take back a person's own rejection.
-const fn lifts(what: &What) -> bool {
-    matches!(what, What::Approve { .. } | What::ReviewApproved { .. } | What::Revoke)
+/// Whether it takes back a person's own rejection. The dismissal of a review does not.
+const fn lifts(word: &GateWord) -> bool {
+    matches!(word.what, What::Approve { .. }) || matches!(word.what, What::Revoke) && !word.is_verdict
 }

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     gate::{
-        authority::{Contributors, Grant, ResolvedApprovers},
-        report::{Approval, Considered, GateReport, GateStanding, Refusal, WordOutcome, holding},
+        authority::{Grant, ResolvedApprovers},
+        report::{Approval, Considered, GateReport, GateStanding, PhraseProblem, Refusal, Word, WordOutcome, holding},
         trigger::{self, Triggered},
     },
     ids::{GateName, UserId},
@@ -42,8 +42,7 @@ pub(super) struct OneGate<'a> {
 pub(super) type Weighed = (GateReport, Vec<Tampered>, BTreeSet<UserId>);
 
 pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
-    let contributors = Contributors::new(gate.snapshot, gate.policy.exclusions.update_merges, &gate.paths);
-    let authority = ResolvedApprovers::resolve(gate.policy, gate.snapshot, &contributors, &gate.paths);
+    let authority = ResolvedApprovers::resolve(gate.policy, gate.snapshot, &gate.paths);
     let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
@@ -95,18 +94,16 @@ impl<'a> Weighing<'a> {
         let mut said: Vec<GateWord> =
             gate.said.iter().flat_map(|utterance| about(utterance, gate.name, gate.snapshot)).collect();
         let takes_reviews = gate.policy.approve_by.reviews();
-        said.retain(|word| match word.what {
-            // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
-            What::ReviewApproved { .. } => takes_reviews || authority.names(&word.by),
-            What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
-            _ => true,
+        // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
+        said.retain(|word| {
+            let approves = || matches!(word.what, What::Approve { .. });
+            !word.is_verdict || takes_reviews || approves() && authority.names(&word.by)
         });
         for word in &mut said {
-            if matches!(word.what, What::ReviewApproved { .. }) && !takes_reviews {
-                word.what = What::ApprovedElsewhere;
-            }
             if word.void != Some(Refusal::NotOpen) && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
+            } else if word.void.is_none() && word.is_verdict && !takes_reviews {
+                word.void = Some(Refusal::WrongChannel { wants_review: false });
             } else if word.void.is_none() && !word.what.closes() && changed_since_counted(word, gate) {
                 word.void = Some(Refusal::Edited);
             }
@@ -171,31 +168,25 @@ impl<'a> Weighing<'a> {
             return self.closed_before(&word).unwrap_or(WordOutcome::Refused(refusal));
         }
         match &word.what {
-            What::Approve { .. } | What::ReviewApproved { .. } => match self.approval(&word) {
+            What::Approve { .. } => match self.approval(&word) {
                 Err(refusal) => WordOutcome::Refused(refusal),
                 Ok(_) if self.is_taken_back(at) => WordOutcome::Superseded,
                 Ok((approval, grant)) => {
                     self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
-                    // Only the newest approval of a person that counts is shown as counting.
-                    let newest = |earlier: &&mut GateWord| {
-                        earlier.by.id == word.by.id
-                            && earlier.what.approves()
-                            && earlier.outcome == WordOutcome::Counted
-                    };
-                    self.said[..at]
-                        .iter_mut()
-                        .filter(newest)
-                        .for_each(|earlier| earlier.outcome = WordOutcome::Superseded);
                     self.approvals.push((approval, grant));
+                    // Only the newest approval of a person that counts is shown as counting.
+                    for earlier in self.said[..at].iter_mut().filter(|earlier| earlier.by.id == word.by.id) {
+                        if earlier.what.word() == Word::Approve && earlier.outcome == WordOutcome::Counted {
+                            earlier.outcome = WordOutcome::Superseded;
+                        }
+                    }
                     WordOutcome::Counted
                 }
             },
-            What::Reject { words } | What::ReviewRejected { words } => self.objection(at, words),
-            What::Revoke if self.has_said_something(at) => WordOutcome::Counted,
+            What::Reject { words } => self.objection(at, words),
+            What::Revoke if word.is_verdict || self.has_said_something(at) => WordOutcome::Counted,
             What::Revoke => WordOutcome::Refused(Refusal::NothingToRevoke),
-            What::ReviewDismissed => WordOutcome::Counted,
             What::Dismiss { of } => self.dismissal(at, of),
-            What::ApprovedElsewhere => WordOutcome::Refused(Refusal::WrongChannel { wants_review: false }),
             What::NearMiss(miss) => WordOutcome::Refused(Refusal::Phrase(miss.problem.clone())),
         }
     }
@@ -235,7 +226,9 @@ impl<'a> Weighing<'a> {
     /// Keeps the newest revocation of each approver: deleting, hiding or editing it does not bring the approval back.
     fn remember_revocations(&mut self) {
         let mut kept = self.revocations.clone();
-        for word in self.said.iter().filter(|word| matches!(word.what, What::Revoke) && word.void.is_none()) {
+        let is_revocation =
+            |word: &&GateWord| matches!(word.what, What::Revoke) && !word.is_verdict && word.void.is_none();
+        for word in self.said.iter().filter(is_revocation) {
             let took_back = word.outcome == WordOutcome::Counted;
             let newest = Revocation { by_id: word.by.id, at: word.at, source: word.source, took_back };
             let known = kept.iter().find(|revocation| revocation.by_id == word.by.id);
@@ -254,7 +247,7 @@ impl<'a> Weighing<'a> {
         let word = &self.said[at];
         let stood = |earlier: &GateWord| {
             earlier.by.id == word.by.id
-                && (earlier.what.approves() || earlier.what.closes())
+                && (earlier.what.word() == Word::Approve || earlier.what.closes())
                 && !matches!(earlier.outcome, WordOutcome::Refused(_))
         };
         let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
@@ -280,18 +273,18 @@ impl<'a> Weighing<'a> {
         if let Some(what) = self.not_all_read() {
             return Err(Refusal::NotAllRead { what: what.to_owned() });
         }
-        let approve_by = self.gate.policy.approve_by;
-        if matches!(word.what, What::Approve { .. }) && !approve_by.comments() {
+        if !word.is_verdict && !self.gate.policy.approve_by.comments() {
             return Err(Refusal::WrongChannel { wants_review: true });
         }
         if !sighting::is_settled(self.gate.snapshot) {
             return Err(Refusal::HeadUnsettled);
         }
-        if self.authority.must_name_head() && matches!(word.what, What::Approve { commit: None }) {
+        let names_head = !matches!(word.what, What::Approve { commit: None });
+        if self.authority.must_name_head() && !word.is_verdict && !names_head {
             return Err(Refusal::PusherUnknown);
         }
         let head = match (&word.what, word.source) {
-            (What::ReviewApproved { commit }, _) => self.gate.bind_review(*commit, word.at),
+            (What::Approve { commit }, _) if word.is_verdict => self.gate.bind_review(*commit, word.at),
             (What::Approve { commit: Some(commit) }, _) => self.gate.bind_commit(*commit, word.at),
             (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
             (_, WordSource::Comment(_)) => self.gate.bind_comment(word.at),
@@ -342,19 +335,16 @@ impl<'a> Weighing<'a> {
             let seen = self.gate.record.iter().rev().find(|seen| seen.at < word.at);
             seen.is_none_or(|seen| seen.gates.contains_key(self.gate.name))
         };
-        let shown = |word: &GateWord| match word.what {
-            What::ReviewDismissed => false,
-            // Nobody meant a gate that did not apply yet.
-            What::NearMiss(_) if !applied(word) => false,
-            // An approver who agrees while the gate waits believes to have approved. Others merely talk.
-            What::NearMiss(_) if word.what.agrees() => {
-                self.gate.triggered.is_some() && *standing == GateStanding::Open && approvers.contains(&word.by.id)
-            }
-            // A near miss about a gate that does not apply needs no answer.
-            What::NearMiss(_) => self.gate.triggered.is_some(),
-            // Nor does an ordinary review.
-            What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ApprovedElsewhere => {
-                self.gate.triggered.is_some()
+        let applies = self.gate.triggered.is_some();
+        let shown = |word: &GateWord| match &word.what {
+            What::Revoke if word.is_verdict => false,
+            // Neither an ordinary review nor a near miss needs an answer about a gate that does not apply, and nobody meant
+            // one that did not apply yet.
+            _ if word.is_verdict => applies,
+            What::NearMiss(miss) => {
+                // An approver who agrees while the gate waits believes to have approved. Others merely talk.
+                let is_meant = *standing == GateStanding::Open && approvers.contains(&word.by.id);
+                applies && applied(word) && (miss.problem != PhraseProblem::Agreement || is_meant)
             }
             _ => true,
         };

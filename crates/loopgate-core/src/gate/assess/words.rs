@@ -24,6 +24,8 @@ pub(super) struct GateWord {
     pub(super) source: WordSource,
     pub(super) url: String,
     pub(super) what: What,
+    /// It is a review's verdict, and no line of a text.
+    pub(super) is_verdict: bool,
     /// Why it is not the writer's own, present, plain word, if it is not: edited, hidden, written by an App.
     pub(super) void: Option<Refusal>,
     pub(super) outcome: WordOutcome,
@@ -39,7 +41,7 @@ impl GateWord {
             source: self.source,
             url: self.url.clone(),
             word: self.what.word(),
-            meant: self.what.meant(),
+            meant: if let What::NearMiss(miss) = &self.what { miss.meant } else { self.what.word() },
             by_approver: approvers.contains(&self.by.id),
             answer: AnswerExtent::default(),
             outcome: self.outcome.clone(),
@@ -50,62 +52,32 @@ impl GateWord {
 /// What was said.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    Approve {
-        /// The commit the line names.
-        commit: Option<Sha>,
-    },
-    Reject {
-        words: String,
-    },
+    /// With the commit that the line names or the review was given on: `None` after garbage collection.
+    Approve { commit: Option<Sha> },
+    /// With the reason.
+    Reject { words: String },
+    /// A dismissed review too: whatever it was, approvals before it do not come back.
     Revoke,
-    Dismiss {
-        of: Login,
-    },
-    /// A review's own verdict. `commit` is none after garbage collection.
-    ReviewApproved {
-        commit: Option<Sha>,
-    },
-    ReviewRejected {
-        words: String,
-    },
-    /// A dismissed review: whatever it was, approvals before it do not come back.
-    ReviewDismissed,
-    /// An approving review by an approver of a gate that takes none: it says what a comment has to.
-    ApprovedElsewhere,
+    /// Ends somebody's rejection.
+    Dismiss { of: Login },
+    /// It nearly says something.
     NearMiss(NearMiss),
 }
 
 impl What {
-    /// Whether it is said against a gate: such words count more than those that open it.
-    pub(super) const fn closes(&self) -> bool {
-        matches!(self, Self::Reject { .. } | Self::ReviewRejected { .. } | Self::Revoke | Self::ReviewDismissed)
-    }
-
-    pub(super) const fn approves(&self) -> bool {
-        matches!(self, Self::Approve { .. } | Self::ReviewApproved { .. })
-    }
-
     pub(super) const fn word(&self) -> Word {
         match self {
-            Self::Approve { .. } | Self::ReviewApproved { .. } | Self::ApprovedElsewhere => Word::Approve,
-            Self::Reject { .. } | Self::ReviewRejected { .. } => Word::Reject,
-            Self::Revoke | Self::ReviewDismissed => Word::Revoke,
+            Self::Approve { .. } => Word::Approve,
+            Self::Reject { .. } => Word::Reject,
+            Self::Revoke => Word::Revoke,
             Self::Dismiss { .. } => Word::Dismiss,
             Self::NearMiss(_) => Word::NearMiss,
         }
     }
 
-    /// What its writer means to say.
-    pub(super) const fn meant(&self) -> Word {
-        match self {
-            Self::NearMiss(miss) => miss.meant,
-            _ => self.word(),
-        }
-    }
-
-    /// Whether it merely agrees.
-    pub(super) fn agrees(&self) -> bool {
-        matches!(self, Self::NearMiss(miss) if miss.problem == PhraseProblem::Agreement)
+    /// Whether it is said against a gate: such words count more than those that open it.
+    pub(super) fn closes(&self) -> bool {
+        matches!(self.word(), Word::Reject | Word::Revoke)
     }
 }
 
@@ -225,38 +197,35 @@ fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateN
 }
 
 /// Whether we wrote it: our own words never count as a person's.
-fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
+pub(in crate::gate) fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
     author.login == app.bot || app.bot_id == Some(author.id) || via_app == Some(app.id)
 }
 
 /// What an utterance says about one gate. Of several words in one comment the last counts; the others are left out.
 pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<GateWord> {
-    let mut said = Vec::new();
-    if let Some((verdict, commit)) = utterance.review {
-        let words = || text::start(utterance.body.trim(), LONGEST_WORDS);
-        said.extend(match verdict {
-            ReviewVerdict::Approved => Some(What::ReviewApproved { commit }),
-            ReviewVerdict::ChangesRequested => Some(What::ReviewRejected { words: words() }),
-            ReviewVerdict::Dismissed => Some(What::ReviewDismissed),
-            ReviewVerdict::Commented | ReviewVerdict::Pending => None,
-        });
-    }
-    let mut decisive = None;
+    let reason = || text::start(utterance.body.trim(), LONGEST_WORDS);
+    let verdict = utterance.review.and_then(|(verdict, commit)| match verdict {
+        ReviewVerdict::Approved => Some(What::Approve { commit }),
+        ReviewVerdict::ChangesRequested => Some(What::Reject { words: reason() }),
+        ReviewVerdict::Dismissed => Some(What::Revoke),
+        ReviewVerdict::Commented | ReviewVerdict::Pending => None,
+    });
+    let rejects = matches!(verdict, Some(What::Reject { .. }));
+    let (mut said, mut decisive) = (Vec::new(), None);
     for spoken in utterance.reading.intents.iter().filter(|spoken| spoken.intent.gate() == Some(gate)) {
         match &spoken.intent {
-            // A review shows the commit it was written on.
-            Intent::Approve { .. } if matches!(utterance.review, Some((ReviewVerdict::ChangesRequested, _))) => {
+            Intent::Approve { .. } if rejects => {
                 let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
                 let (text, meant) = (String::new(), Word::Approve);
                 said.push(What::NearMiss(NearMiss { text, problem, gate, meant, line: 1 }));
             }
+            // A review shows the commit it was written on.
             Intent::Approve { commit, .. } => {
                 let shown = utterance.review.and_then(|(_, commit)| commit);
                 decisive = Some(What::Approve { commit: commit.or(shown) });
             }
-            Intent::Reject { reason, .. } => {
-                let words = reason.clone().unwrap_or_else(|| text::start(utterance.body.trim(), LONGEST_WORDS));
-                decisive = Some(What::Reject { words });
+            Intent::Reject { reason: given, .. } => {
+                decisive = Some(What::Reject { words: given.clone().unwrap_or_else(reason) });
             }
             Intent::Revoke { .. } => decisive = Some(What::Revoke),
             Intent::Dismiss { of, .. } => said.push(What::Dismiss { of: of.clone() }),
@@ -266,7 +235,8 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
     let spoke = decisive.is_some();
     said.extend(decisive);
     said.extend(near_miss(utterance, gate, spoke));
-    said.into_iter().map(|what| utterance.word(what, snapshot)).collect()
+    let verdict = verdict.map(|what| utterance.word(what, true, snapshot));
+    verdict.into_iter().chain(said.into_iter().map(|what| utterance.word(what, false, snapshot))).collect()
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
@@ -295,21 +265,21 @@ impl Utterance<'_> {
         matches!(self.source, WordSource::Inline(_))
     }
 
-    pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> GateWord {
+    pub(super) fn word(&self, what: What, is_verdict: bool, snapshot: &Snapshot) -> GateWord {
         let (by, url) = (self.by.clone(), self.url.to_owned());
-        // Editing a review's text does not change how it judges.
-        let of_review =
-            matches!(what, What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed);
-        let edited = |void: &Refusal| matches!(void, Refusal::Edited | Refusal::EditedByAnother);
-        let void = self.void(snapshot).filter(|void| !(of_review && edited(void)));
-        // What closes a gate counts also where it was put in later, and while the pull request was closed.
         let closes = what.closes();
-        let edited_in = closes && !of_review && self.altered == Some(Refusal::Edited);
-        let void = void.filter(|void| !(edited_in && *void == Refusal::Edited));
+        // What closes a gate counts also where it was put in later, and while the pull request was closed.
+        let edited_in = closes && !is_verdict && self.altered == Some(Refusal::Edited);
+        let void = self.void(snapshot).filter(|void| match void {
+            // Editing a review's text does not change how it judges.
+            Refusal::Edited => !is_verdict && !closes,
+            Refusal::EditedByAnother => !is_verdict,
+            _ => true,
+        });
         let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
         let at = if edited_in { self.edited_at } else { self.at };
-        GateWord { by, at, source: self.source, url, what, void, outcome: WordOutcome::Superseded }
+        GateWord { by, at, source: self.source, url, what, is_verdict, void, outcome: WordOutcome::Superseded }
     }
 
     /// Why nothing in it counts, if nothing does.

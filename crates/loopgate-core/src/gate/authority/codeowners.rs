@@ -22,19 +22,22 @@ pub enum Owner {
     Email(String),
 }
 
+impl Owner {
+    /// The person or team; none of an address.
+    pub(in crate::gate) fn recipient(&self) -> Option<Recipient> {
+        match self {
+            Self::User(login) => Some(Recipient::User(login.clone())),
+            Self::Team(team) => Some(Recipient::Team(team.clone())),
+            Self::Email(_) => None,
+        }
+    }
+}
+
 /// The people and teams that own any of these paths, to be called. Addresses are left out: only GitHub knows whose they
 /// are.
 pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
     let rules = OwnerRules::parse(codeowners);
-    let mut owners = BTreeSet::new();
-    for path in paths {
-        owners.extend(rules.owners(path).iter().filter_map(|owner| match owner {
-            Owner::User(login) => Some(Recipient::User(login.clone())),
-            Owner::Team(team) => Some(Recipient::Team(team.clone())),
-            Owner::Email(_) => None,
-        }));
-    }
-    owners
+    paths.flat_map(|path| rules.owners(path)).filter_map(Owner::recipient).collect()
 }
 
 /// A word of a CODEOWNERS file that stands where an owner does. Lines and columns count from 1, columns in characters.
@@ -69,33 +72,24 @@ pub fn owner_mentions(text: &str) -> Vec<OwnerMention> {
 
 /// The rules of a CODEOWNERS file, in order.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gate) struct OwnerRules(Vec<OwnersRule>);
-
-#[derive(Clone, Debug)]
-struct OwnersRule {
-    glob: PathGlob,
-    owners: Vec<Owner>,
-}
+pub(in crate::gate) struct OwnerRules(Vec<(PathGlob, Vec<Owner>)>);
 
 impl OwnerRules {
     pub(in crate::gate) fn parse(text: &str) -> Self {
         if text.len() > LARGEST {
             return Self::default();
         }
-        Self(text.lines().filter_map(OwnersRule::parse).collect())
+        let rule = |line: &str| {
+            let (pattern, rest) = take_pattern(line.trim())?;
+            let owners = rest.split_whitespace().take_while(|word| !word.starts_with('#')).map(Owner::parse);
+            Some((PathGlob::parse(&pattern)?, owners.collect::<Option<_>>()?))
+        };
+        Self(text.lines().filter_map(rule).collect())
     }
 
     /// The owners of a path; empty when it has none.
     pub(in crate::gate) fn owners(&self, path: &str) -> &[Owner] {
-        self.0.iter().rev().find(|rule| rule.glob.matches(path)).map_or(&[], |rule| &rule.owners)
-    }
-}
-
-impl OwnersRule {
-    fn parse(line: &str) -> Option<Self> {
-        let (pattern, rest) = take_pattern(line.trim())?;
-        let owners = rest.split_whitespace().take_while(|word| !word.starts_with('#')).map(Owner::parse);
-        Some(Self { glob: PathGlob::parse(&pattern)?, owners: owners.collect::<Option<_>>()? })
+        self.0.iter().rev().find(|(glob, _)| glob.matches(path)).map_or(&[], |(_, owners)| owners)
     }
 }
 
@@ -132,27 +126,22 @@ impl Owner {
 /// A pattern as gitignore reads it, as far as CODEOWNERS goes.
 #[derive(Clone, Debug)]
 struct PathGlob {
-    segments: Vec<PathSegment>,
-    reach: Reach,
+    parts: Vec<GlobPart>,
+    /// It matches a path itself, beside what is below that.
+    takes_path: bool,
+    /// It matches what is below a path.
+    takes_below: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum PathSegment {
-    /// `**`: any number of folders.
+#[derive(Clone, Copy, Debug)]
+enum GlobPart {
+    /// `**/`: any number of folders.
     Folders,
-    /// A name in which `*` and `?` stand for other characters than a slash.
-    Name(Vec<char>),
-}
-
-/// What below a matching path matches too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
-    /// The path itself, and all below it if it is a folder.
-    PathAndBelow,
-    /// `docs/`: only what is below it.
-    Below,
-    /// `docs/*`: nothing deeper.
-    Path,
+    /// `*`: any characters but a slash.
+    Letters,
+    /// `?`: one of them.
+    Letter,
+    Exactly(char),
 }
 
 impl PathGlob {
@@ -160,79 +149,51 @@ impl PathGlob {
         if pattern.contains(['[', ']']) {
             return None;
         }
-        let (body, below) = pattern.strip_suffix('/').map_or((pattern, false), |body| (body, true));
-        let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
-        let mut segments: Vec<PathSegment> =
-            body.split('/').filter(|name| !name.is_empty()).map(PathSegment::parse).collect();
-        if !rooted {
-            segments.insert(0, PathSegment::Folders);
-        }
-        let reach = match (below, segments.last()) {
-            (_, None) => Reach::Below,
-            (true, _) => Reach::Below,
-            (false, Some(PathSegment::Name(name))) if rooted && name.as_slice() == ['*'] => Reach::Path,
-            (false, _) => Reach::PathAndBelow,
+        let part = |letter| match letter {
+            '*' => GlobPart::Letters,
+            '?' => GlobPart::Letter,
+            other => GlobPart::Exactly(other),
         };
-        Some(Self { segments, reach })
+        // `docs/` is only what is below it.
+        let (body, takes_path) = pattern.strip_suffix('/').map_or((pattern, true), |body| (body, false));
+        let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
+        let names: Vec<&str> = body.split('/').filter(|name| !name.is_empty()).collect();
+        let mut parts = if rooted && !names.is_empty() { Vec::new() } else { vec![GlobPart::Folders] };
+        // `docs/*` is nothing deeper. A closing `**`, and `/` alone, take everything below, and nothing less.
+        let takes_below = !(takes_path && rooted && names.last() == Some(&"*"));
+        let (last, folders) = names.split_last().unwrap_or((&"**", &[]));
+        for name in folders {
+            match *name {
+                "**" => parts.push(GlobPart::Folders),
+                name => parts.extend(name.chars().map(part).chain([GlobPart::Exactly('/')])),
+            }
+        }
+        parts.extend(if *last == "**" { "*" } else { last }.chars().map(part));
+        Some(Self { parts, takes_path: takes_path || names.is_empty(), takes_below })
     }
 
-    /// Follows all the places in the path that the pattern may have come to, segment by segment: linear in pattern ×
-    /// path, however many `**` there are.
+    /// Follows all the places in the path that the pattern may have come to, part by part: linear in pattern × path,
+    /// however many `*` there are.
     fn matches(&self, path: &str) -> bool {
-        let names: Vec<&str> = path.split('/').collect();
-        let mut reached = vec![false; names.len() + 1];
+        let path: Vec<char> = path.chars().collect();
+        let mut reached = vec![false; path.len() + 1];
         reached[0] = true;
-        for (index, segment) in self.segments.iter().enumerate() {
-            let before = std::mem::replace(&mut reached, vec![false; names.len() + 1]);
-            let closing = index + 1 == self.segments.len();
-            match (segment, before.iter().position(|&reached| reached)) {
-                (_, None) => return false,
-                // A closing `**` takes everything below, and nothing less.
-                (PathSegment::Folders, Some(first)) => {
-                    reached.iter_mut().skip(first + usize::from(closing)).for_each(|place| *place = true);
-                }
-                (PathSegment::Name(pattern), Some(_)) => {
-                    for (at, name) in names.iter().enumerate() {
-                        reached[at + 1] = before[at] && matches_name(pattern, name);
-                    }
-                }
+        for part in &self.parts {
+            let before = std::mem::replace(&mut reached, vec![false; path.len() + 1]);
+            let Some(first) = before.iter().position(|&reached| reached) else { return false };
+            reached[first] = before[first] && matches!(part, GlobPart::Folders | GlobPart::Letters);
+            for (at, &letter) in path.iter().enumerate().skip(first) {
+                reached[at + 1] = match part {
+                    GlobPart::Folders => before[at + 1] || letter == '/',
+                    GlobPart::Letters => before[at + 1] || reached[at] && letter != '/',
+                    GlobPart::Letter => before[at] && letter != '/',
+                    GlobPart::Exactly(wanted) => before[at] && letter == *wanted,
+                };
             }
         }
-        match self.reach {
-            Reach::Path => reached[names.len()],
-            Reach::Below => reached[..names.len()].contains(&true),
-            Reach::PathAndBelow => reached.contains(&true),
-        }
+        let is_below = || path.iter().zip(&reached).any(|(letter, reached)| *reached && *letter == '/');
+        self.takes_path && reached[path.len()] || self.takes_below && is_below()
     }
-}
-
-impl PathSegment {
-    fn parse(text: &str) -> Self {
-        if text == "**" { Self::Folders } else { Self::Name(text.chars().collect()) }
-    }
-}
-
-/// `*` and `?` in one name, in time linear in pattern × name.
-fn matches_name(pattern: &[char], name: &str) -> bool {
-    let name: Vec<char> = name.chars().collect();
-    let (mut at, mut star) = ((0, 0), None);
-    while at.1 < name.len() {
-        match pattern.get(at.0) {
-            Some('*') => {
-                star = Some(at);
-                at.0 += 1;
-            }
-            Some(&c) if c == '?' || c == name[at.1] => at = (at.0 + 1, at.1 + 1),
-            _ => match star {
-                Some((pattern_at, name_at)) => {
-                    star = Some((pattern_at, name_at + 1));
-                    at = (pattern_at + 1, name_at + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at.0..].iter().all(|&c| c == '*')
 }
 
 #[cfg(test)]
@@ -261,6 +222,11 @@ mod tests {
             (r"my\ docs/", &["my docs/a"], &["my", "docs/a"]),
             ("a*b*c", &["abc", "axxbyyc"], &["ab", "axxbyycd"]),
             ("src/a", &["src/a", "src/a/b"], &["x/src/a"]),
+            ("/", &["a", "a/b"], &[]),
+            ("**", &["a", "a/b"], &[]),
+            ("/src/**/", &["src/a/b"], &["src/a", "src"]),
+            ("/*", &["a"], &["a/b"]),
+            ("?", &["ü", "x/a", "a/b"], &["ab"]),
         ] {
             for path in yes {
                 assert!(owned(pattern, path), "{pattern} should own {path}");

@@ -59,14 +59,11 @@ impl Contributors {
         // An address that GitHub attributed once belongs to the same account wherever it stands.
         let mut known: BTreeMap<String, UserId> =
             makers.addresses.iter().map(|(address, account)| (address.clone(), account.id)).collect();
-        for commit in &snapshot.commits.items {
-            let pairs = [(&commit.author, &commit.author_email), (&commit.committer, &commit.committer_email)];
-            for (account, email) in pairs {
-                if let Some(account) = account {
-                    known.insert(email.to_ascii_lowercase(), account.id);
-                }
-            }
-        }
+        let named = snapshot.commits.items.iter().flat_map(|commit| {
+            let committer = (&commit.committer, &commit.committer_email);
+            [(&commit.author, &commit.author_email), committer]
+        });
+        known.extend(named.filter_map(|(account, email)| Some((email.to_ascii_lowercase(), account.as_ref()?.id))));
         for commit in snapshot.commits.items.iter().filter(|commit| counts(commit)) {
             let rebased = !rebasers_count
                 && commit.committer != commit.author
@@ -120,25 +117,17 @@ impl Contributors {
 
 /// Adds one contributor; false when nobody knows who it is.
 fn add(people: &mut People, account: Option<&Account>, email: &str, known: &BTreeMap<String, UserId>) -> bool {
-    if let Some(account) = account {
-        if account.login.as_str() != WEB_FLOW {
-            people.ids.insert(account.id);
-        }
-        return true;
-    }
     let email = email.to_ascii_lowercase();
-    if let Some(&id) = known.get(&email) {
-        people.ids.insert(id);
-        return true;
-    }
-    match noreply(&email) {
-        Some((id, login)) => {
+    match (account, known.get(&email), noreply(&email)) {
+        (Some(account), ..) => people.ids.extend((account.login.as_str() != WEB_FLOW).then_some(account.id)),
+        (None, Some(&id), _) => drop(people.ids.insert(id)),
+        (None, None, Some((id, login))) => {
             people.ids.extend(id);
             people.logins.extend(login.parse::<Login>());
-            true
         }
-        None => email == "noreply@github.com",
+        (None, None, None) => return email == "noreply@github.com",
     }
+    true
 }
 
 /// The addresses of `Co-authored-by:` trailers. Taken from any line: GitHub itself is as generous.

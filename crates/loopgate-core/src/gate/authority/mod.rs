@@ -8,7 +8,7 @@ mod contributors;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    report::{Absence, AbsentTeam, EligibleApprovers, Refusal, Unusable, UnusableApprover},
+    report::{EligibleApprovers, Refusal, Unusable, UnusableApprover},
     trigger::Scope,
 };
 use crate::{
@@ -26,6 +26,8 @@ pub(super) use self::{codeowners::OwnerRules, contributors::Contributors};
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
 
+const NOT_LOOKED_UP: &str = "not looked up";
+
 /// What somebody's approval covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Grant {
@@ -34,55 +36,51 @@ pub(super) enum Grant {
     Files(BTreeSet<String>),
 }
 
+/// Members of a team.
+type Members = BTreeMap<UserId, Login>;
+
 /// The approvers of one gate, resolved to accounts.
 pub(super) struct ResolvedApprovers<'a> {
     policy: &'a GatePolicy,
     snapshot: &'a Snapshot,
-    contributors: &'a Contributors,
+    contributors: Contributors,
     /// Of a coding agent's pull request, whom the agent's own commits name.
     named_by_agent: Contributors,
     users: BTreeMap<UserId, Login>,
-    teams: BTreeMap<TeamSlug, &'a BTreeMap<UserId, Login>>,
+    teams: BTreeMap<TeamSlug, &'a Members>,
     permission: Option<Permission>,
     /// Owned paths of the gate's own diff and the accounts that own each; empty unless code owners may approve.
     owned: BTreeMap<String, BTreeSet<UserId>>,
     owners: BTreeMap<UserId, Login>,
-    owner_teams: BTreeSet<TeamSlug>,
+    owner_teams: BTreeMap<TeamSlug, &'a Members>,
     unusable: Vec<UnusableApprover>,
-    absent_preset_team: Option<AbsentTeam>,
+    absent_preset_team: Option<UnusableApprover>,
 }
 
 impl<'a> ResolvedApprovers<'a> {
     /// `paths` are those of the gate's own diff, both names of a rename.
-    pub(super) fn resolve(
-        policy: &'a GatePolicy,
-        snapshot: &'a Snapshot,
-        contributors: &'a Contributors,
-        paths: &[String],
-    ) -> Self {
+    pub(super) fn resolve(policy: &'a GatePolicy, snapshot: &'a Snapshot, paths: &[String]) -> Self {
         let mut authority = Self {
             policy,
             snapshot,
-            contributors,
+            contributors: Contributors::new(snapshot, policy.exclusions.update_merges, paths),
             named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
             permission: policy.approvers.permission,
             owned: BTreeMap::new(),
             owners: BTreeMap::new(),
-            owner_teams: BTreeSet::new(),
+            owner_teams: BTreeMap::new(),
             unusable: Vec::new(),
             absent_preset_team: None,
         };
         for login in &policy.approvers.users {
-            if let Some(account) = authority.account(login) {
-                authority.users.insert(account.id, account.login.clone());
-            }
+            let account = authority.usable(login.as_str(), account(snapshot, login));
+            authority.users.extend(account.map(|account| (account.id, account.login.clone())));
         }
         for slug in &policy.approvers.teams {
-            if let Some(members) = authority.team(slug) {
-                authority.teams.insert(slug.clone(), members);
-            }
+            let members = authority.usable(&slug.to_string(), team(snapshot, slug));
+            authority.teams.extend(members.map(|members| (slug.clone(), members)));
         }
         if policy.approvers.codeowners == Codeowners::MayApprove {
             authority.resolve_owners(paths);
@@ -96,114 +94,85 @@ impl<'a> ResolvedApprovers<'a> {
     /// Nobody is named: a preset's team if it is usable here, else people with permission maintain stand in for it, and the
     /// request says so.
     fn resolve_default(&mut self) {
-        let Some(team) = self.policy.preset_team(&self.snapshot.repository) else {
+        let Some(slug) = self.policy.preset_team(&self.snapshot.repository) else {
             self.permission = Some(Permission::Maintain);
             return;
         };
-        let absence = match self.snapshot.authority.teams.get(&team) {
-            Some(TeamStanding::Usable { members }) => {
-                self.teams.insert(team, members);
-                return;
-            }
+        match team(self.snapshot, &slug) {
+            Ok(members) => drop(self.teams.insert(slug, members)),
             // Not knowing for a moment whether there is such a team must not hand its gate to others.
-            Some(TeamStanding::Unknown(reason)) => {
-                return self.cannot_use(&team.to_string(), Unusable::Unknown(reason.clone()));
-            }
-            None => return self.cannot_use(&team.to_string(), Unusable::not_looked_up()),
-            Some(TeamStanding::Missing) => Absence::Missing,
-            Some(TeamStanding::NoAccess) => Absence::NoAccess,
+            Err(why @ Unusable::Unknown(_)) => drop(self.usable::<()>(&slug.to_string(), Err(why))),
             // A team that we may never read counts as one that does not exist.
-            Some(TeamStanding::Unreadable(reason)) => Absence::Unreadable(reason.clone()),
-        };
-        self.permission = Some(Permission::Maintain);
-        self.absent_preset_team = Some(AbsentTeam { team, absence });
+            Err(why) => {
+                self.permission = Some(Permission::Maintain);
+                self.absent_preset_team = Some(UnusableApprover { name: slug.to_string(), why });
+            }
+        }
     }
 
     fn resolve_owners(&mut self, paths: &[String]) {
         let Some(text) = &self.snapshot.codeowners else {
-            self.cannot_use("CODEOWNERS", Unusable::NoCodeowners);
+            self.usable::<()>("CODEOWNERS", Err(Unusable::NoCodeowners));
             return;
         };
         let rules = OwnerRules::parse(text);
-        for path in paths {
-            let owners: BTreeSet<UserId> = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
-            if !rules.owners(path).is_empty() {
-                self.owned.insert(path.clone(), owners);
-            }
+        for path in paths.iter().filter(|path| !rules.owners(path).is_empty()) {
+            let owners = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
+            self.owned.insert(path.clone(), owners);
         }
         if self.owned.is_empty() {
-            self.cannot_use("CODEOWNERS", Unusable::OwnsNothing);
+            self.usable::<()>("CODEOWNERS", Err(Unusable::OwnsNothing));
         }
     }
 
     fn owner(&mut self, owner: &Owner) -> Vec<UserId> {
         match owner {
             Owner::User(login) => {
-                let account = self.account(login);
+                let account = self.usable(login.as_str(), account(self.snapshot, login));
                 self.owners.extend(account.map(|account| (account.id, account.login.clone())));
                 account.map(|account| account.id).into_iter().collect()
             }
             Owner::Team(slug) => {
-                let members = self.team(slug);
-                self.owner_teams.extend(members.map(|_| slug.clone()));
-                members.into_iter().flat_map(|members| members.keys().copied()).collect()
+                let members = self.usable(&slug.to_string(), team(self.snapshot, slug));
+                self.owner_teams.extend(members.map(|members| (slug.clone(), members)));
+                members.into_iter().flat_map(Members::keys).copied().collect()
             }
-            Owner::Email(address) => {
-                self.cannot_use(address, Unusable::Email);
-                Vec::new()
-            }
+            Owner::Email(address) => self.usable(address, Err(Unusable::Email)).unwrap_or_default(),
         }
     }
 
-    fn account(&mut self, login: &Login) -> Option<&'a Account> {
-        let why = match self.snapshot.authority.logins.get(login) {
-            Some(NamedAccount::Known(account)) => return Some(account),
-            Some(NamedAccount::Missing) => Unusable::NoAccount,
-            Some(NamedAccount::Unknown(reason)) => Unusable::Unknown(reason.clone()),
-            None => Unusable::not_looked_up(),
+    /// What a name stands for. Why it stands for nobody is kept.
+    fn usable<T>(&mut self, name: &str, found: Result<T, Unusable>) -> Option<T> {
+        let why = match found {
+            Ok(found) => return Some(found),
+            Err(why) => why,
         };
-        self.cannot_use(login.as_str(), why);
-        None
-    }
-
-    fn team(&mut self, slug: &TeamSlug) -> Option<&'a BTreeMap<UserId, Login>> {
-        let why = match self.snapshot.authority.teams.get(slug) {
-            Some(TeamStanding::Usable { members }) => return Some(members),
-            Some(TeamStanding::Missing) => Unusable::NoTeam,
-            Some(TeamStanding::NoAccess) => Unusable::NoAccess,
-            Some(TeamStanding::Unreadable(reason) | TeamStanding::Unknown(reason)) => Unusable::Unknown(reason.clone()),
-            None => Unusable::not_looked_up(),
-        };
-        self.cannot_use(&slug.to_string(), why);
-        None
-    }
-
-    fn cannot_use(&mut self, name: &str, why: Unusable) {
         let unusable = UnusableApprover { name: name.to_owned(), why };
         if !self.unusable.contains(&unusable) {
             self.unusable.push(unusable);
         }
+        None
     }
 
     /// Why it could not be learned who else may approve.
     fn unknown(&self) -> Option<String> {
         self.unusable.iter().find_map(|one| match &one.why {
-            Unusable::Unknown(reason) => Some(format!("{}: {reason}", one.name)),
+            Unusable::Unknown(reason) | Unusable::Unreadable(reason) => Some(format!("{}: {reason}", one.name)),
             _ => None,
         })
     }
 
     /// Why somebody may not approve whatever their rights, if so.
     pub(super) fn excluded(&self, account: &Account) -> Option<Refusal> {
-        let exclusions = &self.policy.exclusions;
+        let (exclusions, pull_request) = (&self.policy.exclusions, &self.snapshot.pull_request);
+        let is_author = account.id == pull_request.author.id;
         if self.is_bot(account) {
             return Some(Refusal::IsBot);
         }
-        if exclusions.author == Exclusion::Excluded && account.id == self.snapshot.pull_request.author.id {
+        if is_author && exclusions.author == Exclusion::Excluded {
             return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
         }
         if exclusions.requester == Exclusion::Excluded {
-            let pull_request = &self.snapshot.pull_request;
             match self.snapshot.assignments.asked(account.id, pull_request.created_at) {
                 Ok(asked) if asked || self.named_by_agent.include(account) => return Some(Refusal::IsRequester),
                 Ok(_) => {}
@@ -211,7 +180,6 @@ impl<'a> ResolvedApprovers<'a> {
             }
         }
         // The author wrote the commits too: allowing the author allows that.
-        let is_author = account.id == self.snapshot.pull_request.author.id;
         if is_author { None } else { self.contributors.refusal(account, exclusions) }
     }
 
@@ -228,9 +196,8 @@ impl<'a> ResolvedApprovers<'a> {
 
     /// Whether the policy names somebody, as themselves, in a team or as an owner.
     pub(super) fn names(&self, account: &Account) -> bool {
-        let in_team = self.teams.values().any(|members| members.contains_key(&account.id));
-        in_team
-            || self.users.contains_key(&account.id)
+        self.users.contains_key(&account.id)
+            || self.teams.values().any(|members| members.contains_key(&account.id))
             || self.owned.values().any(|owners| owners.contains(&account.id))
     }
 
@@ -243,9 +210,8 @@ impl<'a> ResolvedApprovers<'a> {
         if matches!(account.kind, AccountKind::Organization | AccountKind::Other) {
             return Err(Refusal::AccountGone);
         }
-        let in_team = |(slug, members): (&TeamSlug, &&BTreeMap<UserId, Login>)| {
-            members.contains_key(&account.id) || teams.contains(slug)
-        };
+        let in_team =
+            |(slug, members): (&TeamSlug, &&Members)| members.contains_key(&account.id) || teams.contains(slug);
         let permitted = self.permission.is_some_and(|least| permission >= least);
         if permitted || self.users.contains_key(&account.id) || self.teams.iter().any(in_team) {
             return Ok(Grant::Everything);
@@ -299,11 +265,7 @@ impl<'a> ResolvedApprovers<'a> {
         let may = |person: (&UserId, &Login)| why_not(person).is_none().then(|| person.1.clone());
         let members = self.teams.values().flat_map(|members| members.iter());
         let named = self.users.iter().chain(&self.owners);
-        let owning = self.owner_teams.iter().filter_map(|team| match self.snapshot.authority.teams.get(team) {
-            Some(TeamStanding::Usable { members }) => Some((team, members)),
-            _ => None,
-        });
-        let teams = self.teams.iter().map(|(team, members)| (team, *members)).chain(owning);
+        let teams = self.teams.iter().chain(&self.owner_teams);
         EligibleApprovers {
             people: named.clone().filter_map(may).collect(),
             fell_out: named.chain(members).filter_map(|person| Some((person.1.clone(), why_not(person)?))).collect(),
@@ -350,8 +312,7 @@ impl<'a> ResolvedApprovers<'a> {
 /// Why they may not, or why that could not be learned.
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
     let paths = Scope::Whole.paths(snapshot.files.known());
-    let contributors = Contributors::new(snapshot, gate.exclusions.update_merges, &paths);
-    let authority = ResolvedApprovers::resolve(gate, snapshot, &contributors, &paths);
+    let authority = ResolvedApprovers::resolve(gate, snapshot, &paths);
     if let Some(refusal) = authority.excluded(person) {
         return Err(refusal);
     }
@@ -369,9 +330,31 @@ pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool>
     if wrote { Some(true) } else { asked() }
 }
 
+/// The account behind a login.
+fn account<'a>(snapshot: &'a Snapshot, login: &Login) -> Result<&'a Account, Unusable> {
+    match snapshot.authority.logins.get(login) {
+        Some(NamedAccount::Known(account)) => Ok(account),
+        Some(NamedAccount::Missing) => Err(Unusable::NoAccount),
+        Some(NamedAccount::Unknown(reason)) => Err(Unusable::Unknown(reason.clone())),
+        None => Err(Unusable::Unknown(NOT_LOOKED_UP.to_owned())),
+    }
+}
+
+/// The members of a team.
+fn team<'a>(snapshot: &'a Snapshot, slug: &TeamSlug) -> Result<&'a Members, Unusable> {
+    match snapshot.authority.teams.get(slug) {
+        Some(TeamStanding::Usable { members }) => Ok(members),
+        Some(TeamStanding::Missing) => Err(Unusable::NoTeam),
+        Some(TeamStanding::NoAccess) => Err(Unusable::NoAccess),
+        Some(TeamStanding::Unreadable(reason)) => Err(Unusable::Unreadable(reason.clone())),
+        Some(TeamStanding::Unknown(reason)) => Err(Unusable::Unknown(reason.clone())),
+        None => Err(Unusable::Unknown(NOT_LOOKED_UP.to_owned())),
+    }
+}
+
 /// Whether somebody is known to be in a team.
-pub(crate) fn is_member(snapshot: &Snapshot, team: &TeamSlug, person: UserId) -> bool {
-    matches!(snapshot.authority.teams.get(team), Some(TeamStanding::Usable { members }) if members.contains_key(&person))
+pub(crate) fn is_member(snapshot: &Snapshot, slug: &TeamSlug, person: UserId) -> bool {
+    team(snapshot, slug).is_ok_and(|members| members.contains_key(&person))
 }
 
 /// Whether the configuration names no approver at all.

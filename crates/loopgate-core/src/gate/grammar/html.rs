@@ -13,7 +13,9 @@ pub(super) struct OpenElements {
     /// How many Markdown containers are open: quotes, list items, table cells, headings. A closing tag in one closes nothing
     /// outside: a browser might, or ignore it. Elements that were opened inside and not closed outlast it.
     pub(super) depth: usize,
-    unfinished: Option<Unfinished>,
+    /// What a piece of raw HTML began and did not end: a comment, or a tag without its `>`, after which nothing can be
+    /// trusted to be text. A browser reads on through the paragraphs that follow.
+    unfinished: Option<Inside>,
 }
 
 #[derive(Debug)]
@@ -24,25 +26,13 @@ struct Element {
     hides: Option<Inside>,
 }
 
-/// Markup that a piece of raw HTML began and did not end: a browser reads on through the paragraphs that follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unfinished {
-    Comment,
-    /// A tag without its `>`. Nothing after it can be trusted to be text.
-    Tag,
-}
-
 /// A piece of text found between tags, and what it stands in.
 pub(super) type Piece<'a> = (&'a str, Inside);
 
 impl OpenElements {
     /// Why text at this point does not count, if it does not.
     pub(super) fn hides(&self) -> Option<Inside> {
-        match self.unfinished {
-            Some(Unfinished::Comment) => Some(Inside::HtmlComment),
-            Some(Unfinished::Tag) => Some(Inside::Html),
-            None => self.open.iter().find_map(|element| element.hides),
-        }
+        self.unfinished.or_else(|| self.open.iter().find_map(|element| element.hides))
     }
 
     /// Reads a piece of raw HTML, and returns the text that stands in it: it never counts, and
@@ -52,9 +42,9 @@ impl OpenElements {
         let mut rest = html;
         while !rest.is_empty() {
             rest = match self.unfinished {
-                Some(Unfinished::Comment) => self.comment(rest, &mut pieces),
-                Some(Unfinished::Tag) => {
-                    pieces.push((rest, Inside::Html));
+                Some(Inside::HtmlComment) => self.comment(rest, &mut pieces),
+                Some(inside) => {
+                    pieces.push((rest, inside));
                     ""
                 }
                 None => self.markup(rest, &mut pieces),
@@ -88,13 +78,13 @@ impl OpenElements {
             if let Some(whole) = comment.strip_prefix('>').or_else(|| comment.strip_prefix("->")) {
                 return whole;
             }
-            self.unfinished = Some(Unfinished::Comment);
+            self.unfinished = Some(Inside::HtmlComment);
             return comment;
         }
         let (is_end, name_on) = after.strip_prefix('/').map_or((false, after), |name| (true, name));
         if name_on.starts_with(|c: char| c.is_ascii_alphabetic()) {
             let Some((tag, rest)) = HtmlTag::read(name_on) else {
-                self.unfinished = Some(Unfinished::Tag);
+                self.unfinished = Some(Inside::Html);
                 return "";
             };
             if is_end {

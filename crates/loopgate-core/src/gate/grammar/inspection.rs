@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Intent, NearMiss, ParsedIntent, read};
+use super::{Intent, ParsedIntent, Reading, read};
 use crate::{
     gate::report::PhraseProblem,
     ids::{GateName, Login},
@@ -42,15 +42,8 @@ struct InspectedNearMiss {
 
 /// Reads a text as [`read`] does, and gives the result as JSON.
 pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> impl Serialize + use<> {
-    let reading = read(body, bot, gates);
-    CommentInspection {
-        intents: reading.intents.into_iter().map(InspectedIntent::from).collect(),
-        near_misses: reading.near_misses.into_iter().map(InspectedNearMiss::from).collect(),
-    }
-}
-
-impl From<ParsedIntent> for InspectedIntent {
-    fn from(ParsedIntent { intent, line }: ParsedIntent) -> Self {
+    let Reading { intents, near_misses } = read(body, bot, gates);
+    let intents = intents.into_iter().map(|ParsedIntent { intent, line }| {
         let gate = intent.gate().cloned();
         let (kind, verb, args) = match intent {
             Intent::Approve { commit, .. } => ("approve", None, commit.iter().map(ToString::to_string).collect()),
@@ -59,19 +52,17 @@ impl From<ParsedIntent> for InspectedIntent {
             Intent::Dismiss { of, reason, .. } => ("command", Some("dismiss"), vec![format!("@{of}"), reason]),
             Intent::Command(command) => ("command", Some(command.verb().as_str()), command.arguments()),
         };
-        Self { kind, gate, verb, args, line }
-    }
-}
-
-impl From<NearMiss> for InspectedNearMiss {
-    fn from(miss: NearMiss) -> Self {
+        InspectedIntent { kind, gate, verb, args, line }
+    });
+    let near_misses = near_misses.into_iter().map(|miss| {
         let hint = match (miss.instead(), &miss.problem) {
             (Some(instead), _) => format!("write `{instead}` on a line of its own"),
             (None, PhraseProblem::TooLong) => "write a comment of less than 65,536 characters".to_owned(),
             (None, _) => "name the gate: `<gate> approved` on a line of its own".to_owned(),
         };
-        Self { reason: reason(&miss.problem), text: miss.text, hint, line: miss.line }
-    }
+        InspectedNearMiss { reason: reason(&miss.problem), text: miss.text, hint, line: miss.line }
+    });
+    CommentInspection { intents: intents.collect(), near_misses: near_misses.collect() }
 }
 
 /// Why a line is not the phrase, in a few words.

@@ -25,6 +25,7 @@ use crate::{
     commands::Command,
     ids::{GateName, Login, Sha},
     letters::skeleton,
+    text,
 };
 
 /// Near misses kept of one comment; more are the same slip again.
@@ -36,46 +37,30 @@ const QUOTED: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// `commit` is the head the approval is for, when the line names one.
-    Approve {
-        gate: GateName,
-        commit: Option<Sha>,
-    },
-    Reject {
-        gate: GateName,
-        reason: Option<String>,
-    },
+    Approve { gate: GateName, commit: Option<Sha> },
+    /// Speaks against the gate.
+    Reject { gate: GateName, reason: Option<String> },
     /// Takes back one's own word.
-    Revoke {
-        gate: GateName,
-    },
+    Revoke { gate: GateName },
     /// Ends somebody else's rejection.
-    Dismiss {
-        gate: GateName,
-        of: Login,
-        reason: String,
-    },
+    Dismiss { gate: GateName, of: Login, reason: String },
+    /// Asks the loop for something.
     Command(Command),
 }
 
 impl Intent {
     /// The gate it is about, if it is about one.
-    pub const fn gate(&self) -> Option<&GateName> {
-        match self {
-            Self::Approve { gate, .. }
-            | Self::Reject { gate, .. }
-            | Self::Revoke { gate }
-            | Self::Dismiss { gate, .. } => Some(gate),
-            Self::Command(_) => None,
-        }
+    pub fn gate(&self) -> Option<&GateName> {
+        self.about().map(|(gate, _)| gate)
     }
 
-    /// What it says about that gate.
-    const fn word(&self) -> Option<Word> {
+    /// The gate it is about, and what it says about that gate.
+    const fn about(&self) -> Option<(&GateName, Word)> {
         match self {
-            Self::Approve { .. } => Some(Word::Approve),
-            Self::Reject { .. } => Some(Word::Reject),
-            Self::Revoke { .. } => Some(Word::Revoke),
-            Self::Dismiss { .. } => Some(Word::Dismiss),
+            Self::Approve { gate, .. } => Some((gate, Word::Approve)),
+            Self::Reject { gate, .. } => Some((gate, Word::Reject)),
+            Self::Revoke { gate } => Some((gate, Word::Revoke)),
+            Self::Dismiss { gate, .. } => Some((gate, Word::Dismiss)),
             Self::Command(_) => None,
         }
     }
@@ -156,29 +141,22 @@ pub fn read(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Reading {
 fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     let mut reading = Reading::default();
     if body.len() > LONGEST_BODY {
-        let text = body.chars().take(QUOTED).collect();
-        let problem = PhraseProblem::TooLong;
+        let (text, problem) = (text::start(body, QUOTED), PhraseProblem::TooLong);
         reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, line: 1 });
         return reading;
     }
     for line in visible::lines(body) {
+        let number = line.number;
         match judge(&line, vocabulary) {
-            Judgement::Nothing => {}
-            Judgement::Says(intents) => {
-                let spoken = |intent| ParsedIntent { intent, line: line.number };
-                reading.intents.extend(intents.into_iter().map(spoken));
+            Ok(intents) => {
+                reading.intents.extend(intents.into_iter().map(|intent| ParsedIntent { intent, line: number }));
             }
-            Judgement::Misses(missed) => {
-                let text: String = line.text.trim().chars().take(QUOTED).collect();
+            Err(missed) => {
+                let text = text::start(line.text.trim(), QUOTED);
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
-                let miss = |Missed { problem, gate, meant }| NearMiss {
-                    text: text.clone(),
-                    problem,
-                    gate,
-                    meant,
-                    line: line.number,
-                };
-                reading.near_misses.extend(missed.into_iter().take(left).map(miss));
+                reading.near_misses.extend(missed.into_iter().take(left).map(|Missed { problem, gate, meant }| {
+                    NearMiss { text: text.clone(), problem, gate, meant, line: number }
+                }));
             }
         }
     }
@@ -203,19 +181,16 @@ pub fn may_speak(body: &str) -> bool {
     STEMS.is_match(&letters) || body.lines().any(near_miss::may_agree)
 }
 
-enum Judgement {
-    Nothing,
-    Says(Vec<Intent>),
-    Misses(Vec<Missed>),
-}
-
-fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Judgement {
+/// What the line states.
+///
+/// # Errors
+/// What it nearly states.
+fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Vec<Missed>> {
     match stated(line, vocabulary) {
-        Ok(Some(intents)) => return Judgement::Says(intents),
+        Ok(intents) if !intents.is_empty() => return Ok(intents),
         // What is wrong with words in a quote is that they are in a quote.
         Err(problem) if line.wholly_inside().is_none() => {
             let meant = near_miss::meant(&line.text);
-            let missed = |gate| Missed { problem: problem.clone(), gate, meant };
             let mut gates: Vec<Option<GateName>> = match &problem {
                 PhraseProblem::UnknownGate { nearest: Some(nearest), .. } => vec![Some(nearest.clone())],
                 _ => Vec::new(),
@@ -229,40 +204,31 @@ fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Judgement {
             if problem.is_of_command() || gates.is_empty() {
                 gates = vec![gates.into_iter().next().flatten()];
             }
-            return Judgement::Misses(gates.into_iter().map(missed).collect());
+            return Err(gates.into_iter().map(|gate| Missed { problem: problem.clone(), gate, meant }).collect());
         }
-        Ok(None) | Err(_) => {}
+        Ok(_) | Err(_) => {}
     }
     let text = skeleton(&line.text).into_owned();
     let looks = VisibleLine { written: text.clone(), text, number: line.number, alien: None };
-    if let Ok(Some(intents)) = stated(&looks, vocabulary) {
-        let problem = match line.alien {
-            Some((_, inside)) => PhraseProblem::NotPlainText { inside },
-            None => PhraseProblem::Lookalike,
-        };
-        let missed = |intent: &Intent| {
-            let (gate, meant) = (Some(intent.gate()?.clone()), intent.word()?);
-            Some(Missed { problem: problem.clone(), gate, meant })
-        };
-        let missed: Vec<_> = intents.iter().filter_map(missed).collect();
-        if !missed.is_empty() {
-            return Judgement::Misses(missed);
-        }
+    let missed = |intent: &Intent| {
+        let (gate, meant) = intent.about()?;
+        let problem = line.alien.map_or(PhraseProblem::Lookalike, |(_, inside)| PhraseProblem::NotPlainText { inside });
+        Some(Missed { problem, gate: Some(gate.clone()), meant })
+    };
+    let mut missed: Vec<_> = stated(&looks, vocabulary).unwrap_or_default().iter().filter_map(missed).collect();
+    if missed.is_empty() && matches!(line.wholly_inside(), None | Some(Inside::TaskItem)) {
+        missed = near_miss::problems(&looks.text, vocabulary);
     }
-    let beside = line.wholly_inside().is_none() || line.wholly_inside() == Some(Inside::TaskItem);
-    match near_miss::problems(&looks.text, vocabulary) {
-        missed if beside && !missed.is_empty() => Judgement::Misses(missed),
-        _ => Judgement::Nothing,
-    }
+    if missed.is_empty() { Ok(Vec::new()) } else { Err(missed) }
 }
 
 /// What the line states by the letter of the grammar.
-fn stated(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+fn stated(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, PhraseProblem> {
     if line.text.trim_start().starts_with('/') {
         return slash::read(line, vocabulary);
     }
-    let Some(text) = line.plain() else { return Ok(None) };
-    Ok(phrase::read(text, vocabulary)?.map(|intent| vec![intent]))
+    let Some(text) = line.plain() else { return Ok(Vec::new()) };
+    Ok(phrase::read(text, vocabulary)?.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -106,13 +106,11 @@ pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Inte
     }))
 }
 
-/// Words before "approved" that make a sentence, not a gate.
+/// Whether a word before "approved" makes a sentence, and names no gate.
 fn is_everyday(word: &str) -> bool {
-    const EVERYDAY: [&str; 24] = [
-        "all", "already", "also", "and", "are", "be", "been", "being", "get", "got", "has", "i", "is", "it", "just",
-        "not", "now", "pr", "re", "that", "this", "was", "we", "you",
-    ];
-    EVERYDAY.iter().any(|everyday| everyday.eq_ignore_ascii_case(word))
+    const EVERYDAY: &str =
+        "all already also and are be been being get got has i is it just not now pr re that this was we you";
+    EVERYDAY.split(' ').any(|everyday| everyday.eq_ignore_ascii_case(word))
 }
 
 /// Signs that deny.
@@ -155,7 +153,7 @@ mod tests {
             ("db-2 approval revoked.", "db-2", Word::Revoke),
         ] {
             let intent = read_line(line).unwrap().unwrap_or_else(|| panic!("{line}"));
-            assert_eq!((intent.gate().map(GateName::as_str), intent.word()), (Some(gate), Some(verdict)), "{line}");
+            assert_eq!(intent.about().map(|(gate, word)| (gate.as_str(), word)), Some((gate, verdict)), "{line}");
             assert!(!matches!(intent, Intent::Approve { commit: Some(_), .. }), "{line}");
         }
     }

@@ -25,9 +25,9 @@ type GateCommand = (Vec<Intent>, Option<usize>);
 
 /// Reads a line that begins with a slash.
 ///
-/// Free text at the end of a command is taken as it was written, with its code and links. `Ok(None)`: it is none of our
-/// commands, or not in plain words. An error: it is one, but for one thing.
-pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+/// Free text at the end of a command is taken as it was written, with its code and links. Nothing is returned if it is
+/// none of our commands, or not in plain words. An error: it is one, but for one thing.
+pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, PhraseProblem> {
     let text = line.text.trim();
     let name = words(text).next().unwrap_or_default().to_ascii_lowercase();
     let (intents, plain) = match name.as_str() {
@@ -36,7 +36,7 @@ pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Opt
         "/loop" => in_the_loop(line)?,
         _ => return misspelt(&name, text),
     };
-    Ok(is_plain(line, plain).then_some(intents))
+    Ok(if is_plain(line, plain) { intents } else { Vec::new() })
 }
 
 fn is_plain(line: &VisibleLine, wanted: Option<usize>) -> bool {
@@ -117,7 +117,7 @@ fn in_the_loop(line: &VisibleLine) -> Result<GateCommand, PhraseProblem> {
 }
 
 /// Slash commands of other bots are left alone; misspelt ones of ours are answered.
-fn misspelt(name: &str, text: &str) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+fn misspelt(name: &str, text: &str) -> Result<Vec<Intent>, PhraseProblem> {
     let is_meant = |known: &&str| {
         // `/approved`, `/loopgate`
         let longer =
@@ -125,7 +125,7 @@ fn misspelt(name: &str, text: &str) -> Result<Option<Vec<Intent>>, PhraseProblem
         longer || strsim::osa_distance(name, known) == 1
     };
     let known = ["/approve", "/reject", "/revoke", "/dismiss", "/loop"];
-    let Some(meant) = known.into_iter().find(|known| name.len() < 20 && is_meant(known)) else { return Ok(None) };
+    let Some(meant) = known.into_iter().find(|known| name.len() < 20 && is_meant(known)) else { return Ok(Vec::new()) };
     let (_, rest) = split_word(text);
     let nearest = format!("{meant} {rest}").trim_end().chars().take(80).collect();
     Err(PhraseProblem::UnknownCommand { typed: name.to_owned(), nearest: Some(nearest) })

@@ -48,7 +48,15 @@ pub(super) fn lines(body: &str) -> Vec<VisibleLine> {
     }
     // A lone carriage return ends a line too (CommonMark 2.1).
     let source = body.replace("\r\n", "\n").replace('\r', "\n");
-    let mut reader = Reader::new(&source);
+    let mut reader = Reader {
+        source: &source,
+        lines: Vec::new(),
+        current: None,
+        containers: Vec::new(),
+        elements: OpenElements::default(),
+        raw: String::new(),
+        starts: std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect(),
+    };
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
@@ -89,14 +97,7 @@ impl Container {
     }
 }
 
-impl<'s> Reader<'s> {
-    fn new(source: &'s str) -> Self {
-        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect();
-        let (lines, containers) = (Vec::new(), Vec::new());
-        let elements = OpenElements::default();
-        Self { source, lines, current: None, containers, elements, raw: String::new(), starts }
-    }
-
+impl Reader<'_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         let at = range.start;
         match event {
@@ -145,11 +146,7 @@ impl<'s> Reader<'s> {
             Tag::HtmlBlock => Some(Inside::Html),
             Tag::Paragraph | Tag::List(_) | Tag::Item | Tag::Emphasis | Tag::Strong => None,
             // Extensions that are not switched on.
-            Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::Superscript
-            | Tag::Subscript => Some(Inside::Html),
+            _ => Some(Inside::Html),
         };
         // An empty link or a picture without words is on its line all the same.
         if inline && hides.is_some() {
@@ -236,16 +233,8 @@ impl<'s> Reader<'s> {
 
 /// Elements within a line of text, as opposed to blocks.
 const fn is_inline(tag: &TagEnd) -> bool {
-    matches!(
-        tag,
-        TagEnd::Emphasis
-            | TagEnd::Strong
-            | TagEnd::Strikethrough
-            | TagEnd::Link
-            | TagEnd::Image
-            | TagEnd::Superscript
-            | TagEnd::Subscript
-    )
+    use TagEnd::{Emphasis, Image, Link, Strikethrough, Strong};
+    matches!(tag, Emphasis | Strong | Strikethrough | Link | Image)
 }
 
 #[cfg(test)]

@@ -19,23 +19,17 @@ use crate::{
     policy::{ChosenRules, GateTrigger, LineCondition, PathCondition},
 };
 
-/// Asks the conditions of one gate.
-pub(super) struct Evaluator<'a> {
-    pub diff: &'a ReadDiff<'a>,
-    pub remembered: &'a BTreeSet<String>,
-}
-
-impl Evaluator<'_> {
-    /// What a condition finds; `None` if it does not hold.
-    pub(super) fn evaluate(&self, trigger: &GateTrigger) -> Option<Triggered> {
-        let pull_request = &self.diff.snapshot.pull_request;
+impl ReadDiff<'_> {
+    /// What a condition finds; `None` if it does not hold. `remembered` are the labels that opened the gate before.
+    pub(super) fn evaluate(&self, trigger: &GateTrigger, remembered: &BTreeSet<String>) -> Option<Triggered> {
+        let pull_request = &self.snapshot.pull_request;
         let reason = match trigger {
             GateTrigger::Any(parts) => {
-                return parts.iter().filter_map(|part| self.evaluate(part)).reduce(Triggered::and);
+                return parts.iter().filter_map(|part| self.evaluate(part, remembered)).reduce(Triggered::and);
             }
-            GateTrigger::All(parts) => return self.all(parts),
+            GateTrigger::All(parts) => return self.all(parts, remembered),
             GateTrigger::Not(part) => {
-                return match self.evaluate(part) {
+                return match self.evaluate(part, remembered) {
                     Some(found) => (!found.is_certain).then_some(found),
                     None => Some(Triggered { is_certain: true, ..Triggered::nothing() }),
                 };
@@ -46,45 +40,43 @@ impl Evaluator<'_> {
             GateTrigger::RemovedLines(wanted) => return self.in_files(|reading| changed(reading, wanted, false)),
             GateTrigger::DependenciesAdded => {
                 return self.in_files(|reading| match dependencies::added(reading.file, reading.patch.as_ref()) {
-                    None => vec![in_file(reading.file, None, MatchReason::Unreadable)],
+                    None => vec![(None, MatchReason::Unreadable)],
                     Some(names) => {
-                        let matched = |(line, name)| in_file(reading.file, line, MatchReason::Dependency { name });
-                        names.into_iter().map(matched).collect()
+                        names.into_iter().map(|(line, name)| (Some(line), MatchReason::Dependency { name })).collect()
                     }
                 });
             }
             GateTrigger::NewTopLevelFolder => {
-                let existing = existing_folders(self.diff.snapshot);
+                let existing = existing_folders(self.snapshot);
                 return self.in_files(|reading| {
-                    let reason = |folder: &str| MatchReason::NewTopLevelFolder { folder: folder.to_owned() };
-                    let folder = new_folder(reading.file, &existing);
-                    folder.map(|folder| in_file(reading.file, None, reason(folder))).into_iter().collect()
+                    let folder = new_folder(reading.file, &existing).map(str::to_owned);
+                    folder.map(|folder| (None, MatchReason::NewTopLevelFolder { folder })).into_iter().collect()
                 });
             }
             GateTrigger::Findings(severity) => return self.found(*severity),
             GateTrigger::Always => MatchReason::Always,
-            GateTrigger::Labels(labels) => self.labelled(labels)?,
+            GateTrigger::Labels(labels) => self.labelled(labels, remembered)?,
             GateTrigger::BaseBranch(globs) => {
-                let branch = &pull_request.base.branch;
-                let matched = globs.iter().any(|glob| glob.matches(branch));
-                matched.then(|| MatchReason::BaseBranch { branch: branch.clone() })?
+                let branch = pull_request.base.branch.clone();
+                let is_named = globs.iter().any(|glob| glob.matches(&branch));
+                is_named.then_some(MatchReason::BaseBranch { branch })?
             }
             GateTrigger::Author(logins) => {
                 let login = &pull_request.author.login;
                 logins.contains(login).then(|| MatchReason::Author { login: login.clone() })?
             }
-            GateTrigger::Agent(agents) => MatchReason::Agent { name: agent_in(self.diff.snapshot, agents)? },
+            GateTrigger::Agent(agents) => MatchReason::Agent { name: agent_in(self.snapshot, agents)? },
             GateTrigger::Size { lines, files } => self.size(*lines, *files)?,
             GateTrigger::Draft => (pull_request.readiness == Readiness::Draft).then_some(MatchReason::Draft)?,
         };
         Some(Triggered::whole(reason))
     }
 
-    fn all(&self, parts: &[GateTrigger]) -> Option<Triggered> {
+    fn all(&self, parts: &[GateTrigger], remembered: &BTreeSet<String>) -> Option<Triggered> {
         let (mut is_certain, mut all) = (true, Triggered::nothing());
         let mut files = BTreeSet::new();
         for part in parts {
-            let found = self.evaluate(part)?;
+            let found = self.evaluate(part, remembered)?;
             is_certain &= found.is_certain;
             if let Scope::Files(more) = &found.scope {
                 files.extend(more.iter().copied());
@@ -99,12 +91,13 @@ impl Evaluator<'_> {
     }
 
     /// Asks each file.
-    fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<TriggerMatch>) -> Option<Triggered> {
+    fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>) -> Option<Triggered> {
         let mut found = Triggered::nothing();
-        for (index, reading) in self.diff.files.iter().enumerate() {
-            let mut matches = ask(reading);
+        for (index, reading) in self.files.iter().enumerate() {
+            let matches = ask(reading);
             let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
-            matches.truncate(KEPT_PER_FILE);
+            let kept = matches.into_iter().take(KEPT_PER_FILE);
+            let matches: Vec<_> = kept.map(|(line, reason)| in_file(reading.file, line, reason)).collect();
             if !matches.is_empty() {
                 found.add(Triggered { not_kept, ..Triggered::file(index, matches) });
             }
@@ -114,7 +107,7 @@ impl Evaluator<'_> {
 
     /// A list of files that is not whole leaves it open whether another file would match.
     fn with_unlisted(&self, mut found: Triggered) -> Option<Triggered> {
-        if matches!(self.diff.snapshot.files, ChangedFiles::TooLarge { .. }) {
+        if matches!(self.snapshot.files, ChangedFiles::TooLarge { .. }) {
             found.add(Triggered::whole(MatchReason::TooLarge));
         }
         (!found.is_nothing()).then_some(found)
@@ -122,7 +115,7 @@ impl Evaluator<'_> {
 
     /// A rule that opens, or two different suspects.
     fn rules(&self, rules: &ChosenRules) -> Option<Triggered> {
-        let matches = self.diff.rule_matches(rules);
+        let matches = self.rule_matches(rules);
         let suspects: BTreeSet<usize> = matches.iter().map(|(hit, _)| hit.rule).collect();
         let opens = suspects.len() > 1 || matches.iter().any(|(hit, _)| hit.opens(rules));
         let mut found = Triggered::nothing();
@@ -132,62 +125,56 @@ impl Evaluator<'_> {
         let looked_at = |reading: &&FileReading<'_>| {
             reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
         };
-        for (index, reading) in self.diff.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
+        for (index, reading) in self.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
             found.add(Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)]));
         }
         self.with_unlisted(found)
     }
 
-    fn labelled(&self, wanted: &[String]) -> Option<MatchReason> {
+    fn labelled(&self, wanted: &[String], remembered: &BTreeSet<String>) -> Option<MatchReason> {
         let is = |label: &str, wanted: &String| label.to_lowercase() == wanted.to_lowercase();
         let among = |labels: &BTreeSet<String>| {
             labels.iter().find(|label| wanted.iter().any(|wanted| is(label, wanted))).cloned()
         };
-        let label = among(&self.diff.snapshot.pull_request.labels).map(|label| MatchReason::Label { label });
-        label.or_else(|| among(self.remembered).map(|label| MatchReason::LabelRemoved { label }))
+        let label = among(&self.snapshot.pull_request.labels).map(|label| MatchReason::Label { label });
+        label.or_else(|| among(remembered).map(|label| MatchReason::LabelRemoved { label }))
     }
 
     fn size(&self, most_lines: Option<u64>, most_files: Option<u64>) -> Option<MatchReason> {
-        let known = self.diff.snapshot.files.known();
+        let known = self.snapshot.files.known();
         let lines = known.iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
         let files = known.len() as u64;
-        let exceeds = |most: Option<u64>, is: u64| most.is_some_and(|most| is > most);
-        let is_cut = matches!(self.diff.snapshot.files, ChangedFiles::TooLarge { .. });
-        match exceeds(most_lines, lines) || exceeds(most_files, files) {
+        let exceeds = most_lines.is_some_and(|most| lines > most) || most_files.is_some_and(|most| files > most);
+        let is_cut = matches!(self.snapshot.files, ChangedFiles::TooLarge { .. });
+        match exceeds {
             true => Some(MatchReason::Size { lines, files }),
             false => is_cut.then_some(MatchReason::TooLarge),
         }
     }
 
     fn found(&self, severity: FindingSeverity) -> Option<Triggered> {
-        let mut found = Triggered::nothing();
-        for finding in self.diff.findings.iter().filter(|finding| finding.severity >= severity) {
+        let (mut found, files) = (Triggered::nothing(), self.snapshot.files.known());
+        for finding in self.findings.iter().filter(|finding| finding.severity >= severity) {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
-            let place = finding.location.as_ref();
-            let files = self.diff.snapshot.files.known();
-            let index = place.and_then(|place| files.iter().position(|file| file.path == place.file));
-            let matched = TriggerMatch {
-                file: place.map(|place| place.file.clone()),
-                line: place.and_then(|place| place.line),
-                reason,
-            };
+            let (file, line) = finding.location.as_ref().map(|place| (place.file.clone(), place.line)).unzip();
+            let index = files.iter().position(|changed| Some(&changed.path) == file.as_ref());
             // A finding outside the changed files concerns the change as a whole.
             let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
-            found.add(Triggered::new(scope, vec![matched]));
+            found.add(Triggered::new(scope, vec![TriggerMatch { file, line: line.flatten(), reason }]));
         }
         (!found.is_nothing()).then_some(found)
     }
 }
 
-fn touched(file: &ChangedFile, wanted: &PathCondition) -> Vec<TriggerMatch> {
+fn touched(file: &ChangedFile, wanted: &PathCondition) -> Vec<(Option<u32>, MatchReason)> {
     let found = file.paths().find_map(|path| wanted.globs.first(path).filter(|_| !wanted.except.matches(path)));
     let reason = |glob: &str| MatchReason::Path { name: wanted.name.clone(), glob: Some(glob.to_owned()) };
-    found.map(|glob| in_file(file, None, reason(glob.as_str()))).into_iter().collect()
+    found.map(|glob| (None, reason(glob.as_str()))).into_iter().collect()
 }
 
 /// Lines of one side that match. Out of what is excepted a file is new with all its lines, and into it all are gone: no
 /// patch shows them.
-fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) -> Vec<TriggerMatch> {
+fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) -> Vec<(Option<u32>, MatchReason)> {
     let file = reading.file;
     let new = wanted.except.matches(&file.path);
     let old = file.previous_path.as_ref().map_or(new, |path| wanted.except.matches(path));
@@ -195,21 +182,22 @@ fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) ->
     if own {
         return Vec::new();
     }
-    let matched = |line: &ChangedLine<'_>| {
-        let name = wanted.patterns.first(line.text)?.name().cloned();
+    let matched = |line: &ChangedLine<'_>, text: &str| {
+        let name = wanted.patterns.first(text)?.name().cloned();
         let excerpt = excerpt(line.text.trim());
-        let reason = if is_added {
-            MatchReason::AddedLine { name, excerpt }
-        } else {
-            MatchReason::RemovedLine { name, excerpt }
+        let reason = match is_added {
+            true => MatchReason::AddedLine { name, excerpt },
+            false => MatchReason::RemovedLine { name, excerpt },
         };
-        Some(in_file(file, Some(line.number), reason))
+        (line.is_added == is_added).then_some((Some(line.number), reason))
     };
-    let lines = reading.lines.iter().filter(|line| line.is_added == is_added);
-    let found: Vec<TriggerMatch> = lines.filter_map(matched).collect();
+    let mut found: Vec<_> = reading.lines.iter().filter_map(|line| matched(line, line.text)).collect();
+    if found.is_empty() {
+        found.extend(reading.joined.iter().filter_map(|(line, text)| matched(line, text)));
+    }
     let has_side = file.status != if is_added { FileStatus::Removed } else { FileStatus::Added };
     if found.is_empty() && (reading.is_unreadable || other && has_side) {
-        return vec![in_file(file, None, MatchReason::Unreadable)];
+        return vec![(None, MatchReason::Unreadable)];
     }
     found
 }
@@ -220,10 +208,10 @@ pub(super) fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
     match &snapshot.base_folders {
         Some(folders) => folders.iter().map(String::as_str).collect(),
         None => {
-            let files = snapshot.files.known();
-            let old_names = files.iter().filter(|file| !arrives(file)).map(|file| file.path.as_str());
-            let renamed = files.iter().filter_map(|file| file.previous_path.as_deref());
-            old_names.chain(renamed).filter_map(top_folder).collect()
+            let files = snapshot.files.known().iter();
+            let old_names =
+                files.filter_map(|file| file.previous_path.as_deref().or((!arrives(file)).then_some(&file.path)));
+            old_names.filter_map(top_folder).collect()
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct DependencyForm {
 
 /// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if its
 /// changes cannot be read. `patch` are they, if they could be read.
-pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(Option<u32>, String)>> {
+pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(u32, String)>> {
     let is_in_form = |form: &DependencyForm, path: &str| is_named(path, &form.files);
     let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path)).collect();
     if forms.is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn added(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec
     added.sort_by_key(|(line, _)| *line);
     let mut known = BTreeSet::new();
     added.retain(|(_, name)| known.insert(name.clone()));
-    Some(added.into_iter().map(|(line, name)| (Some(line), name)).collect())
+    Some(added)
 }
 
 /// What is known of the section that a line stands in.

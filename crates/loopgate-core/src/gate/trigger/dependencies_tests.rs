@@ -12,7 +12,7 @@ fn manifest(path: &str, patch: &str) -> ChangedFile {
     }
 }
 
-fn read(file: &ChangedFile) -> Option<Vec<(Option<u32>, String)>> {
+fn read(file: &ChangedFile) -> Option<Vec<(u32, String)>> {
     added(file, file.read_patch().as_ref())
 }
 

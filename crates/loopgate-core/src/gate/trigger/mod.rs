@@ -11,13 +11,12 @@ mod sources;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use self::{conditions::Evaluator, reading::FileReading, rules::RuleHit};
+use self::{reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
     observed::{ChangedFile, FileAt, Snapshot},
-    policy::{ChosenRules, GatePolicy, GateTrigger, Policy, RuleBook},
-    source_files::FileKind,
+    policy::{GatePolicy, GateTrigger, Policy, RuleBook},
 };
 
 pub(super) use self::fingerprint::fingerprint;
@@ -130,14 +129,18 @@ impl<'a> ReadDiff<'a> {
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
-        let found = Evaluator { diff: self, remembered }.evaluate(&policy.trigger)?;
+        let found = self.evaluate(&policy.trigger, remembered)?;
         Some(if found.is_nothing() { Triggered::whole(MatchReason::NotExcluded) } else { found })
     }
 
     /// Suspects that do not open the gate: fewer than two.
     pub(super) fn suspects(&self, policy: &GatePolicy) -> Vec<TriggerMatch> {
-        let chosen = rules_of(&policy.trigger);
-        chosen.into_iter().flat_map(|rules| self.rule_matches(rules)).map(|(_, found)| found).collect()
+        let conditions = policy.trigger.conditions().into_iter();
+        let matches = conditions.flat_map(|condition| match condition {
+            GateTrigger::Rules(rules) => self.rule_matches(rules),
+            _ => Vec::new(),
+        });
+        matches.map(|(_, found)| found).collect()
     }
 
     /// How many files and changed lines the rules look at.
@@ -150,32 +153,16 @@ impl<'a> ReadDiff<'a> {
     }
 }
 
-/// The rules that a trigger names.
-fn rules_of(trigger: &GateTrigger) -> Vec<&ChosenRules> {
-    match trigger {
-        GateTrigger::Rules(rules) => vec![rules],
-        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().flat_map(rules_of).collect(),
-        GateTrigger::Not(part) => rules_of(part),
-        _ => Vec::new(),
-    }
-}
-
-/// Whether a trigger looks at the lines of a file of these kinds.
-fn reads_lines(trigger: &GateTrigger, file: &ChangedFile, kinds: &[FileKind; 2]) -> bool {
-    match trigger {
-        GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
-        GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
-        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().any(|part| reads_lines(part, file, kinds)),
-        GateTrigger::Not(part) => reads_lines(part, file, kinds),
-        _ => false,
-    }
-}
-
 /// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be assessed: where a patch is
 /// missing, or does not tell which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
+    let conditions: Vec<_> = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).collect();
     reading::files_to_read(snapshot, |file, kinds| {
-        policy.gates.values().any(|gate| reads_lines(&gate.trigger, file, kinds))
+        conditions.iter().any(|condition| match condition {
+            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
+            GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
+            _ => false,
+        })
     })
 }
 

@@ -9,7 +9,7 @@ use crate::{
     ids::Sha,
     letters::LineWords,
     observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
-    source_files::{FileKind, Syntax, kind, name_conditions, runs},
+    source_files::{FileKind, Lexer, Syntax, kind, name_conditions, runs},
 };
 
 /// Files whose texts are read for one pull request, so that a large one costs no more than others.
@@ -21,6 +21,8 @@ pub(super) struct FileReading<'a> {
     /// Its kind at the head, and at the base where it had another name there.
     pub kinds: [FileKind; 2],
     pub lines: Vec<ChangedLine<'a>>,
+    /// Lines that a program reads as one, joined, with the first of them that changes.
+    pub joined: Vec<(ChangedLine<'a>, String)>,
     /// GitHub's patch, else what both texts come to.
     pub patch: Option<Patch<'a>>,
     /// Lines may change that are not among `lines`.
@@ -36,6 +38,15 @@ pub(super) struct ChangedLine<'a> {
     pub number: u32,
     pub text: &'a str,
     pub weight: LineWeight,
+}
+
+impl<'a> ChangedLine<'a> {
+    fn new(line: &DiffLine<'a>, weight: LineWeight) -> Self {
+        let is_added = line.change == LineChange::Added;
+        let number = if is_added { line.new } else { line.old };
+        // A mark of the byte order at the start of a file is no part of its first line.
+        Self { is_added, number, text: line.text.trim_start_matches('\u{feff}'), weight }
+    }
 }
 
 /// How much a line counts for a rule. For what a configuration asks for, every line counts.
@@ -138,7 +149,8 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 impl<'a> FileReading<'a> {
     pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
-        let mut reading = Self { file, kinds, lines: Vec::new(), patch: None, is_unreadable: false };
+        let mut reading =
+            Self { file, kinds, lines: Vec::new(), joined: Vec::new(), patch: None, is_unreadable: false };
         let needed = need(file);
         if needed == Need::Nothing && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
@@ -165,13 +177,13 @@ impl<'a> FileReading<'a> {
 
     fn add(&mut self, patch: &Patch<'a>, syntax: [&Syntax; 2]) {
         for hunk in &patch.hunks {
-            let lines = hunk.lines.iter().zip(weights(hunk, syntax)).zip(passed_over(hunk));
-            for ((line, weight), _) in lines.filter(|((line, _), is_passed)| line.is_changed() || *is_passed) {
-                let is_added = line.change == LineChange::Added;
-                let number = if is_added { line.new } else { line.old };
-                // A mark of the byte order at the start of a file is no part of its first line.
-                let text = line.text.trim_start_matches('\u{feff}');
-                self.lines.push(ChangedLine { is_added, number, text, weight });
+            let weights = weights(hunk, syntax);
+            let lines = hunk.lines.iter().zip(&weights).zip(passed_over(hunk));
+            let counting = lines.filter(|((line, _), is_passed)| line.is_changed() || *is_passed);
+            self.lines.extend(counting.map(|((line, weight), _)| ChangedLine::new(line, *weight)));
+            for on_side in [DiffLine::is_new, DiffLine::is_old] {
+                let lines = hunk.lines.iter().zip(&weights).filter(|(line, _)| on_side(line));
+                self.joined.extend(joined(lines.filter(|(_, weight)| **weight != LineWeight::Nothing)));
             }
         }
     }
@@ -181,26 +193,57 @@ impl<'a> FileReading<'a> {
         let reaches_out = |run: &&[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
         let Some(first) = patch.hunks.iter().flat_map(DiffHunk::runs).find(reaches_out) else { return };
         let first = first[0].new;
-        let (old_code, new_code) = (old_syntax.lex(old), syntax.lex(new));
-        let is_certain = old_code.is_certain && new_code.is_certain;
+        let code = old_syntax.lex(old).zip(syntax.lex(new));
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         for (at_old, at_new) in unchanged(patch, old.len(), new.len()) {
             let (Some(&text), Some(&same)) = (new.get(at_new), old.get(at_old)) else { continue };
             // The texts are not those that the patch compares.
             self.is_unreadable |= text != same;
-            let (was, is) =
-                (old_code.code.get(at_old).copied().flatten(), new_code.code.get(at_new).copied().flatten());
             let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
-            let reached = if is_certain { was != is } else { number(at_new) >= first };
-            let line = ChangedLine { is_added: true, number: number(at_new), text, weight: LineWeight::Full };
-            if reached && (is.is_some() || !is_certain) {
-                self.lines.push(line);
-            }
-            if reached && (was.is_some() || !is_certain) {
-                self.lines.push(ChangedLine { is_added: false, number: number(at_old), ..line });
+            let [leaves, arrives] = match &code {
+                Some((old, new)) if old[at_old] != new[at_new] => [old[at_old].is_some(), new[at_new].is_some()],
+                Some(_) => [false; 2],
+                None => [number(at_new) >= first; 2],
+            };
+            for (_, is_added, index) in [(arrives, true, at_new), (leaves, false, at_old)].into_iter().filter(|it| it.0)
+            {
+                self.lines.push(ChangedLine { is_added, number: number(index), text, weight: LineWeight::Full });
             }
         }
     }
+}
+
+/// The lines of one side that are read as one and change, joined: a line goes on behind a backslash, `|` or `&&` at its
+/// end, before one of these at the next line's beginning, and in a folded text of YAML (YAML 1.2, 8.1.3).
+fn joined<'h, 'a: 'h>(
+    lines: impl Iterator<Item = (&'h DiffLine<'a>, &'h LineWeight)>,
+) -> Vec<(ChangedLine<'a>, String)> {
+    let folds = pattern!(r"[:-]\s+>[-+0-9]*\s*(?:#.*)?$");
+    let mut all: Vec<(Option<ChangedLine<'a>>, usize, String)> = Vec::new();
+    // How far the line is indented that begins a folded text.
+    let mut folded: Option<usize> = None;
+    for (line, weight) in lines {
+        let own = line.text.trim();
+        let indented = line.text.len() - line.text.trim_start().len();
+        folded = folded.filter(|begun| own.is_empty() || indented > *begun);
+        let above = all.last().map_or("", |(_, _, text)| text.as_str());
+        let goes_on = ["\\", "|", "&&"].iter().any(|end| above.ends_with(end))
+            || ["|", "&&"].iter().any(|start| own.starts_with(start))
+            || folded.is_some();
+        if !goes_on || all.is_empty() {
+            all.push((None, 0, String::new()));
+        }
+        if let Some((first, length, text)) = all.last_mut() {
+            *first = first.or(line.is_changed().then(|| ChangedLine::new(line, *weight)));
+            *length += 1;
+            let begun = text.trim_end_matches('\\').len();
+            text.truncate(begun);
+            text.push(' ');
+            text.push_str(own);
+        }
+        folded = folded.or(folds.is_match(own).then_some(indented));
+    }
+    all.into_iter().filter(|(_, length, _)| *length > 1).filter_map(|(first, _, text)| Some((first?, text))).collect()
 }
 
 /// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other. Order
@@ -241,37 +284,28 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
 }
 
 /// How much each line of a hunk counts.
-fn weights(hunk: &DiffHunk<'_>, [syntax, old_syntax]: [&Syntax; 2]) -> Vec<LineWeight> {
+fn weights(hunk: &DiffHunk<'_>, syntax: [&Syntax; 2]) -> Vec<LineWeight> {
     let shows_mark = hunk.lines.iter().any(|line| line.text.contains("/*") || line.text.contains("*/"));
-    let (mut in_new_string, mut in_old_string) = (false, false);
-    // Whether the line above ends in a backslash, at the head and at the base.
-    let (mut joins_new, mut joins_old) = (false, false);
+    let [mut new_lexer, mut old_lexer] = syntax.map(Lexer::new);
     let mut weights = Vec::with_capacity(hunk.lines.len());
     for run in hunk.runs() {
         let new: Vec<&str> = run.iter().filter(|line| line.is_new()).map(|line| line.text).collect();
         let old: Vec<&str> = run.iter().filter(|line| line.is_old()).map(|line| line.text).collect();
-        let mut new_comments = syntax.comments_within(&new, &mut in_new_string).into_iter();
-        let mut old_comments = old_syntax.comments_within(&old, &mut in_old_string).into_iter();
         let words = |lines: &[&str]| -> Vec<String> {
             lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
         };
-        let is_space = run[0].is_changed() && !syntax.minds_space() && words(&new) == words(&old);
-        // A text of several lines that begins above, or in these lines, may hold what looks like a comment.
-        let in_text = in_new_string || in_old_string;
+        let is_space = run[0].is_changed() && !syntax[0].minds_space() && words(&new) == words(&old);
+        let mut new_comments = new_lexer.comments_within(&new).into_iter();
+        let mut old_comments = old_lexer.comments_within(&old).into_iter();
         for line in run {
-            let (is_new, is_old) = (line.is_new(), line.is_old());
-            let syntax = if is_new { syntax } else { old_syntax };
-            let in_block = if is_new { new_comments.next() } else { old_comments.next() } == Some(true);
-            let is_joined = if is_new { joins_new } else { joins_old };
-            let is_starred = is_new && syntax.stars_comments() && line.text.trim_start().starts_with('*');
+            let new = line.is_new().then(|| new_comments.next() == Some(true));
+            let old = line.is_old().then(|| old_comments.next() == Some(true));
+            let is_starred = line.is_new() && syntax[0].stars_comments() && line.text.trim_start().starts_with('*');
             weights.push(match () {
-                () if in_block || is_space => LineWeight::Nothing,
-                () if syntax.is_comment(line.text) && !is_joined && !in_text => LineWeight::Nothing,
+                () if is_space || new.or(old) == Some(true) => LineWeight::Nothing,
                 () if is_starred && !shows_mark => LineWeight::Doubtful,
                 () => LineWeight::Full,
             });
-            let joins = line.text.trim_end().ends_with('\\');
-            (joins_new, joins_old) = (if is_new { joins } else { joins_new }, if is_old { joins } else { joins_old });
         }
     }
     weights

@@ -21,18 +21,7 @@ use crate::{
 const KEPT: usize = 3;
 
 /// Folders whose files a framework loads one and all, whatever they are called.
-const LOADED_WHOLE: [&str; 10] = [
-    "migrations",
-    "migration",
-    "migrate",
-    "versions",
-    "initializers",
-    "plugins",
-    "workflows",
-    "hooks",
-    "init.d",
-    "autoload",
-];
+const LOADED_WHOLE: &str = "migrations migration migrate versions initializers plugins workflows hooks init.d autoload";
 
 /// A place that a rule finds.
 #[derive(Clone)]
@@ -95,31 +84,28 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
     let existing = existing_folders(snapshot);
     let names = names_in(files);
     let mut all = Vec::new();
-    for (index, reading) in files.iter().enumerate() {
+    for (file, reading) in files.iter().enumerate() {
         let references = sources::changes_only_references(reading, &snapshot.pull_request);
-        let hit = |rule: usize, line, evidence, is_doubtful| RuleHit {
-            rule,
-            file: index,
-            line,
-            evidence,
-            is_doubtful,
-            more: 0,
-        };
+        let hit = |rule, line, evidence, is_doubtful| RuleHit { rule, file, line, evidence, is_doubtful, more: 0 };
         let mut found = Vec::new();
         let kinds = kinds_that_count(reading, &names);
         let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules()[rule], *kind, reading));
         if !references {
             let paths = paths_named(book, reading).into_iter().filter(|&rule| of_kind(rule));
             found.extend(paths.map(|rule| hit(rule, None, RuleEvidence::Path, false)));
-            for line in reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing) {
+            let lines = reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing).map(|line| (line, None));
+            let joined = reading.joined.iter().map(|(line, text)| (line, Some(text.as_str())));
+            let mut known = BTreeSet::new();
+            for (line, joined) in lines.chain(joined) {
                 let kind = kinds[usize::from(!line.is_added)];
-                let rules = lines_named(book, line).into_iter();
+                let mut rules = lines_named(book, line, joined);
+                // A rule that a line alone shows is not shown again.
+                rules.retain(|rule| {
+                    looks_at(&book.rules()[*rule], kind, reading) && (known.insert(*rule) || joined.is_none())
+                });
                 let is_doubtful = line.weight == LineWeight::Doubtful;
-                found.extend(
-                    rules
-                        .filter(|&rule| looks_at(&book.rules()[rule], kind, reading))
-                        .map(|rule| hit(rule, Some(line.number), line_evidence(line), is_doubtful)),
-                );
+                let hits = rules.into_iter().map(|rule| hit(rule, Some(line.number), line_evidence(line), is_doubtful));
+                found.extend(hits);
             }
         }
         for (rule, condition) in book.rules().iter().enumerate().map(|(rule, it)| (rule, &it.condition)) {
@@ -165,7 +151,7 @@ fn in_manifest(
         ManifestChange::Dependency => {
             return match dependencies::added(reading.file, reading.patch.as_ref()) {
                 None => vec![(None, RuleEvidence::Path)],
-                Some(names) => names.into_iter().map(|(line, name)| (line, RuleEvidence::Named(name))).collect(),
+                Some(names) => names.into_iter().map(|(line, name)| (Some(line), RuleEvidence::Named(name))).collect(),
             };
         }
         ManifestChange::Source => sources::changed_sources(reading, texts(reading.file, snapshot)),
@@ -187,7 +173,7 @@ fn in_manifest(
 fn kinds_that_count(reading: &FileReading<'_>, names: &HashSet<&str>) -> [FileKind; 2] {
     let path = &reading.file.path;
     let in_loaded =
-        path.rsplit('/').skip(1).any(|folder| LOADED_WHOLE.iter().any(|it| folder.eq_ignore_ascii_case(it)));
+        path.rsplit('/').skip(1).any(|folder| LOADED_WHOLE.split(' ').any(|it| folder.eq_ignore_ascii_case(it)));
     let file_name = path.rsplit('/').next().unwrap_or(path);
     let name = file_name.rsplit_once('.').map_or(file_name, |(name, _)| name);
     let is_loaded = in_loaded || is_named_test(path) && (names.contains(name) || names.contains(file_name));
@@ -221,22 +207,20 @@ fn paths_named(book: &RuleBook, reading: &FileReading<'_>) -> BTreeSet<usize> {
     named
 }
 
-/// The rules that name a changed line, by a word or an expression.
-fn lines_named(book: &RuleBook, line: &ChangedLine<'_>) -> BTreeSet<usize> {
-    let looks = |rule: &usize| match book.rules()[*rule].condition {
-        RuleCondition::Line { side, .. } => match side {
-            RuleSide::Changed => true,
-            RuleSide::Added => line.is_added,
-            RuleSide::Removed => !line.is_added,
-        },
+/// The rules that name a changed line, by a word or an expression; those that name the lines it is joined with by an
+/// expression.
+fn lines_named(book: &RuleBook, line: &ChangedLine<'_>, joined: Option<&str>) -> BTreeSet<usize> {
+    let text = joined.unwrap_or(line.text);
+    let mut named = if joined.is_none() { book.with_word_in(&LineWords::of(text)) } else { BTreeSet::new() };
+    named.extend(book.with_pattern().filter(|&rule| match &book.rules()[rule].condition {
+        RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(text),
         _ => false,
-    };
-    let matches = |rule: &usize| match &book.rules()[*rule].condition {
-        RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(line.text),
+    }));
+    named.retain(|&rule| match book.rules()[rule].condition {
+        RuleCondition::Line { side: RuleSide::Changed, .. } => true,
+        RuleCondition::Line { side: RuleSide::Added, .. } => line.is_added,
+        RuleCondition::Line { side: RuleSide::Removed, .. } => !line.is_added,
         _ => false,
-    };
-    let mut named = book.with_word_in(&LineWords::of(line.text));
-    named.retain(looks);
-    named.extend(book.with_pattern().filter(|rule| looks(rule) && matches(rule)));
+    });
     named
 }

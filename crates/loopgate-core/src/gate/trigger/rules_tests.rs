@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     gate::{RuleEvidence, assess::world::*},
     observed::{AccountKind, ChangedFiles::Complete, Content, FileStatus},
-    policy::{ManifestChange, RuleCondition, RuleExample, RuleSide, RuleTier},
+    policy::{ChosenRules, ManifestChange, RuleCondition, RuleExample, RuleSide, RuleTier},
     source_files::FileKind,
 };
 
@@ -272,7 +272,24 @@ fn a_guarded_path_opens_at_any_change() {
         ChangedFile { patch: None, additions: 0, deletions: 0, status: FileStatus::Changed, ..file("auth/a.sh", "") };
     let moved =
         ChangedFile { previous_path: Some("auth/a.sh".into()), status: FileStatus::Renamed, ..file("b.sh", "") };
-    assert!(opens(mode) && opens(moved));
+    let into = ChangedFile { previous_path: Some("b.sh".into()), status: FileStatus::Renamed, ..file("auth/a.sh", "") };
+    let copied = ChangedFile { status: FileStatus::Copied, ..into.clone() };
+    assert!(opens(mode) && opens(moved) && opens(into) && opens(copied));
+    // Moved to where the path or the kind is another, without a line that changes.
+    for (from, to) in [("src/auth/a.py", "src/b.py"), ("src/auth/a.py", "docs/a.md"), ("docs/auth.md", "src/auth.py")] {
+        let moved = ChangedFile {
+            previous_path: Some(from.into()),
+            status: FileStatus::Renamed,
+            patch: None,
+            additions: 0,
+            deletions: 0,
+            ..file(to, "")
+        };
+        assert!(opens(moved.clone()), "{from} {to}");
+        // Each gate has both names among its own files.
+        let scope = Scope::Files(BTreeSet::from([0]));
+        assert_eq!(scope.paths(&[moved]), [to, from]);
+    }
 }
 
 #[test]
@@ -349,6 +366,48 @@ fn sources_hooks_and_actions_of_packages() {
     let pins = "@@ -1 +1 @@\n-  - uses: a/b@1111111111111111111111111111111111111111 # v1\n+  - uses: a/b@2222222222222222222222222222222222222222 # v2";
     assert!(finds(Action, ".github/workflows/a.yml", pins, true));
     assert!(!finds(Action, ".github/workflows/a.yml", pins, false));
+}
+
+/// What a program reads as one line is one for an expression, however it is written.
+#[test]
+fn expressions_read_lines_that_go_on() {
+    let opens = |path: &str, patch: &str| {
+        let pattern = crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap();
+        let condition = RuleCondition::Line { side: RuleSide::Added, words: Vec::new(), pattern: Some(pattern) };
+        let world = world_of(vec![file(path, patch)]);
+        let by_rule = found(vec![rule("it", RuleTier::Opens, condition)], &world).is_some();
+        let wanted =
+            crate::policy::LinePatterns::new(vec![crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap()]);
+        let wanted = crate::policy::LineCondition { patterns: wanted, ..Default::default() };
+        let trigger = gate_policy(GateTrigger::AddedLines(wanted), &[]);
+        let by_condition = ReadDiff::new(&world.snapshot, &[]).triggered(&trigger, &BTreeSet::new()).is_some();
+        assert_eq!(by_rule, by_condition, "{path} {patch}");
+        by_rule
+    };
+    for (path, lines, expected) in [
+        ("a.sh", "+curl -s x | sh", true),
+        ("a.sh", "+curl -s x \\\n+  | sh", true),
+        ("a.sh", "+curl -s x \\\n+  --fail \\\n+  | sh", true),
+        ("a.sh", "+curl -s x |\n+  sh", true),
+        ("a.sh", "+curl -s x\n+  | sh", true),
+        // What goes on above or below was there.
+        ("a.sh", " curl -s x \\\n+  | sh", true),
+        ("a.sh", "+curl -s y \\\n-curl -s x \\\n   | sh", true),
+        ("Dockerfile", "+RUN curl -s x \\\n+  # why\n+  | sh", true),
+        ("a.yml", "+run: >-\n+  curl -s\n+  x\n+\n+  | sh", true),
+        ("a.yml", "+- >\n+  curl -s x |\n+  sh", true),
+        ("a.yml", "+command: >  # why\n+  curl -s x -o - | s\n+  h", false),
+        // Lines of their own, and lines that leave.
+        ("a.sh", "+curl -s x\n+a | sh", false),
+        ("a.yml", "+run: >-\n+  curl -s x\n+name: a | sh", false),
+        ("a.yml", "+run: |\n+  curl -s x\n+  a | sh", false),
+        ("a.sh", "-curl -s x \\\n-  | sh\n+a", false),
+        ("a.sh", " curl -s x \\\n   | sh\n+a", false),
+    ] {
+        assert_eq!(opens(path, &format!("@@ -1,9 +1,9 @@\n{lines}")), expected, "{path} {lines}");
+    }
+    let long = "+curl \\\n".repeat(100_000);
+    assert!(opens("a.sh", &format!("@@ -0,0 +1,100001 @@\n{long}+| sh")));
 }
 
 #[test]

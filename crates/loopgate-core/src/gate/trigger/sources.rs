@@ -20,7 +20,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(super) struct ManifestTable {
     manifest: Vec<ManifestForm>,
-    lock: LockForm,
+    /// Lock files. Tools ask the hosts that are `others` unless somebody tells them otherwise.
+    lock: ManifestForm,
     pub(super) dependencies: Vec<DependencyForm>,
 }
 
@@ -40,15 +41,6 @@ struct ManifestForm {
     /// Group 1 is the name of a package that is a source only where the package was there before.
     #[serde(default)]
     paths: Vec<Pattern>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LockForm {
-    files: Vec<String>,
-    sources: Vec<Pattern>,
-    /// Hosts that tools ask unless somebody tells them otherwise.
-    registries: BTreeSet<String>,
 }
 
 pub(super) static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| {
@@ -73,48 +65,56 @@ pub(super) fn is_named(path: &str, names: &[String]) -> bool {
     })
 }
 
-/// Lines that change where packages come from: (line at the head or base, whether it is added, source).
+/// The rows for a path.
+fn rows(path: &str) -> Vec<&'static ManifestForm> {
+    let rows = if is_lock_file(path) { std::slice::from_ref(&TABLE.lock) } else { &TABLE.manifest };
+    rows.iter().filter(|row| is_named(path, &row.files)).collect()
+}
+
+/// Lines that change where packages come from, with the source: one that the other side does not name. Of a lock file,
+/// added lines alone, compared with the whole text at the base where that was read.
 pub(super) fn changed_sources<'a>(
     reading: &FileReading<'a>,
     texts: Option<[&str; 2]>,
 ) -> Vec<(ChangedLine<'a>, String)> {
-    if is_lock_file(&reading.file.path) {
-        return locked_sources(reading, texts);
-    }
     // What git shows of a submodule instead of lines.
     let commit = reading.lines.iter().find(|line| line.is_added && line.text.starts_with("Subproject commit "));
     if let Some(line) = commit {
         return vec![(*line, line.text.to_owned())];
     }
-    let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
-    let named = |line: &ChangedLine<'_>| {
-        let of_package = |row: &ManifestForm| found(row.sources.iter(), line.text, &row.others);
-        let all: Vec<String> = rows().filter_map(of_package).collect();
+    let (rows, is_lock) = (rows(&reading.file.path), is_lock_file(&reading.file.path));
+    let named = |text: &str| {
+        let all: Vec<String> = rows.iter().filter_map(|row| found(&row.sources, text, &row.others)).collect();
         (!all.is_empty()).then(|| all.join(" "))
     };
     let of_side = |is_added: bool| -> BTreeSet<String> {
-        reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(named).collect()
+        reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(|line| named(line.text)).collect()
     };
-    let (added, removed) = (of_side(true), of_side(false));
+    let new = of_side(true);
+    let old = match texts.filter(|_| is_lock) {
+        Some([old, _]) => old.lines().filter_map(named).collect(),
+        None => of_side(false),
+    };
     let removed_lines = || reading.lines.iter().filter(|line| !line.is_added);
-    let of_path = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.paths), line.text, &BTreeSet::new());
+    let of_path = |text: &str| rows.iter().find_map(|row| found(&row.paths, text, &BTreeSet::new()));
     let path = |line: &ChangedLine<'_>| {
-        let name = of_path(line).filter(|_| line.is_added)?;
+        let name = of_path(line.text).filter(|_| line.is_added)?;
         let key = name.split(['=', ':', ',']).next().unwrap_or(&name).trim().to_owned();
-        removed_lines().any(|line| line.text.contains(&key) && of_path(line).is_none()).then_some(name)
+        removed_lines().any(|line| line.text.contains(&key) && of_path(line.text).is_none()).then_some(name)
     };
-    let changed = |line: &&ChangedLine<'a>| {
-        let other = if line.is_added { &removed } else { &added };
-        named(line).filter(|source| !other.contains(source)).or_else(|| path(line))
+    let changed = |line: &ChangedLine<'a>| {
+        let other = if line.is_added { &old } else { &new };
+        named(line.text).filter(|source| !other.contains(source)).or_else(|| path(line))
     };
-    reading.lines.iter().filter_map(|line| Some((*line, changed(&line)?))).collect()
+    let lines = reading.lines.iter().filter(|line| line.is_added || !is_lock);
+    lines.filter_map(|line| Some((*line, changed(line)?))).collect()
 }
 
 /// All that expressions name in a line: their groups, else what they match. What begins with one of the other names is
 /// left out.
-fn found<'r>(expressions: impl Iterator<Item = &'r Pattern>, text: &str, others: &BTreeSet<String>) -> Option<String> {
+fn found(expressions: &[Pattern], text: &str, others: &BTreeSet<String>) -> Option<String> {
     let mut named: Vec<&str> = Vec::new();
-    for found in expressions.flat_map(|expression| expression.captures_iter(text)) {
+    for found in expressions.iter().flat_map(|expression| expression.captures_iter(text)) {
         if found.get(1).is_some_and(|first| others.contains(first.as_str())) {
             continue;
         }
@@ -125,26 +125,10 @@ fn found<'r>(expressions: impl Iterator<Item = &'r Pattern>, text: &str, others:
     (!named.is_empty()).then(|| named.join(" "))
 }
 
-/// Hosts and revisions of a lock file that it did not have, and no tool asks by itself.
-fn locked_sources<'a>(reading: &FileReading<'a>, texts: Option<[&str; 2]>) -> Vec<(ChangedLine<'a>, String)> {
-    let lock = &TABLE.lock;
-    let named = |text: &str| -> Vec<String> {
-        lock.sources.iter().flat_map(|source| source.captures_iter(text)).map(|it| it[1].to_lowercase()).collect()
-    };
-    let old = texts.map(|[old, _]| old);
-    let known: BTreeSet<String> = match old {
-        Some(old) => old.lines().flat_map(named).collect(),
-        None => reading.lines.iter().filter(|line| !line.is_added).flat_map(|line| named(line.text)).collect(),
-    };
-    let is_new = |source: &String| !known.contains(source) && !lock.registries.contains(source);
-    let added = reading.lines.iter().filter(|line| line.is_added);
-    added.filter_map(|line| Some((*line, named(line.text).into_iter().find(is_new)?))).collect()
-}
-
 /// Added lines that name a command which runs when packages are installed.
 pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>, String)> {
-    let rows = || TABLE.manifest.iter().filter(|row| is_named(&reading.file.path, &row.files));
-    let hook = |line: &ChangedLine<'_>| found(rows().flat_map(|row| &row.hooks), line.text, &BTreeSet::new());
+    let rows = rows(&reading.file.path);
+    let hook = |line: &ChangedLine<'_>| rows.iter().find_map(|row| found(&row.hooks, line.text, &BTreeSet::new()));
     reading.lines.iter().filter(|line| line.is_added).filter_map(|line| Some((*line, hook(line)?))).collect()
 }
 

@@ -19,7 +19,7 @@ impl<'a> Asserted<'a> {
         let lines: Vec<&CodeLine> = reached(part).into_iter().filter(|line| asserts(syntax, line)).collect();
         Self {
             count: lines.iter().map(|line| syntax.assertions(&line.text)).sum(),
-            exact: lines.iter().filter(|line| syntax.is_exact(&line.text)).count(),
+            exact: lines.iter().filter(|line| syntax.exact.is_match(&line.text)).count(),
             values: lines.iter().map(|line| values(&line.text).count()).sum(),
             lines,
         }
@@ -104,7 +104,7 @@ pub(super) fn is_row(syntax: &TestSyntax, line: &CodeLine) -> bool {
         && text.ends_with([',', ']', ')', '}', '|', '"', '\''])
         && !text.contains("=> {");
     let is_loop = text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
-    syntax.has_rows(&line.text) || (is_data || is_loop) && syntax.assertions(text) == 0
+    syntax.row.is_match(&line.text) || (is_data || is_loop) && syntax.assertions(text) == 0
 }
 
 /// Values in rows of parameters.

@@ -73,7 +73,7 @@ pub(super) fn parts(syntax: &TestSyntax, lines: Vec<CodeLine>) -> Vec<Part> {
         if open > 0 && indent <= parts[open].indent && !closes {
             open = 0;
         }
-        let begins_rows = || syntax.has_rows(&line.text) && text.ends_with(['[', '(', '`']);
+        let begins_rows = || syntax.row.is_match(&line.text) && text.ends_with(['[', '(', '`']);
         let is_attribute = text.starts_with(['@', '[']) || text.starts_with("#[") || begins_rows();
         let name = test.filter(|name| !name.is_empty()).or_else(|| {
             let is_nested = open > 0 && parts[open].is_test;

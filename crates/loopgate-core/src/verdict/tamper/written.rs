@@ -135,7 +135,7 @@ fn test_file<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, old: &Lines
             // Of a file of the program only the tests matter.
             parts.retain(|part| part.is_test);
         }
-        let skips = lines.iter().filter(|(_, text)| syntax.skips_file(text));
+        let skips = lines.iter().filter(|(_, text)| syntax.file_skip.is_match(text));
         Side { parts, file_skips: skips.map(|(number, text)| (*number, (*text).trim().to_owned())).collect() }
     };
     let mut new = side(&file.path, new);

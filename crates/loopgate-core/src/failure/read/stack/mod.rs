@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     evidence::SourceLocation,
-    source_files::{Foreign, FrameForm, FrameLine, is_code, is_test, language_of},
+    source_files::{FrameLine, LANGUAGES, is_code, is_test, language_of},
 };
 
 /// Most frames kept of one text.
@@ -47,7 +47,7 @@ impl Frame {
     }
 }
 
-static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FrameForm::all().iter().map(|form| &form.pattern)));
+static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(LANGUAGES.frames.iter().map(|form| &form.pattern)));
 
 /// A place as printed, before it is looked up in the repository.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec
 
 /// Whether the line belongs to a trace or names a place, rather than saying what went wrong.
 pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
-    FORMS.matching(line).into_iter().any(|row| match FrameForm::all()[row].says {
+    FORMS.matching(line).into_iter().any(|row| match LANGUAGES.frames[row].says {
         // A diagnostic names its place and goes on with its message.
         FrameLine::Frame | FrameLine::Callee => FORMS
             .captures(row, line)
@@ -210,7 +210,7 @@ impl Section {
     fn read(&mut self, line: &str) -> usize {
         let above = self.above.take();
         let Some((row, captures)) = FORMS.first(line) else { return 0 };
-        let form = &FrameForm::all()[row];
+        let form = &LANGUAGES.frames[row];
         let function = group(&captures, "fun").and_then(tidy_function);
         let file = group(&captures, "file").filter(|file| !file.contains("<anonymous>")).map(str::to_owned);
         match form.says {
@@ -256,9 +256,9 @@ fn path_of_class(class: &str, file: &str) -> String {
     let package = class.rsplit_once('.').map_or("", |(package, _)| package);
     let path = if package.is_empty() { file.to_owned() } else { format!("{}/{file}", package.replace('.', "/")) };
     let is_of = |packages: &[String]| packages.iter().any(|start| class.starts_with(start));
-    if is_of(&Foreign::get().jvm_packages) {
+    if is_of(&LANGUAGES.foreign.jvm_packages) {
         format!("<internal:jvm>/{path}")
-    } else if is_of(&Foreign::get().jvm_libraries) {
+    } else if is_of(&LANGUAGES.foreign.jvm_libraries) {
         format!(".m2/{path}")
     } else {
         path

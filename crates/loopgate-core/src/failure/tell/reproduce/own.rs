@@ -152,7 +152,7 @@ fn options(runner: &Runner, words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source_files::Tool;
+    use crate::source_files::{LANGUAGES, Tool};
 
     #[test]
     fn commands_that_go_somewhere() {
@@ -189,7 +189,7 @@ mod tests {
             (Tool::Rspec, "make spec", "bundle exec rspec", ""),
         ];
         for (tool, command, program, options) in cases {
-            let runner = Runner::all().iter().find(|row| row.tool == tool).expect("a row");
+            let runner = LANGUAGES.runners.iter().find(|row| row.tool == tool).expect("a row");
             let start = Start::of(runner, Some(command));
             assert_eq!((start.program.as_str(), start.options.as_str()), (program, options), "{command}");
         }

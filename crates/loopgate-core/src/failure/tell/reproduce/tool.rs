@@ -4,13 +4,13 @@ use super::{check::CheckContext, own::is_simple};
 use crate::{
     evidence::Failure,
     failure::read::{paths, text},
-    source_files::{Runner, Tool, language_of},
+    source_files::{LANGUAGES, Runner, Tool, language_of},
 };
 
 /// How the tests of a failure are run.
 pub fn runner(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<&'static Runner> {
     let command = check.and_then(|check| check.command).unwrap_or_default();
-    let all = || Runner::all().iter();
+    let all = || LANGUAGES.runners.iter();
     let is_named = |row: &&Runner| {
         let is_there = |word: &String| has_word(command, word);
         row.words.iter().any(is_there) || !row.all_words.is_empty() && row.all_words.iter().all(is_there)
@@ -64,7 +64,7 @@ pub fn is_package_script(command: &str) -> bool {
 fn by_traces(failure: &Failure) -> Option<&'static Runner> {
     let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
     let language = language_of(printed_file(failure)?)?;
-    let of_language = || Runner::all().iter().filter(|row| row.languages.iter().any(|known| known == language));
+    let of_language = || LANGUAGES.runners.iter().filter(|row| row.languages.iter().any(|known| known == language));
     // `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
     let is_placed = failure.test_name.as_deref().is_some_and(is_placed);
     of_language()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::world::*;
 use crate::{
-    gate::{Absence, AbsentTeam, Refusal, Unusable, WordOutcome},
+    gate::{Refusal, Unusable, UnusableApprover, WordOutcome},
     ids::{AppId, UserId},
     observed::{
         AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Push,
@@ -269,8 +269,9 @@ fn a_preset_team_counts_only_if_it_is_usable() {
         world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
         assert_eq!(world.is_approved(), approved);
     }
-    let absence = Absence::Unreadable("it needs members=read".into());
-    assert_eq!(world.report().eligible.absent_preset_team, Some(AbsentTeam { team, absence }));
+    let why = Unusable::Unreadable("it needs members=read".into());
+    let absent = UnusableApprover { name: team.to_string(), why };
+    assert_eq!(world.report().eligible.absent_preset_team, Some(absent));
     world.team("acme/security", &["carol"]);
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     world.comment("carol", "security approved");
@@ -325,7 +326,7 @@ fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
         world.comment(who, "security approved");
         assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }), "{who}");
     }
-    assert_eq!(world.report().eligible.unusable[0].why, Unusable::Unknown("it needs members=read".to_owned()));
+    assert_eq!(world.report().eligible.unusable[0].why, Unusable::Unreadable("it needs members=read".to_owned()));
 }
 
 #[test]
