@@ -644,3 +644,26 @@ async fn beyond_five_hundred_creations_an_hour_comments_wait_and_verdicts_appear
     let view = bench.view(&last);
     assert!(!ours(&view).is_empty() && !view.labels.is_empty(), "{view:?}");
 }
+
+#[tokio::test]
+async fn an_archived_repository_is_not_written_to_until_it_is_back() {
+    let bench = Bench::new().await;
+    let reconcile = Reconcile::new(bench.github.clone());
+    let spec = PullSpec::new("feat: sign in").file("src/auth/login.rs", "// In.\n");
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, spec).unwrap();
+    bench.sim.admin().archive_repo(&bench.repo, true).unwrap();
+    bench.sim.forget_requests();
+    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::ReadOnly);
+    assert_eq!(bench.sim.request_counts().writes, 0, "{:?}", bench.sim.requests());
+
+    bench.sim.admin().archive_repo(&bench.repo, false).unwrap();
+    bench.decided(&reconcile, &pr).await;
+    assert!(bench.view(&pr).has_label("needs:security-review"));
+
+    // It is archived between what is read and what is written.
+    bench.sim.user("bob").comment(&pr, "security approved").unwrap();
+    let archive = RequestFault::on("/git/commits$", Harm::status(StatusCode::FORBIDDEN)).unwrap();
+    bench.sim.add_fault(archive);
+    let outcome = bench.run(&reconcile, &pr).await;
+    assert!(matches!(outcome.result, Settled::Decided(_)), "a refusal is no outage: {outcome:?}");
+}

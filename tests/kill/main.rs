@@ -72,3 +72,14 @@ async fn killed_between_accepting_and_acting_the_work_is_done_once() {
     assert!(state.files.contains_key("loop-state.json"));
     second.kill();
 }
+
+/// A limit on the size of files (`ulimit -f`) is an error of one write and no end of the process.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_signal_of_a_file_that_grew_too_large_ends_nothing() {
+    let github = Simulator::start(Config::default()).await.unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let process = Process::start(&github, data.path());
+    process.signal(nix::sys::signal::Signal::SIGXFSZ);
+    assert!(process.figures().await.contains("loopgate_backlog 0"));
+}

@@ -465,6 +465,21 @@ async fn tokens_are_their_owners_and_end(mut kept: Kept) {
     assert_eq!(kept.store.tokens_of(bob, at(50)).await.unwrap().len(), 1);
 }
 
+/// sqlx adds the line of PostgreSQL's own source, which reads like a line of ours.
+async fn errors_name_no_place_in_the_databases_source(mut kept: Kept) {
+    let answer = Query::new("SELECT * FROM nowhere").fetch_all(kept.writer.connection()).await;
+    let words = StoreError::from(answer.err().unwrap()).to_string();
+    assert!(words.contains("nowhere") && !words.contains("at line"), "{words}");
+}
+
+/// A person with a database tool may hold the lock for some seconds; GitHub waits ten for an answer.
+#[tokio::test]
+async fn a_write_lock_of_somebody_else_is_waited_for() {
+    let mut kept = Kept::new().await;
+    let rows = kept.sql("PRAGMA busy_timeout").await;
+    assert_eq!(rows[0].get::<i64>(0).unwrap(), 8_000);
+}
+
 macro_rules! on_both {
     ($($name:ident,)*) => {
         mod on_sqlite {
@@ -484,6 +499,7 @@ on_both! {
     of_copies_the_first_is_fresh_in_one_batch_and_in_another,
     what_comes_while_a_job_runs_stays_with_its_own_hints,
     hints_are_kept_once_and_bounded,
+    errors_name_no_place_in_the_databases_source,
     failures_add_up_until_something_ends_well,
     the_dead_are_listed_apart_and_live_again_with_anything_new,
     a_commit_is_replaced_by_its_pull_requests_at_once,

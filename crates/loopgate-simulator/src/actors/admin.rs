@@ -191,6 +191,15 @@ impl Admin {
         })
     }
 
+    /// Archives a repository, or takes it out of the archive.
+    pub fn archive_repo(&self, repo: &RepoName, is_archived: bool) -> Result<(), Refused> {
+        self.act(|world, _| {
+            let id = world.repo_named(repo)?;
+            world.repo_mut(id)?.is_archived = is_archived;
+            Ok(())
+        })
+    }
+
     pub fn delete_repo(&self, repo: &RepoName) -> Result<(), Refused> {
         self.act(|world, actor| world.delete_repo(actor, world.repo_named(repo)?))
     }

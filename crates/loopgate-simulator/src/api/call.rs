@@ -13,7 +13,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::caller::Caller;
-use crate::{Shared, past::Past, refused::Refused, world::issue::Issue};
+use crate::{
+    Shared,
+    past::Past,
+    refused::Refused,
+    world::{World, issue::Issue},
+};
 use loopgate_core::{PrNumber, Sha, Timestamp};
 
 /// One request: who calls, the path's parts, query, body.
@@ -57,6 +62,11 @@ impl Call {
     /// A part of the path; empty if the route has no such part.
     pub fn param(&self, name: &str) -> &str {
         self.params.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether the path is in a repository that is archived.
+    pub fn is_about_archived(&self, world: &World) -> bool {
+        world.find_repo(self.param("owner"), self.param("repo")).is_some_and(|repo| repo.is_archived)
     }
 
     /// A numeric part of the path. What is no number is not found.

@@ -94,7 +94,13 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         let handler = route.handler;
         let run = move |State(shared): State<Arc<Shared>>, call: Call| async move {
             let Past(shared) = call.past.clone().unwrap_or(Past(shared));
-            shared.write(|world| handler(world, &call)).unwrap_or_else(Reply::from)
+            let is_write = route.method != MethodFilter::GET;
+            let answer = shared.write(|world| match is_write && call.is_about_archived(world) {
+                // As GitHub words it.
+                true => Err(Refused::forbidden("Repository was archived so is read-only.")),
+                false => handler(world, &call),
+            });
+            answer.unwrap_or_else(Reply::from)
         };
         router = router.route(route.path, on(route.method, run));
     }

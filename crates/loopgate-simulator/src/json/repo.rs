@@ -83,7 +83,7 @@ fn facts(world: &World, repo: &Repo, page: &str) -> Value {
         "forks_count": forks, "stargazers_count": 0, "watchers_count": 0, "size": 0,
         "default_branch": repo.default_branch, "open_issues_count": open, "is_template": false, "topics": [],
         "has_issues": true, "has_projects": false, "has_wiki": false, "has_pages": false, "has_downloads": true,
-        "has_discussions": false, "archived": false, "disabled": false, "visibility": visibility,
+        "has_discussions": false, "archived": repo.is_archived, "disabled": false, "visibility": visibility,
         "pushed_at": time(repo.pushed_at), "created_at": time(repo.created_at), "updated_at": time(repo.updated_at),
         "license": null, "forks": forks, "open_issues": open, "watchers": 0, "allow_forking": true,
         "web_commit_signoff_required": false,

@@ -60,6 +60,7 @@ impl World {
             name: name.to_owned(),
             former_names: Vec::new(),
             visibility,
+            is_archived: false,
             network,
             fork_of: None,
             default_branch: "main".into(),

@@ -23,6 +23,8 @@ pub struct Repo {
     /// `owner/name`s it was known by: GitHub redirects them.
     pub former_names: Vec<String>,
     pub visibility: Visibility,
+    /// Archived: it is read-only.
+    pub is_archived: bool,
     pub network: Network,
     pub fork_of: Option<RepoId>,
     pub default_branch: String,
