@@ -7,6 +7,7 @@ mod hint;
 mod makers;
 mod own_check;
 mod patch;
+mod review_threads;
 mod snapshot;
 
 pub use self::{
@@ -15,6 +16,7 @@ pub use self::{
     makers::{Assigner, Assignment, Assignments, Makers, Push, PushContent},
     own_check::{CheckScope, Layer, OwnCheck, Stack},
     patch::{DiffHunk, DiffLine, LineChange, Patch},
+    review_threads::{MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Resolution, ReviewThread},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, CodeType, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus,

@@ -11,6 +11,8 @@ pub mod legs;
 pub mod lost_results;
 pub mod rejection;
 pub mod review;
+mod reviewer_words;
+pub mod reviewers;
 mod skipped_jobs;
 mod standing;
 pub mod tamper;
