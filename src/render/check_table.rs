@@ -57,6 +57,7 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
         CheckStanding::Skipped { by, reason } => {
             Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))))
         }
+        CheckStanding::Absent { minutes } => Some(Markdown::ours(format!("it said nothing for {minutes} min"))),
         CheckStanding::AwaitsRelease { job, cause, .. } => Some(short_text(&words::skipped_job(job, cause), 300)),
         CheckStanding::Lost { legs } => Some(short_text(&messages::lost_jobs(legs), 300)),
         CheckStanding::Refused { reason } => Some(short_text(reason, 300)),

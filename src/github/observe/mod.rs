@@ -34,6 +34,7 @@ mod past;
 mod pull;
 mod pushes;
 mod rest;
+mod review_threads;
 mod scope;
 mod sighting;
 mod stack;
@@ -52,6 +53,7 @@ use self::{
     evidence::HeadRun,
     organisation::Organisations,
     pull::{MergeCommit, Pull, Unread},
+    review_threads::KnownThreads,
     stack::Layers,
 };
 pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
@@ -76,6 +78,7 @@ pub struct Observer {
     registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
+    threads: KnownThreads,
     /// Repositories without configuration: there everything else is asked for only once one appears.
     pub(super) dormant: Dormant,
 }
@@ -134,6 +137,7 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
+            threads: KnownThreads::default(),
             dormant: Dormant::default(),
         }
     }

@@ -5,10 +5,10 @@ use crate::{
     observed::Account,
 };
 
-/// Bytes that are kept of what a thread begins with.
-pub const MOST_OF_A_FINDING: usize = 8 * 1024;
-/// Bytes that are kept of an answer.
-pub const MOST_OF_AN_ANSWER: usize = 1024;
+/// Characters that are kept of what a thread begins with.
+pub const MOST_OF_A_FINDING: usize = 8_000;
+/// Characters that are kept of an answer.
+pub const MOST_OF_AN_ANSWER: usize = 500;
 
 /// One thread on a line of the diff. All text in it is somebody else's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub struct ReviewThread {
     pub path: String,
     /// None for a whole file.
     pub line: Option<u32>,
-    /// At most [`MOST_OF_A_FINDING`] bytes.
+    /// At most [`MOST_OF_A_FINDING`] characters.
     pub finding: String,
     /// The head on which it was begun.
     pub begun_on: Option<Sha>,
-    /// The newest word of somebody else than the reviewer, at most [`MOST_OF_AN_ANSWER`] bytes.
+    /// The newest word of somebody else than the reviewer, at most [`MOST_OF_AN_ANSWER`] characters.
     pub answer: Option<(Login, String)>,
     pub resolution: Resolution,
     /// The lines it is about were changed since.

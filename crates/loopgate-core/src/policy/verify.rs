@@ -25,6 +25,16 @@ pub struct VerifyPolicy {
     pub logs: ReadLogs,
 }
 
+impl VerifyPolicy {
+    /// The AI reviewers among the checks.
+    pub fn reviewers(&self) -> impl Iterator<Item = (&CheckName, &ReviewerSource)> {
+        self.checks.iter().filter_map(|(name, check)| match &check.source {
+            CheckSource::Reviewer(reviewer) => Some((name, reviewer)),
+            CheckSource::Command(_) | CheckSource::External(_) => None,
+        })
+    }
+}
+
 words! {
     /// Whether the logs of failed jobs are read and lines of them quoted: always, in private repositories alone, never.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ use crate::{
         Account, AccountKind, CheckProgress, Completeness, Conclusion, Permission, Resolution, ReviewThread, Snapshot,
         Standing,
     },
-    policy::{CheckSource, Policy, ReviewerSource},
+    policy::{Policy, ReviewerSource},
     state::{Dispute, DisputeEnd, Settlement},
     verdict::CheckStanding,
 };
@@ -130,8 +130,7 @@ pub fn overrule(evidence: &mut HeadEvidence, policy: &Policy, disputes: &[Disput
     let is_code =
         |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));
     let settled: BTreeSet<FailureId> = disputes.iter().filter(is_code).map(|dispute| dispute.failure).collect();
-    let reviewers = policy.verify.checks.iter().filter(|(_, check)| matches!(check.source, CheckSource::Reviewer(_)));
-    for (name, _) in reviewers.filter(|_| !settled.is_empty()) {
+    for (name, _) in policy.verify.reviewers().filter(|_| !settled.is_empty()) {
         if let Some(GatheredCheck { standing: CheckStanding::Done(found), .. }) = evidence.checks.get_mut(name)
             && !found.failures.is_empty()
         {
