@@ -11,7 +11,7 @@ use super::{
 use loopgate_core::{
     deciding::CheckView,
     evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
-    verdict::CheckStanding,
+    verdict::{CheckStanding, gather::OnBase},
 };
 
 #[derive(Clone, Debug, Serialize)]
@@ -108,6 +108,10 @@ fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
 }
 
 fn outcome(check: &CheckView, evidence: &CheckEvidence) -> String {
+    if check.baseline == OnBase::Advises && evidence.outcome.is_failure() {
+        let open = evidence.failures.len() + usize::try_from(evidence.failures_not_kept).unwrap_or(usize::MAX);
+        return format!("⚠️ {}", words::count(open, "open finding"));
+    }
     let failed = evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled;
     let blame = check.blame.filter(|_| failed).and_then(words::blame);
     let blame = blame.map(|blame| format!(" ({blame})")).unwrap_or_default();

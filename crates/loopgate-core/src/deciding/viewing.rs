@@ -200,6 +200,7 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
             name: name.clone(),
             kind: check.kind,
             standing: check.standing.clone(),
+            baseline: check.baseline,
             blame: blame(name),
         })
         .collect()
