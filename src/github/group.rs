@@ -16,6 +16,7 @@ use loopgate_core::{
     deciding::{CheckRunPlan, Surface},
     gate::GateReport,
     observed::{Hint, Lifecycle, Snapshot},
+    policy::CheckSource,
     state::LoopState,
 };
 
@@ -125,9 +126,12 @@ impl Reconcile {
         let (verify, verified_by) = match on_group {
             Some(on_group) => {
                 // A run of its own: what was tried before on the pull request says nothing about this commit.
-                let mut state = LoopState::begin(&on_group, policy, now);
+                let mut policy = policy.clone();
+                // Reviewers look at pull requests, and had their say there.
+                policy.verify.checks.retain(|_, check| !matches!(check.source, CheckSource::Reviewer(_)));
+                let mut state = LoopState::begin(&on_group, &policy, now);
                 state.skips.clone_from(&decision.next.skips);
-                (loopgate_core::deciding::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
+                (loopgate_core::deciding::decide(&on_group, &state, &policy, now).surface.verify, VerifiedBy::Group)
             }
             None => (decision.surface.verify, VerifiedBy::PullRequest),
         };

@@ -362,12 +362,14 @@ impl World {
         (begin, resolved): (CommentId, bool),
     ) -> Result<(), Refused> {
         let who = self.account_of(actor);
-        let comments = &mut self.pull_mut(repo, number)?.review_comments;
-        let begins = |comment: &&mut ReviewComment| comment.id == begin && comment.in_reply_to.is_none();
-        let comment = comments.iter_mut().find(begins).ok_or_else(Refused::not_found)?;
-        comment.resolved_by = resolved.then_some(who);
-        if comment.author != who {
+        let begins = |comment: &&ReviewComment| comment.id == begin && comment.in_reply_to.is_none();
+        let author = self.pull(repo, number)?.review_comments.iter().find(begins).map(|comment| comment.author);
+        if author.ok_or_else(Refused::not_found)? != who {
             self.need_author_or(actor, repo, number, Role::Write)?;
+        }
+        let comments = &mut self.pull_mut(repo, number)?.review_comments;
+        if let Some(comment) = comments.iter_mut().find(|comment| comment.id == begin) {
+            comment.resolved_by = resolved.then_some(who);
         }
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
         let of_thread = |comment: &&ReviewComment| comment.id == begin || comment.in_reply_to == Some(begin);
