@@ -163,7 +163,7 @@ fn of_reviewer(thread: Thread, apps: &[&str]) -> Option<ReviewThread> {
         _ => Resolution::Unknown,
     };
     let others = thread.end.nodes.into_iter().flatten().filter_map(|said| Some((said.author?.account, said.body)));
-    let answer = others.filter(|(by, _)| !is_reviewer(by)).last();
+    let answer = others.rev().find(|(by, _)| !is_reviewer(by));
     Some(ReviewThread {
         app: (*app).to_owned(),
         path: thread.path,
