@@ -18,6 +18,7 @@ const SECTIONS: [(&str, &[&str]); 11] = [
         "Checks and their evidence",
         &[
             "core/deciding/row_tests/evidence.rs",
+            "core/deciding/row_tests/reviewers.rs",
             "core/evidence/contradiction.rs",
             "core/verdict/legs_tests.rs",
             "core/failure/explain/blame.rs",

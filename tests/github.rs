@@ -24,6 +24,8 @@ mod packed;
 mod reconcile;
 #[path = "github/refusals.rs"]
 mod refusals;
+#[path = "github/reviewers.rs"]
+mod reviewers;
 #[path = "github/statement.rs"]
 mod statement;
 #[path = "github/storage.rs"]

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     github::webhook::Target,
-    render::{Reading, defused},
+    render::{Reading, Until, defused},
     runner::{Checkout, Cleanliness},
 };
 use loopgate_core::{Sha, deciding::DecisionWord};
@@ -150,7 +150,7 @@ fn failing(checkout: &Checkout) -> Option<String> {
             let (repository, number) = found.into_iter().next()?;
             let of = PullRequest { repository, number };
             let reader = Reader::from_environment().ok()?;
-            let reading = feedback::wait(&reader, &of, None, WAITS).await.ok()?;
+            let reading = feedback::wait(&reader, &of, (None, Until::Final), WAITS).await.ok()?;
             Some((of, reading))
         };
         tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()

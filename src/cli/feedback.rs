@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     github::{Error, SystemClock, Waited},
-    render::{self, Currency, Feedback, ReadFrom, Reading},
+    render::{self, Currency, Feedback, ReadFrom, Reading, Until},
     runner::Checkout,
 };
 use loopgate_core::Sha;
@@ -23,7 +23,7 @@ pub(super) const FILE: &str = "feedback.json";
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of these a public repository is read, 60 times an hour.\n\n\
-    The exit code is that of the decision: 3 while the verdict on the head is not final.\n\n\
+    The exit code is that of the decision: 3 while the verdict on the head is not final,\n    and 1 where --until first-certain ends it before.\n\n\
     Examples:\n  loopgate feedback\n  loopgate feedback acme/widgets#12 --format json\n  \
     git push && loopgate feedback acme/widgets#12 --wait --since $(git rev-parse @{{push}}@{{1}})", online::ENVIRONMENT))]
 pub struct Arguments {
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Return once the verdict on the head is final
     #[arg(long, requires = "pull_request")]
     wait: bool,
+    /// What to return at: `final`, or `first-certain`, a failure of the change's own while other checks still run
+    #[arg(long, requires = "wait", default_value = "final", value_parser = until, value_name = "WHAT")]
+    until: Until,
     /// How long at most, such as 90s, 30m or 1h
     #[arg(long, default_value = "30m", value_parser = time, value_name = "TIME")]
     timeout: TimeDelta,
@@ -42,6 +45,11 @@ pub struct Arguments {
     /// Where `loopgate verify` left its files
     #[arg(long, default_value = working_tree::EVIDENCE, value_name = "DIRECTORY")]
     evidence: PathBuf,
+}
+
+/// What to wait for.
+fn until(text: &str) -> Result<Until, String> {
+    Until::of_word(text).ok_or_else(|| "write final or first-certain".to_owned())
 }
 
 /// A number and its unit: s, m or h; a day at most.
@@ -65,7 +73,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         Some(of) => runtime()?.block_on(async {
             let reader = Reader::from_environment()?;
             if arguments.wait {
-                wait(&reader, of, arguments.since, arguments.timeout).await
+                wait(&reader, of, (arguments.since, arguments.until), arguments.timeout).await
             } else {
                 look(&reader, of, arguments.since).await
             }
@@ -75,7 +83,8 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         Format::Json => output::document(&reading.json()),
         Format::Human => output::line(render::feedback_text(&reading)),
     }
-    Ok(exit::of(reading.decision()))
+    let fails = !reading.is_final() && reading.reaches(arguments.until);
+    Ok(if fails { exit::RETRY } else { exit::of(reading.decision()) })
 }
 
 /// What was said of a pull request by now.
@@ -84,17 +93,17 @@ pub(super) async fn look(reader: &Reader, of: &PullRequest, since: Option<Sha>) 
     seen.map(|seen| seen.reading(since)).map_err(|error| told(of, error))
 }
 
-/// What was said once the verdict on the head is final, or by the end of the time.
+/// What was said once what is waited for has come, or by the end of the time.
 pub(super) async fn wait(
     reader: &Reader,
     of: &PullRequest,
-    since: Option<Sha>,
+    what: (Option<Sha>, Until),
     time: TimeDelta,
 ) -> Result<Reading, CliError> {
     let sleep = |time: TimeDelta| tokio::time::sleep(time.to_std().unwrap_or_default());
     let say = |words: &str| output::note_line(words);
     let feedback = reader.of(of.clone()).await?;
-    let waited = feedback.wait(since, (reader.rights.pacing(), time), &SystemClock, sleep, say).await;
+    let waited = feedback.wait(what, (reader.rights.pacing(), time), &SystemClock, sleep, say).await;
     match waited.map_err(|error| told(of, error))? {
         Waited::Ended(reading) => Ok(reading),
         Waited::TimedOut(Some(reading)) => {

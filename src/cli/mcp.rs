@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
-    render::{Currency, ReadFrom, Reading},
+    render::{Currency, ReadFrom, Reading, Until},
     runner::{self, FixerDispute, Interrupt, Interrupter},
 };
 
@@ -132,7 +132,10 @@ impl Session {
             Call::Feedback(input) => self.feedback(input).await,
             Call::Wait(input) => {
                 let time = input.time().map_err(|Refused(why)| CliError::usage(why))?;
-                Ok(document(&feedback::wait(self.reader().await?, &input.pull_request, input.since, time).await?))
+                Ok(document(
+                    &feedback::wait(self.reader().await?, &input.pull_request, (input.since, Until::Final), time)
+                        .await?,
+                ))
             }
             Call::Explain(input) => {
                 let looked = explain::look(&input.pull_request).await?;

@@ -242,7 +242,7 @@ fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, po
 fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -> Trial<'a> {
     let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
         CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
-        CheckSource::Command(_) | CheckSource::External(_) => None,
+        CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
     });
     Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, checks: checks.collect() }
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
-    render::{Ended, Feedback, ReadFrom, Reading},
+    render::{Ended, Feedback, ReadFrom, Reading, Until},
 };
 use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, gate::ReactionKind, observed::OwnCheck};
 
@@ -154,14 +154,14 @@ impl FeedbackReader {
         Ok(seen((ReadFrom::Nowhere, Feedback::nothing(&self.repository, self.number, head))))
     }
 
-    /// Looks until the verdict on another head than `since` is final, or the time is over. `say` is told what is waited for.
+    /// Looks until what is waited for has come on another head than `since`, or the time is over. `say` is told what is waited for.
     ///
     /// # Errors
     /// What repeating would not change.
     pub async fn wait<S: Future<Output = ()>>(
         &self,
-        since: Option<Sha>,
-        (pacing, time): (Pacing, TimeDelta),
+        (since, until): (Option<Sha>, Until),
+        times: (Pacing, TimeDelta),
         clock: &dyn Clock,
         sleep: impl Fn(TimeDelta) -> S,
         say: impl Fn(&str),
@@ -171,7 +171,7 @@ impl FeedbackReader {
             let is_open = seen.ended.is_none();
             Ok((seen.reading(since), is_open))
         };
-        wait::until_final(look, pacing, time, clock, sleep, say).await
+        wait::until_final(look, until, times, clock, sleep, say).await
     }
 
     /// Answers in a comment, as whoever owns the credentials: the comment's address.

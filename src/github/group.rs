@@ -19,6 +19,7 @@ use loopgate_core::{
     deciding::{CheckRunPlan, Decision, Surface},
     gate::GateReport,
     observed::{Hint, Lifecycle, QueueGroup, Snapshot},
+    policy::CheckSource,
     state::LoopState,
 };
 
@@ -149,10 +150,13 @@ impl Reconcile {
         let closed = decision.view.gates.iter().filter(|gate| gate.is_closed());
         let closed = closed.map(|gate: &GateReport| gate.name.clone()).collect();
         let tested = on_group.map(|on_group| {
+            // Reviewers look at pull requests, and had their say there.
+            let mut policy = policy.clone();
+            policy.verify.checks.retain(|_, check| !matches!(check.source, CheckSource::Reviewer(_)));
             // A run of its own: what was tried before on the pull request says nothing about this commit.
-            let mut state = LoopState::begin(&on_group, policy, now);
+            let mut state = LoopState::begin(&on_group, &policy, now);
             state.skips.clone_from(&decision.next.skips);
-            loopgate_core::deciding::decide(&on_group, &state, policy, now)
+            loopgate_core::deciding::decide(&on_group, &state, &policy, now)
         });
         let verified_by = if tested.is_some() { VerifiedBy::Group } else { VerifiedBy::PullRequest };
         let verify = tested.as_ref().unwrap_or(decision).surface.verify.unwrap_or(CheckRunPlan::InProgress);

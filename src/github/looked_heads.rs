@@ -15,7 +15,7 @@ use super::{ttl_cache::TtlCache, webhook::CheckNews};
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     observed::{CheckProgress, Hint, OwnCheck, Snapshot},
-    policy::{CheckSource, ExternalSource, Policy},
+    policy::{CheckSource, ExternalSource, NameGlob, Policy, WhenSkipped},
 };
 
 /// Check runs of a suite that are remembered as heard of; of a larger one nothing is left out.
@@ -80,6 +80,11 @@ impl LookedHeads {
         let runs = snapshot.checks.iter().filter(|check| ended(check.progress)).filter_map(|check| check.id);
         let sources = policy.verify.checks.values().filter_map(|check| match &check.source {
             CheckSource::External(source) => Some(source.clone()),
+            // The end of its own check run says that it has looked.
+            CheckSource::Reviewer(reviewer) => {
+                let (name, app) = (NameGlob::parse("*").ok()?, Some(reviewer.app.clone()));
+                Some(ExternalSource { name, app, when_skipped: WhenSkipped::default() })
+            }
             CheckSource::Command(_) => None,
         });
         let head = (snapshot.repository.clone(), snapshot.pull_request.head.sha);

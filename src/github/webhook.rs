@@ -92,7 +92,9 @@ pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
     };
     match event {
         _ if hints.iter().any(is_pressed) => WorkClass::Person,
-        "issue_comment" | "pull_request_review" | "pull_request_review_comment" => WorkClass::Person,
+        "issue_comment" | "pull_request_review" | "pull_request_review_comment" | "pull_request_review_thread" => {
+            WorkClass::Person
+        }
         "pull_request" | "merge_group" | "workflow_run" | "check_suite" => WorkClass::Author,
         "check_run" | "status" => WorkClass::Progress,
         _ => WorkClass::Spread,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Client, Error, error::OrAbsent as _};
 use loopgate_core::{
-    AppId, Login, Sha, UserId,
+    AppId, Login, PrNumber, RepoName, Sha, UserId,
     observed::{Account, AccountKind},
 };
 
@@ -138,6 +138,41 @@ pub(super) async fn graphql_nodes<T: DeserializeOwned>(
     let question = json!({ "query": query, "variables": { "ids": ids } });
     let answer = client.graphql::<Answer<T>>(&question).await.or_refused()?.and_then(|answer| answer.data);
     Ok(answer.into_iter().flat_map(|data| data.nodes).flatten().collect())
+}
+
+/// What a query about one pull request answers; nothing where GitHub refuses. The query takes `$owner`, `$name`, `$number`
+/// and, where it is given, a cursor `$before`.
+///
+/// # Errors
+/// Every error that is no refusal.
+pub(super) async fn graphql_pull<T: DeserializeOwned>(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+    query: &str,
+    before: Option<&str>,
+) -> Result<Option<T>, Error> {
+    #[derive(Deserialize)]
+    struct Answer<T> {
+        data: Option<Data<T>>,
+    }
+    #[derive(Deserialize)]
+    struct Data<T> {
+        repository: Option<Holder<T>>,
+    }
+    #[derive(Deserialize)]
+    struct Holder<T> {
+        #[serde(rename = "pullRequest")]
+        pull_request: Option<T>,
+    }
+    let (owner, name) = (repository.owner(), repository.name());
+    let mut variables = json!({ "owner": owner, "name": name, "number": number });
+    if let Some(before) = before {
+        variables["before"] = before.into();
+    }
+    let question = json!({ "query": query, "variables": variables });
+    let answer = client.graphql::<Answer<T>>(&question).await.or_refused()?;
+    Ok(answer.and_then(|answer| answer.data?.repository?.pull_request))
 }
 
 /// The account, or GitHub's placeholder for one that is gone.

@@ -11,7 +11,7 @@ use super::{
 use loopgate_core::{
     deciding::CheckView,
     evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
-    verdict::CheckStanding,
+    verdict::{CheckStanding, gather::OnBase},
 };
 
 #[derive(Clone, Debug, Serialize)]
@@ -57,6 +57,7 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
         CheckStanding::Skipped { by, reason } => {
             Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))))
         }
+        CheckStanding::Absent { minutes } => Some(Markdown::ours(format!("it said nothing for {minutes} min"))),
         CheckStanding::AwaitsRelease { job, cause, .. } => Some(short_text(&words::skipped_job(job, cause), 300)),
         CheckStanding::Lost { legs } => Some(short_text(&messages::lost_jobs(legs), 300)),
         CheckStanding::Refused { reason } => Some(short_text(reason, 300)),
@@ -107,6 +108,10 @@ fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
 }
 
 fn outcome(check: &CheckView, evidence: &CheckEvidence) -> String {
+    if check.baseline == OnBase::Advises && evidence.outcome.is_failure() {
+        let open = evidence.failures.len() + usize::try_from(evidence.failures_not_kept).unwrap_or(usize::MAX);
+        return format!("⚠️ {}", words::count(open, "open finding"));
+    }
     let failed = evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled;
     let blame = check.blame.filter(|_| failed).and_then(words::blame);
     let blame = blame.map(|blame| format!(" ({blame})")).unwrap_or_default();

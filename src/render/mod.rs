@@ -95,7 +95,7 @@ pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, mem
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
-pub use model::{Currency, Ended, Feedback, FixTask, ReadFrom, Reading, json_text};
+pub use model::{Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Until, json_text};
 pub use plain::{folded, plain};
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fewer_tests,

@@ -9,7 +9,7 @@ use loopgate_core::{
     fixtures::{Story, commit_by, evidence, gate_name, paths, person, policy_with, sha},
     observed::{Conclusion, ReceivedEvidence, Snapshot},
     policy::Policy,
-    verdict::{CheckStanding, LegEnd, LegName, LostLeg},
+    verdict::{CheckStanding, LegEnd, LegName, LostLeg, gather::OnBase},
 };
 
 use super::{failure_card, fixtures, pull_request, terminal_report, *};
@@ -72,6 +72,7 @@ fn lost_leg() -> Told {
         name: fixtures::check("unit"),
         kind: CheckKind::Test,
         standing: CheckStanding::Lost { legs },
+        baseline: OnBase::Counts,
         blame: Some(Blame::Infrastructure),
     });
     decision.action = NextAction::WaitForEvidence { missing: vec![fixtures::check("unit")] };

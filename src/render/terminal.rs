@@ -195,7 +195,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
         CheckStanding::Missing => (Paint::Yellow, "?", words.to_owned()),
         CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. } => (Paint::Yellow, "…", words.to_owned()),
         CheckStanding::AwaitsRelease { job, cause, .. } => (Paint::Yellow, "…", line(&words::skipped_job(job, cause))),
-        CheckStanding::NotApplicable { .. } => (Paint::Yellow, "-", words.to_owned()),
+        CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } => (Paint::Yellow, "-", words.to_owned()),
         CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("{words} by {by}: {}", line(reason))),
         CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. } => (Paint::Red, "✗", words.to_owned()),
         CheckStanding::Lost { legs } => (Paint::Red, "✗", format!("{words}: {}", line(&messages::lost_jobs(legs)))),

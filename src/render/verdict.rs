@@ -275,10 +275,12 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     say("gated", context! { passes => subject.checks_pass(), closed, gate => gate.as_str(), who })
 }
 
-/// Nothing stands in the way. A check that did not apply has not passed, so not all is green.
+/// Nothing stands in the way. A check that did not apply, or was absent, has not passed, so not all is green.
 fn ready(view: &View) -> String {
-    let not_applicable = |check: &CheckView| matches!(check.standing, CheckStanding::NotApplicable { .. });
-    say("ready", context! { is_whole => !view.checks.iter().any(not_applicable) })
+    let did_not_judge = |check: &CheckView| {
+        matches!(check.standing, CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. })
+    };
+    say("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })
 }
 
 fn review(subject: &Subject<'_>) -> String {

@@ -16,7 +16,7 @@ use loopgate_core::{
     gate::GateReport,
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
-    verdict::{CheckStanding, RuleFailure, SkipCause},
+    verdict::{CheckStanding, RuleFailure, SkipCause, gather::OnBase},
 };
 use minijinja::context;
 
@@ -89,7 +89,8 @@ pub fn failing(view: &View) -> Vec<CheckName> {
         CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. } => true,
         _ => false,
     };
-    view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
+    let counted = view.checks.iter().filter(|check| check.baseline != OnBase::Advises);
+    counted.filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
 }
 
 /// What the one who acts next does.

@@ -108,8 +108,10 @@ fn with_needs(
         })?;
         match &check.source {
             CheckSource::Command(command) if wanted.insert(name.clone()) => open.extend(&command.needs),
-            CheckSource::External(_) if names.contains(name) => return Err(SelectionError::External(name.clone())),
-            CheckSource::Command(_) | CheckSource::External(_) => {}
+            CheckSource::External(_) | CheckSource::Reviewer(_) if names.contains(name) => {
+                return Err(SelectionError::External(name.clone()));
+            }
+            CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => {}
         }
     }
     Ok(wanted)

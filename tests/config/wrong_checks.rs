@@ -241,3 +241,17 @@ fn rules_without_sense() {
       = add `max_lines` or `max_files`
     ");
 }
+
+#[test]
+fn reviewers_that_cannot_be() {
+    assert_snapshot!(told("reviewers: [{ app: coderabbitai }, { app: coderabbitai, severity: fail }]"), @r"
+    `reviewers[1].app`: there is a check `coderabbitai` already
+     --> .github/loopgate.yml:1:43
+      |
+    1 | reviewers: [{ app: coderabbitai }, { app: coderabbitai, severity: fail }]
+      |                                           ^^^^^^^^^^^^
+      = name each reviewer once, and the check otherwise
+    ");
+    assert!(told("reviewers: [{ app: greptile, timeout: 10s }]").contains("waited for from 1m to 24h"));
+    assert!(told("reviewers: [{ app: greptile, at_least: huge }]").contains("critical"));
+}

@@ -145,6 +145,22 @@ async fn waiting_ends_with_the_verdict_or_with_the_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_first_certain_failure_ends_waiting_while_another_check_runs() {
+    let (github, repo, pr) = world().await;
+    let (ci, head) = (github.ci("other-ci"), github.head(&pr).unwrap());
+    let broken = CheckSpec::concluded("ci / build", Conclusion::Failure);
+    ci.check_run(&repo, head, broken.annotation("src/auth/login.rs", 2, "cannot find `hash`")).unwrap();
+    look(&github, &pr).await;
+    let now = ["--wait", "--timeout", "0s"];
+    assert_eq!(feedback(&github, &As::App, &pr, &now).code, Some(3), "the tests still run");
+    let said = feedback(&github, &As::App, &pr, &[&now[..], &["--until", "first-certain"]].concat());
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    assert!(said.out.contains("cannot find"), "{}", said.out);
+    let wrong = feedback(&github, &As::App, &pr, &["--wait", "--until", "tomorrow"]);
+    assert!(wrong.code == Some(64) && wrong.err.contains("first-certain"), "{:?} {}", wrong.code, wrong.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_read_is_said() {
     let (github, _, pr) = failing().await;
     let nothing = Pr { repo: pr.repo.clone(), number: loopgate_core::PrNumber::new(999) };

@@ -102,6 +102,7 @@ const EVENTS: &[&str] = &[
     "pull_request",
     "pull_request_review",
     "pull_request_review_comment",
+    "pull_request_review_thread",
     "push",
     "repository",
     "status",

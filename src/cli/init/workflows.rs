@@ -101,7 +101,7 @@ fn tool(root: &Path, project: &Project) -> Option<(&'static str, &'static str)> 
 fn python_tools(project: &Project, detected: &Detected) -> Vec<&'static str> {
     let commands = detected.checks.values().filter_map(|check| match &check.source {
         CheckSource::Command(command) => Some(command),
-        CheckSource::External(_) => None,
+        CheckSource::External(_) | CheckSource::Reviewer(_) => None,
     });
     let here = |command: &&CommandCheck| command.working_directory.as_deref().unwrap_or_default() == project.directory;
     let called: String = commands.filter(here).map(|command| format!("{} ", command.run)).collect();

@@ -57,6 +57,7 @@ impl Check<'_> {
         let by_workflow = |check: &CheckPolicy| match &check.source {
             CheckSource::Command(_) => true,
             CheckSource::External(source) => source.app.as_deref() == Some(ACTIONS),
+            CheckSource::Reviewer(_) => false,
         };
         let checks = &self.policy.verify.checks;
         for (name, check) in checks {

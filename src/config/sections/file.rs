@@ -13,6 +13,7 @@ use super::{
     fixer::FixerSection,
     gates::{self, GateSection, KnownGates},
     labels::LabelsSection,
+    reviewers::{self, ReviewerSection},
     verify::VerifySection,
 };
 use crate::config::{
@@ -47,6 +48,8 @@ pub(in crate::config) struct File {
     pub mode: Mode,
     /// The checks, and whose evidence counts.
     pub verify: VerifySection,
+    /// AI reviewers whose review threads are checks.
+    pub reviewers: Vec<ReviewerSection>,
     /// When to try again, and when to call a person.
     #[serde(rename = "loop")]
     pub retry: LoopPolicy,
@@ -118,7 +121,8 @@ impl File {
             let problem = Problem::wrong(place, "only an organisation's file can lock settings");
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
         }
-        let verify = self.verify.lower(tree.at("verify"), cx);
+        let mut verify = self.verify.lower(tree.at("verify"), cx);
+        reviewers::lower(self.reviewers, &mut verify, tree.at("reviewers"), cx);
         let mut gates = gates::lower(self.gates, known, tree.at("gates"), cx);
         let coding_agents: BTreeSet<Login> =
             known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();

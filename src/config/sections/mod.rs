@@ -8,5 +8,6 @@ pub(super) mod file;
 pub(super) mod fixer;
 pub(super) mod gates;
 pub(super) mod labels;
+mod reviewers;
 pub(super) mod trigger;
 pub(super) mod verify;

@@ -230,7 +230,7 @@ fn workflow(written: &str, node: &Node, cx: &mut Lowering) -> Option<String> {
 fn needs_of(check: &CheckPolicy) -> &[CheckName] {
     match &check.source {
         CheckSource::Command(command) => &command.needs,
-        CheckSource::External(_) => &[],
+        CheckSource::External(_) | CheckSource::Reviewer(_) => &[],
     }
 }
 

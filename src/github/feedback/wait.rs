@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use crate::{
     github::{Clock, Error, ErrorKind},
-    render::{self, Reading},
+    render::{self, Reading, Until},
 };
 
 /// How often GitHub is asked.
@@ -35,15 +35,15 @@ pub enum Waited {
     TimedOut(Option<Reading>),
 }
 
-/// Looks until the verdict is final, or the time is over; the last look is at its end. `look` tells what it read and
+/// Looks until what is waited for has come, or the time is over; the last look is at its end. `look` tells what it read and
 /// whether more may come. A limit is waited for, and an outage is no end: both are said.
 ///
 /// # Errors
 /// What repeating would not change.
 pub async fn until_final<L, S>(
     mut look: impl FnMut() -> L,
-    pacing: Pacing,
-    time: TimeDelta,
+    until: Until,
+    (pacing, time): (Pacing, TimeDelta),
     clock: &dyn Clock,
     sleep: impl Fn(TimeDelta) -> S,
     say: impl Fn(&str),
@@ -57,7 +57,7 @@ where
     loop {
         let (words, not_before) = match look().await {
             Ok((reading, may_change)) => {
-                if reading.is_final() || !may_change {
+                if reading.reaches(until) || !may_change {
                     return Ok(Waited::Ended(reading));
                 }
                 (render::waiting_text(last.insert(reading)), None)
@@ -129,7 +129,14 @@ mod tests {
             ready(())
         };
         let say = |words: &str| said.borrow_mut().push(words.to_owned());
-        let ended = futures::executor::block_on(until_final(look, pacing, TimeDelta::minutes(30), &clock, sleep, say));
+        let ended = futures::executor::block_on(until_final(
+            look,
+            Until::Final,
+            (pacing, TimeDelta::minutes(30)),
+            &clock,
+            sleep,
+            say,
+        ));
         (ended, pauses.take(), said.take().join("\n"))
     }
 

@@ -2,10 +2,14 @@
 //! would look new there, and what the change adds to the configuration would govern it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::pull::Pull;
-use crate::github::{Client, Error, error::OrAbsent as _, path, wire::ObjectRef};
+use crate::github::{
+    Client, Error,
+    error::OrAbsent as _,
+    path,
+    wire::{ObjectRef, graphql_pull},
+};
 use loopgate_core::{PrNumber, RepoName, Sha};
 
 /// Commits of a rebased pull request that are followed back at most.
@@ -61,14 +65,17 @@ const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { rep
 /// What a pull request was merged as, of GraphQL: from version 2026-03-10 on the REST API does not say
 /// (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>).
 async fn merge_commit(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Sha>, Error> {
-    let variables = json!({ "owner": repository.owner(), "name": repository.name(), "number": number });
-    match client.graphql::<Value>(&json!({ "query": QUERY, "variables": variables })).await {
-        Ok(answer) => {
-            let oid = answer.pointer("/data/repository/pullRequest/mergeCommit/oid");
-            Ok(oid.and_then(Value::as_str).and_then(|oid| oid.parse().ok()))
-        }
-        Err(error) => error.refusal().map(|_| None),
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct MergedPull {
+        merge_commit: Option<MergeCommit>,
     }
+    #[derive(Deserialize)]
+    struct MergeCommit {
+        oid: Sha,
+    }
+    let pull = graphql_pull::<MergedPull>(client, repository, number, QUERY, None).await?;
+    Ok(pull.and_then(|pull| pull.merge_commit).map(|commit| commit.oid))
 }
 
 async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Option<Commit>, Error> {
@@ -79,6 +86,8 @@ async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
+
+    use serde_json::json;
 
     use super::*;
     use crate::github::{ApiUrl, Credentials, Github, Secret, Setup, observe::pull};

@@ -240,7 +240,7 @@ pub(super) const fn has_failed(check: &ExternalCheck) -> bool {
 pub(super) fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
     verify.checks.values().any(|policy| match &policy.source {
         CheckSource::External(source) => source.is_of(&check.name, check.app.as_deref()),
-        CheckSource::Command(_) => false,
+        CheckSource::Command(_) | CheckSource::Reviewer(_) => false,
     })
 }
 

@@ -35,6 +35,7 @@ mod pull;
 mod pushes;
 mod queue;
 mod rest;
+mod review_threads;
 mod scope;
 mod sighting;
 mod stack;
@@ -53,6 +54,7 @@ use self::{
     evidence::HeadRun,
     organisation::Organisations,
     pull::{MergeCommit, Pull, Unread},
+    review_threads::KnownThreads,
     stack::Layers,
 };
 pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
@@ -77,6 +79,7 @@ pub struct Observer {
     registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
+    threads: KnownThreads,
     /// Repositories without configuration: there everything else is asked for only once one appears.
     pub(super) dormant: Dormant,
 }
@@ -135,6 +138,7 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
+            threads: KnownThreads::default(),
             dormant: Dormant::default(),
         }
     }

@@ -2,36 +2,22 @@
 //! (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
 
 use serde::Deserialize;
-use serde_json::json;
 
 use super::pull::Pull;
-use crate::github::{Client, Error, error::OrAbsent as _, wire::Nodes};
+use crate::github::{
+    Client, Error,
+    wire::{Nodes, graphql_pull},
+};
 use loopgate_core::{
     RepoName, Timestamp,
     observed::{Hint, Lifecycle, QueueRemoval, QueueStanding, RemovalReason},
     state::LoopState,
 };
 
-const QUERY: &str = "query($owner: String!, $name: String!, $queued: Int!) { repository(owner: $owner, name: $name) { \
-                     pullRequest(number: $queued) { isInMergeQueue timelineItems(last: 1, itemTypes: \
+const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
+                     pullRequest(number: $number) { isInMergeQueue timelineItems(last: 1, itemTypes: \
                      [REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes { ... on RemovedFromMergeQueueEvent { createdAt reason \
                      actor { login } } } } } } }";
-
-#[derive(Deserialize)]
-struct Answer {
-    data: Option<Data>,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    repository: Option<Repository>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Repository {
-    pull_request: Option<QueuedPull>,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,10 +54,7 @@ pub(super) async fn standing(
     if pull.pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
         return Ok(None);
     }
-    let (owner, name, number) = (repository.owner(), repository.name(), pull.pull_request.number);
-    let question = json!({ "query": QUERY, "variables": { "owner": owner, "name": name, "queued": number } });
-    let answer = client.graphql::<Answer>(&question).await.or_refused()?;
-    let queued = answer.and_then(|answer| answer.data?.repository?.pull_request);
+    let queued = graphql_pull::<QueuedPull>(client, repository, pull.pull_request.number, QUERY, None).await?;
     Ok(queued.map(|queued| {
         let last = queued.timeline_items.nodes.into_iter().flatten().next_back();
         let removal = last.map(|Removed { created_at: at, reason, actor }| QueueRemoval {

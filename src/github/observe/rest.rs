@@ -7,7 +7,7 @@ use super::{
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
-    edits, events, evidence, on_commit, pushes, queue, scope, sighting, stack, surface, update_merges,
+    edits, events, evidence, on_commit, pushes, queue, review_threads, scope, sighting, stack, surface, update_merges,
 };
 use crate::github::{Client, Error, resolve::OpenPull};
 use loopgate_core::{
@@ -15,11 +15,12 @@ use loopgate_core::{
     deciding::files_to_read,
     gate::{AuthorityQuestions, may_approve, questions},
     observed::{
-        Account, Assignments, Authority, Base, BaseEvidence, CheckScope, CodeType, Contents, Hint, Lifecycle, Makers,
-        QueueStanding, ReceivedEvidence, Review, ReviewVerdict, Snapshot, Stack, WorkflowRun,
+        Account, Assignments, Authority, Base, BaseEvidence, CheckScope, CodeType, Contents, Hint, Lifecycle, Listing,
+        Makers, QueueStanding, ReceivedEvidence, Review, ReviewThread, ReviewVerdict, Snapshot, Stack, WorkflowRun,
     },
     policy::{CheckSource, Policy},
     state::LoopState,
+    verdict::reviewers,
 };
 
 /// Reviewers whose rights are looked up beside those whom gates ask about, and people who pressed a button.
@@ -90,6 +91,7 @@ impl Observer {
             reviews,
             dismissed_by: people.dismissed_by,
             inline: people.inline.listing,
+            review_threads: people.review_threads,
             checks: checks.external,
             forged_checks: checks.forged,
             evidence: results.evidence,
@@ -144,6 +146,7 @@ struct People {
     declared_type: Option<CodeType>,
     dismissed_by: BTreeMap<ReviewId, Account>,
     inline: Comments,
+    review_threads: Listing<ReviewThread>,
     /// Edits of comments of which no event came.
     edits: Vec<Hint>,
 }
@@ -213,16 +216,18 @@ impl Reading<'_> {
         let Self { client, facts, policy, previous, .. } = *self;
         let Target { repository, number } = self.target;
         let pull_request = &facts.pull.pull_request;
-        let (makers, assigned, assignments, declared_type, dismissed_by, inline, edits) = futures::try_join!(
+        let (at, threads) = ((pull_request.head.sha, hints), &self.observer.threads);
+        let (makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits) = futures::try_join!(
             authors::read(client, repository, &facts.commits.items, &facts.nodes),
             events::assigned_agents(client, repository, number, policy),
             events::assignments(client, repository, pull_request, &policy.coding_agents),
             events::declared_type(client, repository, pull_request, &self.observer.registry),
             events::dismissed_by(client, repository, number, &facts.reviews.items, previous),
             conversation::inline(client, repository, number, facts.pull.inline),
+            review_threads::read(client, self.target, at, &policy.verify, threads),
             edits::unheard(client, &facts.comments, hints, &facts.us, previous),
         )?;
-        Ok(People { makers, assigned, assignments, declared_type, dismissed_by, inline, edits })
+        Ok(People { makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits })
     }
 
     async fn surroundings(&self, hints: &[Hint], may_be_shared: bool) -> Result<Surroundings, Error> {
@@ -324,6 +329,9 @@ pub(super) fn whose_rights_matter(
         |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
     for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
         asked.people.entry(author.id).or_insert_with(|| author.login.clone());
+    }
+    for (id, login) in reviewers::resolvers(snapshot).into_iter().take(MOST_REVIEWERS) {
+        asked.people.entry(id).or_insert(login);
     }
     for by in snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS) {
         asked.people.entry(by.id).or_insert_with(|| by.login.clone());

@@ -63,6 +63,7 @@ pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
         "issue_comment" => issue_comment(reader),
         "pull_request_review" => review(reader),
         "pull_request_review_comment" => review_comment(reader),
+        "pull_request_review_thread" => review_thread(reader),
         "check_run" => check_run(reader),
         "check_suite" => check_suite(reader),
         "status" => status(reader),
@@ -200,6 +201,16 @@ fn review_comment(reader: &Reader<'_>) -> RouteResult {
         return irrelevant(Irrelevant::Chat);
     }
     reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+}
+
+/// Somebody resolved a thread, or opened it again. Where no reviewer is configured, that changes nothing.
+fn review_thread(reader: &Reader<'_>) -> RouteResult {
+    let event: PullRequestEvent<'_> = reader.read()?;
+    if !matches!(event.common().action, "resolved" | "unresolved") {
+        return irrelevant(Irrelevant::UnknownAction);
+    }
+    let hint = Some(Hint::ThreadChanged);
+    reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
 }
 
 fn check_run(reader: &Reader<'_>) -> RouteResult {

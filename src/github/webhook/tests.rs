@@ -180,6 +180,12 @@ fn reviews() {
     assert_eq!(routed(event, inline("created", "/loop retry")), work(pull(12), vec![]));
     assert_eq!(routed(event, inline("created", "nit: typo")), nothing(Irrelevant::Chat));
     assert_eq!(routed(event, inline("edited", "/loop retry")), nothing(Irrelevant::UnknownAction));
+
+    let thread = |action: &str| json!({ "action": action, "thread": {}, "pull_request": { "number": 12 } });
+    let event = "pull_request_review_thread";
+    assert_eq!(routed(event, thread("resolved")), work(pull(12), vec![Hint::ThreadChanged]));
+    assert_eq!(routed(event, thread("unresolved")), work(pull(12), vec![Hint::ThreadChanged]));
+    assert_eq!(routed(event, thread("created")), nothing(Irrelevant::UnknownAction));
 }
 
 #[test]
@@ -351,11 +357,12 @@ fn what_cannot_be_read_is_said_without_quoting_it() {
     assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(Misread::NotJson { .. })));
 }
 
-const EVENTS: [&str; 16] = [
+const EVENTS: [&str; 17] = [
     "pull_request",
     "issue_comment",
     "pull_request_review",
     "pull_request_review_comment",
+    "pull_request_review_thread",
     "check_run",
     "check_suite",
     "status",

@@ -27,6 +27,7 @@ use loopgate_core::{
     observed::Snapshot,
     policy::{EscalationDiff, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
+    untrusted::harmless,
     verdict::{CheckStanding, tamper::Tampering},
 };
 
@@ -202,8 +203,13 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
         _ if message.is_empty() => String::new(),
         _ => format!(": {message}"),
     };
+    let answered = failure
+        .answer
+        .as_deref()
+        .map(|answer| format!(" — {}", short_text(&harmless(answer), 300)))
+        .unwrap_or_default();
     let others = cause.others(|name| code(name).into_string()).map(|others| format!(" ({others})")).unwrap_or_default();
-    format!("- {what}{at}{said}{others}")
+    format!("- {what}{at}{said}{others}{answered}")
 }
 
 /// What is to be done about each, and what explains it where the failure itself does not.

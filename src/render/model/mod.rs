@@ -12,7 +12,7 @@ use serde::Serialize;
 use self::document::{Actor, Links};
 pub use self::{
     document::{Document, Failure},
-    reading::{Currency, Ended, Feedback, ReadFrom, Reading},
+    reading::{Currency, Ended, Feedback, ReadFrom, Reading, Until},
 };
 
 use super::{

@@ -9,7 +9,7 @@ use super::{Document, FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, escape_invisi
 use loopgate_core::{
     PrNumber, RepoName, Sha,
     deciding::DecisionWord,
-    failure::FeedbackLine,
+    failure::{Blame, FeedbackLine},
     state::{GateStatus, LoopState, RunStatus},
 };
 
@@ -56,6 +56,18 @@ pub enum Currency {
     BeforePush,
     /// The working tree is another one by now.
     TreeChanged,
+}
+
+loopgate_core::words! {
+    /// What is waited for.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Until {
+        /// The verdict on the head.
+        #[default]
+        Final = "final",
+        /// The verdict, or a failure of the change's own, which no check that still runs can make good.
+        FirstCertain = "first-certain",
+    }
 }
 
 /// A document, where it was read, and whether it still holds.
@@ -219,6 +231,18 @@ impl Reading {
     pub fn is_final(&self) -> bool {
         let document = &self.feedback.document;
         document.ended.is_some() || document.r#final && self.currency == Currency::Current
+    }
+
+    /// Whether a check of the head has failed through the change itself.
+    pub fn fails_for_certain(&self) -> bool {
+        let own = Some(Blame::PrCode.as_str());
+        self.currency == Currency::Current
+            && self.feedback.document.failures.iter().any(|one| one.blame.as_deref() == own)
+    }
+
+    /// Whether what is waited for has come.
+    pub fn reaches(&self, until: Until) -> bool {
+        self.is_final() || until == Until::FirstCertain && self.fails_for_certain()
     }
 
     /// What was decided; while it is not final, to wait.

@@ -31,7 +31,7 @@ use crate::{
     github::{ErrorKind, FeedbackReader, LoopReader, Pacing, Waited},
     mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools},
     refs::MemoryStore,
-    render::{dispute_to_say, explanation, memory_found},
+    render::{Until, dispute_to_say, explanation, memory_found},
     server::{
         limiter::Limiter,
         pages::Admin,
@@ -192,7 +192,7 @@ impl Desk {
             let us = loops.github().identity(&client).await?;
             let reader = FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
             let sleep = |pause| clock.sleep_until(clock.now() + pause);
-            reader.wait(since, (Pacing::WITH_TOKEN, time), clock, sleep, |_| ()).await
+            reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, sleep, |_| ()).await
         };
         match waited.await {
             Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(Value::Object(reading.document()))),

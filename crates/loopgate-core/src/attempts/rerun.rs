@@ -202,7 +202,7 @@ fn sources(snapshot: &Snapshot, policy: &Policy, check: &CheckName) -> Sources {
     match policy.verify.checks.get(check).map(|check| &check.source) {
         Some(CheckSource::Command(_)) => workflow_runs(snapshot, check),
         Some(CheckSource::External(source)) => check_runs(snapshot, source),
-        None => Sources::default(),
+        Some(CheckSource::Reviewer(_)) | None => Sources::default(),
     }
 }
 

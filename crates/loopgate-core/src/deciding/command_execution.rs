@@ -74,14 +74,17 @@ pub(super) fn carry_out(
     if !inputs.is_open() {
         return ExecutedCommands { evidence, events: Vec::new() };
     }
-    let before = (next.skips.len(), next.reruns.len(), next.releases.len());
+    let heeded = |state: &LoopState| {
+        let settled = state.disputes.iter().filter(|dispute| !dispute.is_open()).count();
+        [state.skips.len(), state.reruns.len(), state.releases.len(), settled]
+    };
+    let before = heeded(next);
     let mut run = Execution { inputs, tampering, next, events: Vec::new() };
     answer(&mut run, commands, &evidence);
     press(&mut run, &evidence);
     dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
-    let is_untouched = before == (next.skips.len(), next.reruns.len(), next.releases.len());
-    let evidence = if is_untouched { evidence } else { verification::gather(inputs, next) };
+    let evidence = if before == heeded(next) { evidence } else { verification::gather(inputs, next) };
     ExecutedCommands { evidence, events }
 }
 

@@ -19,7 +19,7 @@ use crate::{
         gather::{self, HeadEvidence},
         lost_results, rejection,
         review::{self, ReviewStanding},
-        tamper,
+        reviewers, tamper,
     },
 };
 
@@ -51,6 +51,7 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
         evidence.excuse(&evidence.failing_tests());
     }
     let (base, accepted) = (inputs.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));
+    reviewers::overrule(&mut evidence, inputs.policy, &next.disputes);
     lost_results::fail(&mut evidence, inputs.policy, base, &next.attempts, &accepted);
     evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence

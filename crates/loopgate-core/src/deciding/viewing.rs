@@ -166,14 +166,11 @@ impl Stages<'_> {
         if !inputs.is_open() {
             return None;
         }
-        let overdue = self
-            .verification
-            .evidence
-            .missing()
-            .iter()
-            .map(|check| verification::waiting_since(inputs, next, check))
-            .min();
-        let overdue = overdue.map(|since| since + inputs.policy.retry.evidence_timeout);
+        let overdue = |check: &CheckName| {
+            let policy = inputs.policy.verify.checks.get(check)?;
+            Some(verification::waiting_since(inputs, next, check) + policy.patience(&inputs.policy.retry))
+        };
+        let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
         let external = blocking::external_deadline(next);
         let gates = &self.assessment.gates;
         let triggered =
@@ -207,6 +204,7 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
             name: name.clone(),
             kind: check.kind,
             standing: check.standing.clone(),
+            baseline: check.baseline,
             blame: blame(name),
         })
         .collect()

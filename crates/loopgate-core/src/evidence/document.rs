@@ -469,6 +469,9 @@ pub struct Failure {
     /// test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_id: Option<TestId>,
+    /// What was answered to it in its review thread, and by whom. Nothing else depends on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
@@ -477,13 +480,18 @@ pub struct Failure {
 impl Failure {
     /// The class of a failure that is about the workflow and not about the code: an action could not do its work.
     pub const OF_WORKFLOW: &str = "workflow";
+    /// The class of an AI reviewer's finding.
+    pub const OF_REVIEWER: &str = "review";
 
     /// What the tool reports, as it may be shown ([`harmless`]): its own word for the failure (`F841`, `TypeError`), where
     /// that says something that its message does not, and the message.
     pub fn reported(&self) -> Cow<'_, str> {
         let says_more = |class: &&str| {
             self.error_type != ErrorType::AssertionError
-                && !matches!(*class, "" | "panic" | "Error" | "report" | "rejected" | Self::OF_WORKFLOW)
+                && !matches!(
+                    *class,
+                    "" | "panic" | "Error" | "report" | "rejected" | Self::OF_WORKFLOW | Self::OF_REVIEWER
+                )
                 && !self.error_message.contains(class)
         };
         match self.error_class.as_deref().filter(says_more) {

@@ -55,6 +55,8 @@ pub enum Hint {
     ReviewWritten {
         review: ReviewId,
     },
+    /// Somebody resolved a review thread, or opened it again.
+    ThreadChanged,
     /// A check run on this commit ended.
     CheckRunCompleted {
         check_run: CheckRunId,

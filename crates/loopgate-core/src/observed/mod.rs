@@ -8,6 +8,7 @@ mod makers;
 mod own_check;
 mod patch;
 mod queue;
+mod review_threads;
 mod snapshot;
 
 pub use self::{
@@ -19,6 +20,7 @@ pub use self::{
     queue::{
         GroupFailure, GroupResult, QueueGroup, QueueRemoval, QueueStanding, RemovalReason, Unfinished, UnfinishedCheck,
     },
+    review_threads::{MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Resolution, ReviewThread},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, CodeType, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus,

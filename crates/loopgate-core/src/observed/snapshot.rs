@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{Assignments, CheckScope, Contents, Hint, Makers, QueueStanding, Stack},
+    observed::{Assignments, CheckScope, Contents, Hint, Makers, QueueStanding, ReviewThread, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -44,6 +44,8 @@ pub struct Snapshot {
     pub dismissed_by: BTreeMap<ReviewId, Account>,
     /// On lines of the diff. Commands count there, words about gates do not. Not read where the pull request has none.
     pub inline: Listing<Comment>,
+    /// Of the AI reviewers that the policy names; not read where it names none.
+    pub review_threads: Listing<ReviewThread>,
     /// Check runs and commit statuses on the head commit that are not ours.
     pub checks: Vec<ExternalCheck>,
     /// Check runs on the head that carry one of our names but another App's id: they are reported, never believed.
@@ -115,6 +117,7 @@ impl Snapshot {
             reviews: Listing::complete(Vec::new()),
             dismissed_by: BTreeMap::new(),
             inline: Listing::complete(Vec::new()),
+            review_threads: Listing::complete(Vec::new()),
             checks: Vec::new(),
             forged_checks: Vec::new(),
             evidence: Vec::new(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{NameGlob, Pattern, RequiredTest, UpTo};
 use crate::{
-    evidence::FindingSeverity,
+    evidence::{CheckKind, FindingSeverity},
     ids::{CheckName, RuleId, Score},
 };
 
@@ -94,6 +94,17 @@ impl Severity {
             Self::Fail => 2.0,
             Self::Warn => 1.0,
             Self::Info => 0.0,
+        }
+    }
+}
+
+impl CheckKind {
+    /// Severity of the own rule of a check of this kind.
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::Build | Self::Types | Self::Test | Self::Integration | Self::Security | Self::Lint => Severity::Fail,
+            Self::Performance | Self::Coverage | Self::Custom => Severity::Warn,
+            Self::Docs => Severity::Info,
         }
     }
 }

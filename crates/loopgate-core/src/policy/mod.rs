@@ -44,7 +44,7 @@ pub use self::{
     rules::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
-        ReadLogs, Verbosity, VerifyPolicy, WhenSkipped,
+        ReadLogs, ReviewerSource, Verbosity, VerifyPolicy, WhenSkipped,
     },
 };
 use super::ids::{GateName, Login, Sha};

@@ -7,8 +7,11 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NameGlob, Pattern, truth_values};
-use crate::{evidence::CheckKind, ids::CheckName};
+use super::{LoopPolicy, NameGlob, Pattern, Severity, truth_values};
+use crate::{
+    evidence::{CheckKind, FindingSeverity},
+    ids::CheckName,
+};
 
 /// The `verify:` section: which checks there are and whose evidence counts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +23,16 @@ pub struct VerifyPolicy {
     /// A command that is asked what it makes of the failures: JSON in, JSON out. Only `verify` runs it.
     pub analyzer: Option<String>,
     pub logs: ReadLogs,
+}
+
+impl VerifyPolicy {
+    /// The AI reviewers among the checks.
+    pub fn reviewers(&self) -> impl Iterator<Item = (&CheckName, &ReviewerSource)> {
+        self.checks.iter().filter_map(|(name, check)| match &check.source {
+            CheckSource::Reviewer(reviewer) => Some((name, reviewer)),
+            CheckSource::Command(_) | CheckSource::External(_) => None,
+        })
+    }
 }
 
 words! {
@@ -41,6 +54,29 @@ pub struct CheckPolicy {
     pub presence: CheckPresence,
 }
 
+impl CheckPolicy {
+    /// How much its failure matters.
+    pub const fn severity(&self) -> Severity {
+        match &self.source {
+            CheckSource::Reviewer(reviewer) => reviewer.severity,
+            CheckSource::Command(_) | CheckSource::External(_) => self.kind.severity(),
+        }
+    }
+
+    /// Whether it is only said: it holds no verdict and costs no attempt.
+    pub fn is_opinion(&self) -> bool {
+        matches!(&self.source, CheckSource::Reviewer(reviewer) if reviewer.severity != Severity::Fail)
+    }
+
+    /// How long it is waited for.
+    pub const fn patience(&self, policy: &LoopPolicy) -> TimeDelta {
+        match &self.source {
+            CheckSource::Reviewer(reviewer) => reviewer.timeout,
+            CheckSource::Command(_) | CheckSource::External(_) => policy.evidence_timeout,
+        }
+    }
+}
+
 /// Whether a check was written in the configuration or found by looking at the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckPresence {
@@ -53,6 +89,20 @@ pub enum CheckPresence {
 pub enum CheckSource {
     Command(CommandCheck),
     External(ExternalSource),
+    Reviewer(ReviewerSource),
+}
+
+/// An AI reviewer, whose review threads are a check (`reviewers`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewerSource {
+    /// The App's slug.
+    pub app: String,
+    /// Only with [`Severity::Fail`] it holds the verdict, is waited for and costs attempts.
+    pub severity: Severity,
+    /// Findings that say they are less than this are left out.
+    pub at_least: FindingSeverity,
+    /// A reviewer who says nothing on a head for so long is absent.
+    pub timeout: TimeDelta,
 }
 
 /// The environment variable that names a new, empty directory to each command: every file that the command leaves

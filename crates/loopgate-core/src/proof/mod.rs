@@ -178,7 +178,9 @@ impl Statement {
                         .iter()
                         .map(|check| match &check.standing {
                             CheckStanding::Done(evidence) => ProvenCheck::of(evidence),
-                            CheckStanding::Skipped { .. } | CheckStanding::NotApplicable { .. } => {
+                            CheckStanding::Skipped { .. }
+                            | CheckStanding::NotApplicable { .. }
+                            | CheckStanding::Absent { .. } => {
                                 ProvenCheck { name: check.name.clone(), outcome: Some(Outcome::Skipped), tests: None }
                             }
                             _ => ProvenCheck { name: check.name.clone(), outcome: None, tests: None },

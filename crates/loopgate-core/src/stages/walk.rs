@@ -10,7 +10,7 @@ use crate::{
     policy::{CapabilityMode, Phase, Severity},
     stage::Stage,
     state::CapabilityProgress,
-    verdict::{Evaluation, evaluate::severity_of, gather::HeadEvidence, review::ReviewStanding},
+    verdict::{Evaluation, gather::HeadEvidence, review::ReviewStanding},
 };
 
 /// Everything a walk looks at.
@@ -117,7 +117,7 @@ fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
 fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Blocker> {
     let required = || evidence.checks.iter().filter(|(_, check)| kinds.contains(&check.kind));
     let failing: Vec<_> = required()
-        .filter(|(_, check)| check.has_failed() && severity_of(check.kind) == Severity::Fail)
+        .filter(|(_, check)| check.has_failed() && check.kind.severity() == Severity::Fail)
         .map(|(name, _)| name.clone())
         .collect();
     if !failing.is_empty() {

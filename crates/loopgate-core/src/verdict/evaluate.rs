@@ -141,8 +141,9 @@ pub enum CheckFailure {
 /// A rule of the configuration replaces a default one with the same id.
 pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
     let of_checks = policy.verify.checks.iter().map(|(name, check)| {
-        let severity = severity_of(check.kind);
-        rule(name.into(), format!("{name} passes"), severity, phase_of(check.kind), RuleCheck::Check(name.clone()))
+        let (severity, phase) = (check.severity(), phase_of(check.kind));
+        let own = rule(name.into(), format!("{name} passes"), severity, phase, RuleCheck::Check(name.clone()));
+        if check.is_opinion() { Rule { weight: 0.0, ..own } } else { own }
     });
     let tests_added = match code_type {
         CodeType::BugFix => Severity::Fail,
@@ -186,20 +187,6 @@ fn builtin(id: &str) -> Option<RuleId> {
 
 fn rule(id: RuleId, description: String, severity: Severity, phase: Phase, check: RuleCheck) -> Rule {
     Rule { id, description, severity, weight: severity.default_weight(), phase, check }
-}
-
-/// Severity of a check's own rule.
-pub const fn severity_of(kind: CheckKind) -> Severity {
-    match kind {
-        CheckKind::Build
-        | CheckKind::Types
-        | CheckKind::Test
-        | CheckKind::Integration
-        | CheckKind::Security
-        | CheckKind::Lint => Severity::Fail,
-        CheckKind::Performance | CheckKind::Coverage | CheckKind::Custom => Severity::Warn,
-        CheckKind::Docs => Severity::Info,
-    }
 }
 
 /// Phase A holds what VERIFY asks for, phase B what VALIDATE asks for on top.
@@ -296,7 +283,9 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
                 *waiting = true;
                 RuleOutcome::Unknown
             }
-            Some(check) if check.has_failed() => failed(RuleFailure::Check { check: name.clone(), how: end_of(check) }),
+            Some(check) if check.has_failed() || check.advises_against() => {
+                failed(RuleFailure::Check { check: name.clone(), how: end_of(check) })
+            }
             // A skipped check satisfies its transition but is no evidence that anything passed.
             Some(check) if check.evidence().is_none_or(|e| e.outcome == Outcome::Skipped) => RuleOutcome::Unknown,
             Some(_) => RuleOutcome::Passed,

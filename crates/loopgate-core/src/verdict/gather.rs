@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
-    external, legs, skipped_jobs,
+    external, legs, reviewers, skipped_jobs,
 };
 use crate::{
     evidence::{
@@ -56,12 +56,19 @@ pub enum OnBase {
     /// It is only shown: it exists on the base too and `loop.baseline: new` asks for new failures only, or
     /// `loop.execution_gate.require_passing_tests` is false.
     Excused,
+    /// It is an opinion (`severity: warn` or `info` of a reviewer): it is said, and neither waited for nor counted.
+    Advises,
 }
 
 impl GatheredCheck {
     /// Whether nothing more is expected of it.
     pub const fn has_ended(&self) -> bool {
-        !matches!(
+        matches!(self.baseline, OnBase::Advises) || !self.is_open()
+    }
+
+    /// Whether its end is not known, be it waited for or not.
+    const fn is_open(&self) -> bool {
+        matches!(
             self.standing,
             CheckStanding::Missing
                 | CheckStanding::Running { .. }
@@ -70,11 +77,17 @@ impl GatheredCheck {
         )
     }
 
-    /// Whether it ended and did not pass.
+    /// Whether it ended and did not pass, and that is held against the head.
     pub fn has_failed(&self) -> bool {
-        if self.baseline == OnBase::Excused {
-            return false;
-        }
+        self.baseline == OnBase::Counts && self.ended_badly()
+    }
+
+    /// Whether it did not pass, and that is only said.
+    pub fn advises_against(&self) -> bool {
+        self.baseline == OnBase::Advises && self.ended_badly()
+    }
+
+    fn ended_badly(&self) -> bool {
         match &self.standing {
             CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
@@ -87,6 +100,7 @@ impl GatheredCheck {
             | CheckStanding::AwaitsApproval { .. }
             | CheckStanding::AwaitsRelease { .. }
             | CheckStanding::NotApplicable { .. }
+            | CheckStanding::Absent { .. }
             | CheckStanding::Skipped { .. } => false,
         }
     }
@@ -112,6 +126,11 @@ impl HeadEvidence {
     /// Checks without an end, in the policy's order.
     pub fn missing(&self) -> Vec<CheckName> {
         self.names(|check| !check.has_ended())
+    }
+
+    /// Checks without an end, those included that nothing waits for.
+    pub fn open(&self) -> Vec<CheckName> {
+        self.names(GatheredCheck::is_open)
     }
 
     /// Whether a check's workflow waits for somebody to let it run.
@@ -195,6 +214,9 @@ pub fn gather(
                     || check.presence == CheckPresence::Detected;
                 from_artifacts(snapshot, name, check.kind, may_be_empty)
             }
+            CheckSource::Reviewer(source) => {
+                return reviewers::standing(snapshot, name, source, now - since(name) >= source.timeout);
+            }
             CheckSource::External(source) => {
                 let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
                 let is_released = released.contains(name);
@@ -235,7 +257,8 @@ pub fn gather(
         .iter()
         .map(|(name, check)| {
             let (kind, standing) = (check.kind, standing(name, check));
-            (name.clone(), GatheredCheck { kind, standing, baseline: OnBase::Counts })
+            let baseline = if check.is_opinion() { OnBase::Advises } else { OnBase::Counts };
+            (name.clone(), GatheredCheck { kind, standing, baseline })
         })
         .collect();
     let base = snapshot.base_evidence.as_ref();
@@ -273,6 +296,7 @@ fn comes_of_workflows(source: &CheckSource) -> bool {
     match source {
         CheckSource::Command(_) => true,
         CheckSource::External(source) => source.app.as_deref().is_none_or(|app| app == "github-actions"),
+        CheckSource::Reviewer(_) => false,
     }
 }
 

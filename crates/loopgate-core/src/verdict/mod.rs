@@ -12,6 +12,8 @@ pub mod lost_results;
 mod queue;
 pub mod rejection;
 pub mod review;
+mod reviewer_words;
+pub mod reviewers;
 mod skipped_jobs;
 mod standing;
 pub mod tamper;

@@ -84,6 +84,7 @@ fn ran(snapshot: &Snapshot, name: &CheckName, check: &CheckPolicy) -> bool {
         CheckSource::External(source) => {
             snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref())).any(|job| !is_skipped(job))
         }
+        CheckSource::Reviewer(_) => false,
         CheckSource::Command(_) => {
             let mut done = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
             done.any(|done| &done.name == name && done.outcome != Outcome::Skipped)

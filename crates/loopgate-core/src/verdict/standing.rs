@@ -35,6 +35,10 @@ pub enum CheckStanding {
         job: String,
         url: Option<String>,
     },
+    /// An AI reviewer that said nothing on the head for so long: nothing is expected of it, and nothing passed.
+    Absent {
+        minutes: u64,
+    },
     /// Skipped by a person, with a reason.
     Skipped {
         by: Login,

@@ -209,6 +209,21 @@ impl Person {
         self.on(pr, |world, actor, repo, number| world.comment_inline(actor, repo, number, new, None))
     }
 
+    /// Answers in the thread that a comment on a line began.
+    pub fn reply_inline(&self, pr: &Pr, (path, line): (&str, u64), to: CommentId, body: &str) -> Result<(), Refused> {
+        let new = NewInlineComment { path: path.to_owned(), line, body: body.to_owned() };
+        self.on(pr, |world, actor, repo, number| world.comment_inline(actor, repo, number, new, Some(to)).map(drop))
+    }
+
+    /// Resolves the thread that a comment on a line began.
+    pub fn resolve_thread(&self, pr: &Pr, begin: CommentId) -> Result<(), Refused> {
+        self.on(pr, |world, actor, repo, number| world.resolve_thread(actor, repo, number, (begin, true)))
+    }
+
+    pub fn unresolve_thread(&self, pr: &Pr, begin: CommentId) -> Result<(), Refused> {
+        self.on(pr, |world, actor, repo, number| world.resolve_thread(actor, repo, number, (begin, false)))
+    }
+
     pub fn request_review(&self, pr: &Pr, reviewers: &[&str]) -> Result<(), Refused> {
         let people: Vec<_> = reviewers.iter().map(|login| (*login).to_owned()).collect();
         self.on(pr, |world, actor, repo, number| {

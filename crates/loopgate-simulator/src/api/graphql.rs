@@ -1,6 +1,7 @@
 //! What is asked of GraphQL: who edited comments, newest first
 //! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>), who wrote commits
-//! (<https://docs.github.com/en/graphql/reference/objects#commit>, `authors`), and as what a pull request was merged
+//! (<https://docs.github.com/en/graphql/reference/objects#commit>, `authors`), review threads
+//! (<https://docs.github.com/en/graphql/reference/objects#pullrequestreviewthread>), as what a pull request was merged
 //! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`), and how it left the merge queue
 //! (`isInMergeQueue`, `RemovedFromMergeQueueEvent`). And the one mutation, `updateRefs`.
 
@@ -21,6 +22,7 @@ use crate::{
         World,
         account::AccountKind,
         app::{Actor, Area, Level},
+        issue::{Issue, ReviewComment},
         journal::What,
         repo::Repo,
     },
@@ -31,16 +33,27 @@ pub const ROUTES: &[Route] = &[post("/graphql", answer)];
 
 #[derive(Deserialize)]
 struct Question {
+    query: String,
     variables: Variables,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Variables {
-    Edits { ids: Vec<String> },
-    MergeCommit { owner: String, name: String, number: PrNumber },
-    Queue { owner: String, name: String, queued: PrNumber },
-    UpdateRefs { input: UpdateRefs },
+    Edits {
+        ids: Vec<String>,
+    },
+    /// Of a pull request: its review threads, of which `before` is a page's cursor, its merge queue, or what it was merged
+    /// as.
+    OfPull {
+        owner: String,
+        name: String,
+        number: PrNumber,
+        before: Option<String>,
+    },
+    UpdateRefs {
+        input: UpdateRefs,
+    },
 }
 
 #[derive(Deserialize)]
@@ -64,14 +77,20 @@ struct RefUpdate {
 const NO_OBJECT: Sha = Sha::from_bytes([0; 20]);
 
 fn answer(world: &mut World, call: &Call) -> Answer {
-    let Question { variables } = call.json()?;
+    let Question { query, variables } = call.json()?;
     let data = match variables {
         Variables::UpdateRefs { input } => return Ok(Reply::ok(update_refs(world, call, &input))),
         Variables::Edits { ids } => {
             json!({ "nodes": ids.iter().map(|id| node(world, id)).collect::<Vec<_>>() })
         }
-        Variables::Queue { owner, name, queued } => {
-            let issue = world.find_repo(&owner, &name).and_then(|repo| repo.issue(queued));
+        Variables::OfPull { owner, name, number, before } if query.contains("reviewThreads") => {
+            let repo = world.find_repo(&owner, &name).filter(|repo| call.caller.reaches(world, repo));
+            let found = repo.and_then(|repo| Some((repo, repo.issue(number)?)));
+            let threads = found.and_then(|(repo, issue)| review_threads(world, repo, issue, before.as_deref()));
+            json!({ "repository": { "pullRequest": threads.map(|threads| json!({ "reviewThreads": threads })) } })
+        }
+        Variables::OfPull { owner, name, number, .. } if query.contains("isInMergeQueue") => {
+            let issue = world.find_repo(&owner, &name).and_then(|repo| repo.issue(number));
             let pull = issue.and_then(|issue| issue.pull.as_ref()).map(|pull| {
                 let removal = pull.removal.as_ref().map(|removal| {
                     json!({
@@ -84,7 +103,7 @@ fn answer(world: &mut World, call: &Call) -> Answer {
             });
             json!({ "repository": { "pullRequest": pull } })
         }
-        Variables::MergeCommit { owner, name, number } => {
+        Variables::OfPull { owner, name, number, .. } => {
             let issue = world.find_repo(&owner, &name).and_then(|repo| repo.issue(number));
             let merge = issue
                 .and_then(|issue| issue.pull.as_ref())
@@ -94,6 +113,50 @@ fn answer(world: &mut World, call: &Call) -> Answer {
         }
     };
     Ok(Reply::ok(json!({ "data": data })))
+}
+
+/// Threads of one page.
+const PAGE: usize = 100;
+
+/// A page of the newest threads in front of a cursor, which is a thread's place among all.
+fn review_threads(world: &World, repo: &Repo, issue: &Issue, before: Option<&str>) -> Option<Value> {
+    let pull = issue.pull.as_ref()?;
+    let objects = world.objects(repo);
+    let begins: Vec<&ReviewComment> = pull.review_comments.iter().filter(|one| one.in_reply_to.is_none()).collect();
+    let end = before.and_then(|cursor| cursor.parse().ok()).unwrap_or(begins.len()).min(begins.len());
+    let start = end.saturating_sub(PAGE);
+    let said = |comment: &ReviewComment| {
+        let login = world.login(comment.author);
+        let (kind, login) = login.strip_suffix("[bot]").map_or(("User", login), |slug| ("Bot", slug));
+        let author = json!({ "__typename": kind, "login": login, "databaseId": comment.author });
+        let url = json::review_comment(world, repo, issue, comment)["html_url"].take();
+        json!({ "body": comment.body, "url": url, "originalCommit": { "oid": comment.commit }, "author": author })
+    };
+    // A line that the head's file has no more is outdated.
+    let text_at = |commit: Sha, path: &str| {
+        let blob = objects.at_path(commit, path).and_then(|entry| objects.blob(entry.sha));
+        blob.map(|blob| String::from_utf8_lossy(blob).into_owned()).unwrap_or_default()
+    };
+    let is_outdated = |comment: &ReviewComment| {
+        let (then, now) = (text_at(comment.commit, &comment.path), text_at(pull.head.sha, &comment.path));
+        let line = usize::try_from(comment.line).ok().and_then(|line| then.lines().nth(line.checked_sub(1)?));
+        line.is_some_and(|line| now.lines().all(|other| other != line))
+    };
+    let node = |begin: &&ReviewComment| {
+        let of_thread = |one: &&ReviewComment| one.id == begin.id || one.in_reply_to == Some(begin.id);
+        let all: Vec<&ReviewComment> = pull.review_comments.iter().filter(of_thread).collect();
+        let newest: Vec<Value> = all[all.len().saturating_sub(2)..].iter().map(|one| said(one)).collect();
+        let by =
+            begin.resolved_by.map(|by| json!({ "login": world.login(by).trim_end_matches("[bot]"), "databaseId": by }));
+        let line = (!is_outdated(begin)).then_some(begin.line);
+        json!({
+            "isResolved": begin.resolved_by.is_some(), "isOutdated": line.is_none(), "path": begin.path, "line": line,
+            "originalLine": begin.line, "resolvedBy": by, "begin": { "nodes": [said(begin)] }, "end": { "nodes": newest },
+        })
+    };
+    let nodes: Vec<Value> = begins[start..end].iter().map(node).collect();
+    let page = json!({ "hasPreviousPage": start > 0, "startCursor": start.to_string() });
+    Some(json!({ "pageInfo": page, "nodes": nodes }))
 }
 
 /// Moves refs, all or none of them; the answer to a refusal is a 200 that holds no data

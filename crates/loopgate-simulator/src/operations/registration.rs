@@ -32,7 +32,7 @@ const FIRST_INSTALLATION: u64 = 70_001;
 
 /// What each event takes one of
 /// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads>).
-const NEEDED_BY_EVENT: [(&str, &[Area]); 15] = [
+const NEEDED_BY_EVENT: [(&str, &[Area]); 16] = [
     ("check_run", &[Area::Checks]),
     ("check_suite", &[Area::Checks]),
     ("issue_comment", &[Area::Issues, Area::PullRequests]),
@@ -43,6 +43,7 @@ const NEEDED_BY_EVENT: [(&str, &[Area]); 15] = [
     ("pull_request", &[Area::PullRequests]),
     ("pull_request_review", &[Area::PullRequests]),
     ("pull_request_review_comment", &[Area::PullRequests]),
+    ("pull_request_review_thread", &[Area::PullRequests]),
     ("push", &[Area::Contents]),
     ("repository", &[Area::Metadata]),
     ("status", &[Area::Statuses]),

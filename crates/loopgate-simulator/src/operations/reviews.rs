@@ -345,11 +345,41 @@ impl World {
             line,
             commit,
             in_reply_to,
+            resolved_by: None,
             created_at: now,
             updated_at: now,
         };
         self.pull_mut(repo, number)?.review_comments.push(comment);
         Ok(id)
+    }
+
+    /// Resolves the thread that a comment begins, or opens it again. The pull request's author may, and whoever may push.
+    pub fn resolve_thread(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        number: PrNumber,
+        (begin, resolved): (CommentId, bool),
+    ) -> Result<(), Refused> {
+        let who = self.account_of(actor);
+        let begins = |comment: &&ReviewComment| comment.id == begin && comment.in_reply_to.is_none();
+        let author = self.pull(repo, number)?.review_comments.iter().find(begins).map(|comment| comment.author);
+        if author.ok_or_else(Refused::not_found)? != who {
+            self.need_author_or(actor, repo, number, Role::Write)?;
+        }
+        let comments = &mut self.pull_mut(repo, number)?.review_comments;
+        if let Some(comment) = comments.iter_mut().find(|comment| comment.id == begin) {
+            comment.resolved_by = resolved.then_some(who);
+        }
+        let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
+        let of_thread = |comment: &&ReviewComment| comment.id == begin || comment.in_reply_to == Some(begin);
+        let comments = issue.pull.iter().flat_map(|pull| &pull.review_comments).filter(of_thread);
+        let comments: Vec<Value> = comments.map(|one| json::review_comment(self, found, issue, one)).collect();
+        let thread = json!({ "node_id": json::node_id("PullRequestReviewThread", begin.get()), "comments": comments });
+        let action = if resolved { "resolved" } else { "unresolved" };
+        let event = Event::in_repo("pull_request_review_thread", action, repo, actor);
+        self.emit(event.with("thread", thread).with("pull_request", json::pull_brief(self, found, issue)));
+        Ok(())
     }
 
     fn inline_event(

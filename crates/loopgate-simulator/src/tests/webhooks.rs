@@ -231,3 +231,30 @@ async fn the_same_seed_tells_the_same_story() {
     };
     assert_eq!(story().await, story().await);
 }
+
+#[tokio::test]
+async fn a_thread_is_resolved_by_its_author_the_change_s_author_and_who_may_push() {
+    let (sim, repo, client) = start_with_repo().await;
+    let hooks = Receiver::attach(&sim).await;
+    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let thread = sim.user("dave").comment_inline(&pr, "x", 1, "why one?").unwrap();
+    sim.user("alice").reply_inline(&pr, ("x", 1), thread, "why not").unwrap();
+    sim.user("mallory").resolve_thread(&pr, thread).unwrap_err();
+    for who in ["dave", "alice", "bob"] {
+        sim.user(who).resolve_thread(&pr, thread).unwrap();
+        sim.user(who).unresolve_thread(&pr, thread).unwrap();
+    }
+    sim.user("bob").resolve_thread(&pr, thread).unwrap();
+    sim.settle().await;
+    let of_threads = hooks.names().into_iter().filter(|name| name.starts_with("pull_request_review_thread."));
+    assert_eq!(of_threads.count(), 7);
+    let question = json!({
+        "query": "query { reviewThreads }",
+        "variables": { "owner": "acme", "name": "widgets", "number": pr.number, "before": null },
+    });
+    let answer = client.post("/graphql", question).await.is(200).json();
+    let threads = &answer["data"]["repository"]["pullRequest"]["reviewThreads"];
+    assert_eq!(threads["nodes"][0]["resolvedBy"]["login"], "bob");
+    assert_eq!(threads["nodes"][0]["end"]["nodes"][1]["body"], "why not");
+    assert_eq!(threads["nodes"][0]["isOutdated"], false);
+}

@@ -172,6 +172,8 @@ pub struct ReviewComment {
     pub line: u64,
     pub commit: Sha,
     pub in_reply_to: Option<CommentId>,
+    /// Who resolved the thread that it begins.
+    pub resolved_by: Option<UserId>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

@@ -14,7 +14,10 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
-    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, tamper::Tampering},
+    verdict::{
+        CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, gather::OnBase,
+        tamper::Tampering,
+    },
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -70,6 +73,8 @@ pub struct CheckView {
     pub name: CheckName,
     pub kind: CheckKind,
     pub standing: CheckStanding,
+    /// Whether its failure is held against the head.
+    pub baseline: OnBase,
     pub blame: Option<Blame>,
 }
 

@@ -4,6 +4,7 @@ mod attempts;
 mod commands;
 mod disputes;
 mod evidence;
+mod reviewers;
 mod stages;
 mod unproven;
 

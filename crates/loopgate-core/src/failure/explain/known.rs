@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::conclusion::{Conclusion, fill};
 use crate::{
-    evidence::{CheckEvidence, Confidence, ErrorType, RetryClass, RootCauseCategory},
+    evidence::{CheckEvidence, Confidence, ErrorType, Failure, RetryClass, RootCauseCategory},
     failure::read::{Patterns, Reading, is_source_excerpt, text},
 };
 
@@ -165,6 +165,10 @@ pub(super) struct Explanation {
 
 /// What the table says of a failure; the files of a pull request make no difference.
 pub(super) fn explain(reading: &Reading) -> Explanation {
+    // A reviewer writes about errors, and names none that happened.
+    if reading.class.as_deref() == Some(Failure::OF_REVIEWER) {
+        return Explanation { by: None, matched: Vec::new() };
+    }
     let kind = match (reading.error_type, &reading.sides) {
         (ErrorType::AssertionError, Some(_)) => Kind::Comparison,
         (ErrorType::AssertionError, None) => Kind::Assertion,
