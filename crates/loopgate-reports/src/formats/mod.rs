@@ -5,16 +5,14 @@ mod cargo_failure;
 mod cargo_messages;
 mod cargo_test;
 mod checkstyle;
-mod clover;
-mod cobertura;
 mod console;
-mod dotnet_xml;
+mod coverage_xml;
+mod dotnet;
 mod eslint;
 mod github_annotations;
 mod go_cover;
 mod go_test;
 mod go_text;
-mod jacoco;
 mod junit;
 mod junit_failure;
 mod lcov;
@@ -28,18 +26,19 @@ mod rust_lines;
 mod rust_panic;
 mod rustc_text;
 mod sarif;
-mod sarif_rules;
 mod tap;
 mod tap_yaml;
 mod test_json;
 mod tool_text;
-mod trx;
 
 use loopgate_core::evidence::ReportFormat;
 
 pub(super) use sarif::is_old_sarif;
 
-use self::tool_text::Speaker;
+use self::{
+    coverage_xml::{CLOVER, COBERTURA, JACOCO},
+    tool_text::Speaker,
+};
 use crate::{ReadOptions, Unreadable, collect::Collector, mark::Mark, window::Window, xml::Xml};
 
 /// Makes the table of formats: by what each is recognised, in this order, and how it is read.
@@ -65,13 +64,13 @@ macro_rules! formats {
 
 formats! {
     Junit             junit::MARK,              |window, _, out| junit::parse(&mut Xml::new(window), out);
-    Trx               trx::MARK,                |window, _, out| trx::parse(&mut Xml::new(window), out);
-    NunitXml          dotnet_xml::NUNIT,        |window, _, out| dotnet_xml::parse(&mut Xml::new(window), out);
-    XunitXml          dotnet_xml::XUNIT,        |window, _, out| dotnet_xml::parse(&mut Xml::new(window), out);
+    Trx               dotnet::TRX,              |window, _, out| dotnet::parse(&mut Xml::new(window), out);
+    NunitXml          dotnet::NUNIT,            |window, _, out| dotnet::parse(&mut Xml::new(window), out);
+    XunitXml          dotnet::XUNIT,            |window, _, out| dotnet::parse(&mut Xml::new(window), out);
     Checkstyle        checkstyle::MARK,         |window, _, out| checkstyle::parse(&mut Xml::new(window), out);
-    Jacoco            jacoco::MARK,             |window, _, out| jacoco::parse(&mut Xml::new(window), out);
-    Clover            clover::MARK,             |window, _, out| clover::parse(&mut Xml::new(window), out);
-    Cobertura         cobertura::MARK,          |window, _, out| cobertura::parse(&mut Xml::new(window), out);
+    Jacoco            coverage_xml::JACOCO_MARK, |window, _, out| coverage_xml::parse(&JACOCO, window, out);
+    Clover            coverage_xml::CLOVER_MARK, |window, _, out| coverage_xml::parse(&CLOVER, window, out);
+    Cobertura         coverage_xml::COBERTURA_MARK, |window, _, out| coverage_xml::parse(&COBERTURA, window, out);
     RuffJson          linter_json::RUFF,        |window, _, out| linter_json::ruff(window, out);
     EslintJson        eslint::MARK,             |window, _, out| eslint::parse(window, out);
     Tap               tap::MARK,                |window, _, out| tap::parse(window, out);

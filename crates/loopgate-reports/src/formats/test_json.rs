@@ -35,8 +35,8 @@ pub(super) const JEST: Mark = Mark::Object(|_, keys| {
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
     read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {
-        Step::Value(0, suite) => playwright_suite(&suite, "", "", out),
-        Step::Value(_, test) => test_of(&test, out),
+        Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
+        Step::Value(_, test, _) => test_of(&test, out),
         Step::End(_) => {}
     })
 }
