@@ -8,7 +8,7 @@ use serde::{
     de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
-use super::{Unreadable, short_strings::ShortStrings, window::Window};
+use super::{Unreadable, collect::Collector, notes::Flaw, short_strings::ShortStrings, window::Window};
 
 /// What a document shows on the way through it.
 pub(super) enum Step<'a> {
@@ -50,6 +50,24 @@ pub(super) fn read_each(
             take(value);
         }
     })
+}
+
+/// Reads lines, of which those that begin with `{` are a value each; gives how many lines there are.
+pub(super) fn read_lines(
+    window: &mut Window<'_>,
+    out: &mut Collector<'_>,
+    mut take: impl FnMut(Json, &mut Collector<'_>),
+) -> Result<u64, Unreadable> {
+    let mut number = 0;
+    while let Some(line) = window.line()? {
+        number += 1;
+        match serde_json::from_str(line) {
+            Ok(value) => take(value, out),
+            Err(_) if line.trim_start().starts_with('{') => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
+            Err(_) => {}
+        }
+    }
+    Ok(number)
 }
 
 /// A value that is taken, or on the way to those that are.

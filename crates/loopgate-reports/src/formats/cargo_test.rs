@@ -21,34 +21,15 @@ use crate::{
 pub(super) const MARK: Mark = Mark::Text { own: is_line, common: is_build };
 
 /// Whether cargo says with this line that it builds, for whichever command.
-fn is_build(line: &str) -> bool {
+pub(super) fn is_build(line: &str) -> bool {
     ["   Compiling ", "    Checking ", "    Finished ", "    Blocking "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Whether only cargo says with this line that tests begin, or that it builds.
-pub(super) fn begins(line: &str) -> bool {
-    is_build(line)
-        || announced_binary(line).is_some()
-        || announced_tests(line).is_some()
-        || line.starts_with(" Nextest run ID ")
-}
-
+/// Whether only cargo or a Rust test binary prints such a line.
 pub(super) fn is_line(line: &str) -> bool {
-    let starts = |mark: &str| line.starts_with(mark);
-    let runs_tests = || {
-        let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
-        rest.is_some_and(|(count, what)| count.parse::<u64>().is_ok() && (what == "test" || what == "tests"))
-    };
-    let announces = || {
-        let right_aligned = ["     Running ", "   Doc-tests "];
-        right_aligned.iter().any(|mark| line.starts_with(mark))
-    };
-    starts(" Nextest run ID ")
-        || starts("error[E")
-        || starts("test result: ")
-        || starts("error: could not compile")
-        || runs_tests()
-        || announces()
+    const MARKS: [&str; 6] =
+        [" Nextest run ID ", "     Running ", "   Doc-tests ", "error[E", "test result: ", "error: could not compile"];
+    MARKS.iter().any(|mark| line.starts_with(mark)) || announced_tests(line).is_some()
 }
 
 /// Failing tests gathered per binary; of further ones the output is not looked for.

@@ -5,7 +5,7 @@ use crate::{
     text::{self, MAX_MESSAGE},
 };
 use loopgate_core::{
-    evidence::{ErrorType, Failure, SourceLocation},
+    evidence::{ErrorType, Failure},
     failure,
 };
 
@@ -20,27 +20,25 @@ pub(super) fn is_chatter(line: &str) -> bool {
 
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
-    let trace: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
-    let begins_logged = trace.first().is_some_and(|line| log_line(line).is_some());
-    let start = if begins_logged { verdict(&trace) } else { 0 };
-    let trace = trace[start..].join("\n");
-    let mut failure = Failure { stack_trace: (!trace.is_empty()).then(|| trace.clone()), ..Failure::default() };
-    if let Some(panic) = trace.lines().find_map(|line| line.strip_prefix("panic: ")) {
-        let message = panic.trim_end_matches(" [recovered]");
-        let timed_out = message.starts_with("test timed out");
-        failure.error_type = if timed_out { ErrorType::TimeoutError } else { ErrorType::RuntimeError };
-        failure.error_class = Some("panic".to_owned());
-        failure.error_message = text::clipped(message, MAX_MESSAGE);
-    } else if let Some((place, message)) = logged(&trace, package) {
-        let message = testify_error(&message).unwrap_or_else(|| message.trim().to_owned());
-        failure.error_message = text::clipped(&message, MAX_MESSAGE);
-        failure.source = Some(place);
-    } else {
-        let told = trace.lines().find(|line| failure::tells_of_failure(line)).unwrap_or(text::first_line(&trace));
-        failure.error_message = text::clipped(told.trim(), MAX_MESSAGE);
+    let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
+    let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());
+    let lines = &lines[if begins_logged { verdict(&lines) } else { 0 }..];
+    let trace = lines.join("\n");
+    // A library's own report may stand above what it logs.
+    let logged = lines.iter().position(|line| log_line(line).is_some());
+    let told = logged.filter(|_| !trace.contains("panic: ")).map_or(trace.clone(), |at| lines[at..].join("\n"));
+    let mut failure =
+        failure::read_block(Failure { error_message: told.clone(), stack_trace: Some(told), ..Failure::default() });
+    failure.error_message = testify_error(&trace).unwrap_or_else(|| {
+        let lines = failure.error_message.lines().map(|line| line.trim_start_matches(' '));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    failure.stack_trace = (!trace.is_empty()).then_some(trace);
+    // Go gives the file's name only.
+    let named = [failure.source.as_mut().map(|place| &mut place.file), failure.test_file.as_mut()];
+    for file in named.into_iter().flatten().filter(|file| !package.is_empty() && !file.contains('/')) {
+        *file = format!("{package}/{file}");
     }
-    failure.test_file = failure.source.as_ref().map(|place| place.file.clone());
-    failure.line_number = failure.source.as_ref().and_then(|place| place.line);
     failure
 }
 
@@ -69,31 +67,16 @@ fn verdict(lines: &[&str]) -> usize {
             || failure::tells_of_failure(message)
             || ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word))
     };
-    lines.iter().position(|line| log_line(line).is_some_and(|(.., message)| tells(message))).unwrap_or_default()
+    lines.iter().position(|line| log_line(line).is_some_and(tells)).unwrap_or_default()
 }
 
-/// The first `    cart_test.go:12: message`, with the lines that belong to it.
-fn logged(trace: &str, package: &str) -> Option<(SourceLocation, String)> {
-    let mut lines = trace.lines();
-    let (file, line, mut message) = lines.by_ref().find_map(|line| {
-        let (file, line, message) = log_line(line)?;
-        Some((file.to_owned(), line, message.to_owned()))
-    })?;
-    for line in lines.take_while(|line| log_line(line).is_none()) {
-        message.push('\n');
-        message.push_str(line.trim_start_matches(' '));
-    }
-    // Go gives the file's name only.
-    let file = if package.is_empty() || file.contains('/') { file } else { format!("{package}/{file}") };
-    Some((text::location(&file, Some(line)), message))
-}
-
-fn log_line(line: &str) -> Option<(&str, u32, &str)> {
+/// `    cart_test.go:12: message`
+fn log_line(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let (file, rest) = line.split_once(':')?;
     let (number, message) = rest.split_once(':')?;
-    let known = file.ends_with(".go") && !file.contains(char::is_whitespace);
-    Some((file, numbers::line(number).filter(|_| known)?, message.trim_start_matches(' ')))
+    let is_place = file.ends_with(".go") && !file.contains(char::is_whitespace) && numbers::line(number).is_some();
+    is_place.then(|| message.trim_start_matches(' '))
 }
 
 /// What stands at `Error:` in testify's table.

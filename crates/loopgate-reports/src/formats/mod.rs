@@ -2,13 +2,11 @@
 //! and of `go test` stand in several formats.
 
 mod cargo_failure;
-mod cargo_messages;
 mod cargo_test;
 mod checkstyle;
 mod console;
 mod coverage_xml;
 mod dotnet;
-mod eslint;
 mod github_annotations;
 mod go_cover;
 mod go_test;
@@ -16,14 +14,12 @@ mod go_text;
 mod junit;
 mod junit_failure;
 mod lcov;
-mod libtest_json;
 mod linter_json;
 mod llvm_cov;
 mod nextest;
 mod python_unittest;
 mod regex_text;
 mod rust_lines;
-mod rust_panic;
 mod rustc_text;
 mod sarif;
 mod tap;
@@ -72,13 +68,13 @@ formats! {
     Clover            coverage_xml::CLOVER_MARK, |window, _, out| coverage_xml::parse(&CLOVER, window, out);
     Cobertura         coverage_xml::COBERTURA_MARK, |window, _, out| coverage_xml::parse(&COBERTURA, window, out);
     RuffJson          linter_json::RUFF,        |window, _, out| linter_json::ruff(window, out);
-    EslintJson        eslint::MARK,             |window, _, out| eslint::parse(window, out);
+    EslintJson        linter_json::ESLINT,             |window, _, out| linter_json::eslint(window, out);
     Tap               tap::MARK,                |window, _, out| tap::parse(window, out);
     Lcov              lcov::MARK,               |window, _, out| lcov::parse(window, out);
     GoCover           go_cover::MARK,           |window, _, out| go_cover::parse(window, out);
     GoTestJson        go_test::MARK,            |window, _, out| go_test::parse(window, out);
-    CargoMessages     cargo_messages::MARK,     |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
-    LibtestJson       libtest_json::MARK,       |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
+    CargoMessages     rust_lines::MESSAGES,     |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
+    LibtestJson       rust_lines::LIBTEST,       |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
     GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::golangci(window, out);
     MypyJson          linter_json::MYPY,        |window, _, out| linter_json::mypy(window, out);
     DartJson          test_json::DART,          |window, _, out| test_json::dart(window, out);

@@ -8,7 +8,7 @@ use loopgate_core::evidence::{Failure, TestFramework, TestState};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    json::{Json, Step, read, read_each},
+    json::{Json, Step, read, read_each, read_lines},
     mark::Mark,
     notes::Flaw,
     text::{self, MAX_MESSAGE, MAX_TRACE},
@@ -203,17 +203,8 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
     out.framework = Some(TestFramework::Other);
     let mut suites: HashMap<usize, String> = HashMap::new();
     let mut running: HashMap<usize, Running> = HashMap::new();
-    let (mut number, mut is_done) = (0_u64, false);
-    while let Some(line) = window.line()? {
-        number += 1;
-        let event = match serde_json::from_str::<Json>(line) {
-            Ok(event) => event,
-            Err(_) if line.trim_start().starts_with('{') => {
-                out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
-                continue;
-            }
-            Err(_) => continue,
-        };
+    let mut is_done = false;
+    let lines = read_lines(window, out, |event, out| {
         let time = event.number("time").unwrap_or(0.0);
         match event.text("type").unwrap_or_default().as_ref() {
             "suite" if suites.len() < MAX_RUNNING => {
@@ -251,12 +242,12 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
             "done" => is_done = true,
             _ => {}
         }
-    }
+    })?;
     for (_, test) in running {
         out.notes.flaw(Flaw::UnfinishedTest, || test.name.clone());
         test.end(TestState::Failed, 0.0, out);
     }
-    if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {number}") }) }
+    if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {lines}") }) }
 }
 
 struct Running {

@@ -45,7 +45,7 @@ pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector
 
 /// Whose words a line is, if only one tool writes so; else they are those of the tool that spoke before.
 fn next(line: &str, before: Speaker) -> Speaker {
-    if cargo_test::begins(line) || cargo_test::is_line(line) {
+    if cargo_test::is_build(line) || cargo_test::is_line(line) {
         Speaker::Cargo
     } else if python_unittest::is_head(line) || python_unittest::is_line(line) {
         Speaker::Unittest
