@@ -2,13 +2,16 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use loopgate_core::{
+    evidence::{Failure, TestFramework, TestState},
+    failure,
+};
 
 use crate::{
     collect::{Case, Collector},
     mark::Mark,
     notes::Flaw,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
+    text::{self, Clip, MAX_TRACE},
 };
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
@@ -21,37 +24,22 @@ struct Name {
 }
 
 /// Reads lines.
+#[derive(Default)]
 pub(super) struct Unittest {
     /// A test whose result may stand on a later line, behind its description or its own output.
     pending: Option<Name>,
-    block: Option<(Name, TestState)>,
-    trace: Clip,
-    part: Part,
+    /// What stands of a failing test between the rule of `=` and the next one.
+    block: Option<Block>,
     /// Tests told of one by one in this run.
     counted: u64,
     has_ended: bool,
 }
 
-#[derive(Default, PartialEq)]
-enum Part {
-    #[default]
-    Tests,
-    /// Between the rule of `=` and the rule of `-`: which test.
-    Head,
-    Trace,
-}
-
-impl Default for Unittest {
-    fn default() -> Self {
-        Self {
-            pending: None,
-            block: None,
-            trace: Clip::new(MAX_TRACE),
-            part: Part::default(),
-            counted: 0,
-            has_ended: false,
-        }
-    }
+#[derive(Default)]
+struct Block {
+    test: Option<(Name, TestState)>,
+    /// What stands behind the rule of `-`.
+    trace: Option<Clip>,
 }
 
 /// The line above each failing test.
@@ -62,29 +50,21 @@ pub(super) fn is_head(line: &str) -> bool {
 impl Unittest {
     /// Whether nothing is being told that a further line could belong to.
     pub fn is_idle(&self) -> bool {
-        self.part == Part::Tests && self.pending.is_none()
+        self.block.is_none() && self.pending.is_none()
     }
 
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if is_head(line) {
-            self.end_block(out);
-            self.part = Part::Head;
-            return;
-        }
         let is_rule = line.len() == 70 && line.bytes().all(|byte| byte == b'-');
-        match self.part {
-            Part::Tests => self.result(line, out),
-            Part::Head if is_rule => self.part = Part::Trace,
-            Part::Head => {
-                if let Some(head) = block_head(line) {
-                    self.block = Some(head);
-                }
-            }
-            Part::Trace if is_rule => {
+        match &mut self.block {
+            _ if is_head(line) => {
                 self.end_block(out);
-                self.part = Part::Tests;
+                self.block = Some(Block::default());
             }
-            Part::Trace => self.trace.push_line(line),
+            None => self.result(line, out),
+            Some(Block { trace: Some(_), .. }) if is_rule => self.end_block(out),
+            Some(Block { trace: Some(trace), .. }) => trace.push_line(line),
+            Some(block) if is_rule => block.trace = Some(Clip::new(MAX_TRACE)),
+            Some(block) => block.test = block_head(line).or(block.test.take()),
         }
     }
 
@@ -113,10 +93,8 @@ impl Unittest {
     }
 
     fn end_block(&mut self, out: &mut Collector<'_>) {
-        let Some((name, state)) = self.block.take() else { return };
-        let trace = self.trace.text();
-        self.trace.clear();
-        self.count(&name, state, || failure(&trace), out);
+        let Some(Block { test: Some((name, state)), trace }) = self.block.take() else { return };
+        self.count(&name, state, || failure(&trace.map(|trace| trace.text()).unwrap_or_default()), out);
     }
 
     fn count(&mut self, name: &Name, state: TestState, failure: impl FnOnce() -> Failure, out: &mut Collector<'_>) {
@@ -188,13 +166,8 @@ fn ran(line: &str) -> Option<u64> {
 }
 
 fn failure(trace: &str) -> Failure {
-    // The error is the first line behind the last frame that is not indented.
-    let after = trace.rfind("\n  File \"").map_or(trace, |at| &trace[at + 1..]);
-    let message = after.lines().skip_while(|line| line.starts_with(' ')).collect::<Vec<_>>().join("\n");
-    let message = message.split("\nStdout:").next().unwrap_or_default().trim();
-    Failure {
-        error_message: text::clipped(message, MAX_MESSAGE),
-        stack_trace: Some(text::clipped(trace.trim(), MAX_TRACE)),
-        ..Failure::default()
-    }
+    // What a test printed is quoted below what went wrong.
+    let message = trace.split("\nStdout:").next().unwrap_or_default().trim();
+    let stack_trace = Some(text::clipped(trace.trim(), MAX_TRACE));
+    failure::read_block(Failure { error_message: message.to_owned(), stack_trace, ..Failure::default() })
 }
