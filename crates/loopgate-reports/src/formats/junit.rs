@@ -353,7 +353,9 @@ mod tests {
                       name=\"tests.test_a\"><error message=\"collection failure\">tests/test_a.py:2: in &lt;module&gt;\n    \
                       import a\nE   ModuleNotFoundError: No module named 'a'</error></testcase></testsuite></testsuites>";
         let read = crate::read("unit.xml", report.as_bytes(), &crate::ReadOptions::default());
-        assert_eq!(read.failures[0].error_message, "ModuleNotFoundError: No module named 'a'");
+        let failure = &read.failures[0];
+        assert_eq!(failure.error_message, "No module named 'a'");
+        assert_eq!(failure.error_class.as_deref(), Some("ModuleNotFoundError"));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use loopgate_core::{
+    evidence::{Failure, TestFramework, TestState},
+    failure,
+};
 
 use crate::{
     Unreadable,
@@ -65,7 +68,7 @@ fn test_of(test: &Json, out: &mut Collector<'_>) {
     let seconds = test.number("run_time").or_else(|| Some(test.number("duration")? / 1000.0));
     let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
     out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
-        let mut failure = if has_thrown { failure(thrown) } else { Failure::default() };
+        let mut failure = if has_thrown { thrown_failure(thrown) } else { Failure::default() };
         if let Some(message) = test.text("message") {
             failure.error_message = text::clipped(&message, MAX_MESSAGE);
         }
@@ -77,7 +80,7 @@ fn test_of(test: &Json, out: &mut Collector<'_>) {
 }
 
 /// What was thrown.
-fn failure(thrown: &Json) -> Failure {
+fn thrown_failure(thrown: &Json) -> Failure {
     let lines = thrown.at("backtrace").list().iter().filter_map(|line| line.text(""));
     let backtrace = lines.map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n");
     let stack = thrown.text("stack").filter(|stack| !stack.is_empty()).unwrap_or(Cow::Owned(backtrace));
@@ -117,7 +120,7 @@ fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector<'
             let case = Case { file: &file, class: &project, name: &name, state, seconds, title: Title::NameOnly };
             out.case(case, || {
                 let thrown = tries.iter().map(|tried| tried.at("error")).find(|error| !error.entries().is_empty());
-                Failure { line_number: spec.line("line"), ..thrown.map(failure).unwrap_or_default() }
+                Failure { line_number: spec.line("line"), ..thrown.map(thrown_failure).unwrap_or_default() }
             });
         }
     }
@@ -162,27 +165,17 @@ fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
     let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
     out.case(Case { seconds, ..Case::in_file(path, &name, state) }, || {
         let messages = test.at("failureMessages").list().iter().filter_map(|message| message.text(""));
-        message_and_trace(&messages.collect::<Vec<_>>().join("\n\n"))
+        read_text(&messages.collect::<Vec<_>>().join("\n\n"))
     });
 }
 
-/// A message, and the frames below it as the trace.
-fn message_and_trace(whole: &str) -> Failure {
-    let mut at = 0;
-    for line in whole.split_inclusive('\n') {
-        let is_frame = line.starts_with(' ') && ["at ", "❯ "].iter().any(|mark| line.trim_start().starts_with(mark));
-        if is_frame && at > 0 {
-            break;
-        }
-        at += line.len();
-    }
-    let (message, trace) = whole.split_at(at);
-    let (message, trace) = (message.trim(), trace.trim_end());
-    Failure {
-        error_message: text::clipped(message, MAX_MESSAGE),
-        stack_trace: (!trace.is_empty()).then(|| text::clipped(trace, MAX_TRACE)),
-        ..Failure::default()
-    }
+/// What a text of message and frames says.
+fn read_text(whole: &str) -> Failure {
+    let stack_trace = Some(text::clipped(whole.trim_matches('\n'), MAX_TRACE)).filter(|whole| !whole.is_empty());
+    let error_message = stack_trace.clone().unwrap_or_default();
+    let read = failure::read_block(Failure { error_message, stack_trace, ..Failure::default() });
+    let stack_trace = read.stack_trace.filter(|trace| *trace != read.error_message);
+    Failure { stack_trace, test_file: None, line_number: None, source: None, ..read }
 }
 
 /// A file that stopped before any of its tests: a syntax error, a missing module.
@@ -192,7 +185,7 @@ fn not_run(message: &str, path: String) -> Failure {
     let text = text.trim().trim_start_matches("● Test suite failed to run");
     let text = text.split_once("\n    Details:\n").map_or(text, |(_, details)| details);
     let text = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    Failure { test_file: (!path.is_empty()).then_some(path), ..message_and_trace(text.trim()) }
+    Failure { test_file: (!path.is_empty()).then_some(path), ..read_text(text.trim()) }
 }
 
 /// Tests of Dart that have begun and not ended.

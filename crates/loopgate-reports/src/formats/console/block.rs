@@ -278,16 +278,9 @@ fn without_captured(text: &str) -> &str {
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
 fn pytest(heading: &str, text: &str) -> FailedTest {
     let trace = without_captured(text);
-    // The error that was raised last: the last lines marked with `E`.
-    let lines: Vec<&str> = trace.lines().collect();
-    let is_marked = |line: &&str| *line == "E" || line.starts_with("E  ");
-    let end = lines.iter().rposition(is_marked).map_or(0, |at| at + 1);
-    let start = lines[..end].iter().rposition(|line| !is_marked(line)).map_or(0, |at| at + 1);
-    let marked = lines[start..end].iter().map(|line| line.strip_prefix("E   ").unwrap_or("").trim_end());
-    let mut message = marked.collect::<Vec<_>>().join("\n");
-    if let Some((first, _)) = message.split_once('\n').filter(|(first, _)| first.starts_with("fixture '")) {
-        message = first.to_owned();
-    }
+    // Of errors that follow from each other the last was raised.
+    let message = trace.rsplit(" exception:\n").next().unwrap_or_default();
+    let message = message.rsplit(" exception occurred:\n").next().unwrap_or_default();
     let first_frame = || {
         let place = |line: &&str| {
             let (file, rest) = line
@@ -297,16 +290,16 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
             let is_path = !file.is_empty() && !file.contains([' ', '"']);
             (is_path && rest.starts_with(|c: char| c.is_ascii_digit())).then(|| text::path(&format!("{file}.py")))
         };
-        lines.iter().find_map(place).unwrap_or_default()
+        trace.lines().find_map(|line| place(&line)).unwrap_or_default()
     };
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
-            return FailedTest { phase, ..FailedTest::new(&first_frame(), name, &message, trace) };
+            return FailedTest { phase, ..FailedTest::new(&first_frame(), name, message, trace) };
         }
     }
     match heading.strip_prefix("ERROR collecting ") {
-        Some(file) => FailedTest::new(file, "", &message, trace),
-        None => FailedTest::new(&first_frame(), heading, &message, trace),
+        Some(file) => FailedTest::new(file, "", message, trace),
+        None => FailedTest::new(&first_frame(), heading, message, trace),
     }
 }
 
