@@ -78,9 +78,7 @@ struct Open {
     class: String,
     state: TestState,
     seconds: f64,
-    thrown: String,
-    message: String,
-    trace: String,
+    failure: Failure,
     /// How many tests it declares to hold, and where it does.
     declared: Option<(u64, String)>,
     /// Where a suite of NUnit failed.
@@ -104,8 +102,9 @@ impl Run {
             "TestRun" | "test-run" | "test-suite" | "assembly" | "collection" => self.open(tag, Kind::Suite, out),
             "failure" | "reason" | "ErrorInfo" => {
                 self.failure = Some(depth);
-                if let (Some(open), Some(thrown)) = (self.open.last_mut(), tag.attribute("exception-type")) {
-                    open.thrown = thrown;
+                if let Some(open) = self.open.last_mut() {
+                    let thrown = tag.attribute("exception-type").map(|class| text::name(class.trim()));
+                    open.failure.error_class = thrown.filter(|class| !class.is_empty());
                 }
             }
             // An assertion of NUnit's has its own, and the failure tells all of them.
@@ -157,9 +156,7 @@ impl Run {
             class: first(["testId", "classname", "type"]),
             state: state_of(tag, kind, out),
             seconds: seconds.unwrap_or(0.0),
-            thrown: String::new(),
-            message: String::new(),
-            trace: String::new(),
+            failure: Failure::default(),
             declared: declared(tag),
             site: tag.attribute("site").unwrap_or_default(),
             cases: 0,
@@ -175,8 +172,14 @@ impl Run {
             let text = clip.text();
             match (place.name(), self.open.last_mut()) {
                 ("RunInfo", _) => run_info(text.trim(), out),
-                ("message" | "Message", Some(open)) => open.message = text.trim().to_owned(),
-                (_, Some(open)) => open.trace = text.trim_matches(['\n', '\r']).trim_end().to_owned(),
+                ("message" | "Message", Some(open)) => {
+                    // It may begin with the class of what was thrown: `System.NullReferenceException : Object …`.
+                    let class = text.trim().split([':', ' ']).next();
+                    let class = class.filter(|word| word.contains('.') && word.ends_with("Exception"));
+                    open.failure.error_class = open.failure.error_class.take().or(class.map(text::name));
+                    open.failure.error_message = text.trim().to_owned();
+                }
+                (_, Some(open)) => open.failure.stack_trace = Some(text.trim_matches('\n').trim_end().to_owned()),
                 _ => {}
             }
         } else if self.failure == Some(depth) {
@@ -212,7 +215,7 @@ impl Run {
         };
         let before = out.failures_mut().len();
         let case = Case { file: "", class, name, state: ended.state, seconds: ended.seconds, title };
-        let tries = out.case(case, || ended.failure());
+        let tries = out.case(case, || ended.failure.clone());
         if let Some(id) = out.failures_mut().get(before).and_then(|failure| failure.test_id) {
             self.by_test.entry(ended.class.clone()).or_default().push(id);
         }
@@ -236,19 +239,6 @@ impl Open {
         let there = [self.cases, self.outermost, self.cases.saturating_sub(self.reruns)];
         if let Some((declared, place)) = self.declared.as_ref().filter(|(declared, _)| !there.contains(declared)) {
             out.notes.flaw(Flaw::WrongTotal, || format!("{place}: {declared}, but there are {}", self.cases));
-        }
-    }
-
-    fn failure(&self) -> Failure {
-        // A message may begin with the class of what was thrown: `System.NullReferenceException : Object …`.
-        let first = self.message.split([':', ' ']).next();
-        let class = first.filter(|word| word.contains('.') && word.ends_with("Exception"));
-        let class = Some(self.thrown.trim()).filter(|class| !class.is_empty()).or(class);
-        Failure {
-            error_class: class.map(text::name),
-            error_message: self.message.clone(),
-            stack_trace: (!self.trace.is_empty()).then(|| self.trace.clone()),
-            ..Failure::default()
         }
     }
 }
