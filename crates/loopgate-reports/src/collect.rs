@@ -8,13 +8,9 @@ use loopgate_core::{
     failure::{self, Changes},
 };
 
-use super::{
-    OutcomesMode, ReadOptions, Report, Unreadable,
-    coverage::CoverageTable,
-    identities::{Identities, MAX_SUITES, Names, Recorded},
-    notes::{Flaw, Notes},
-    text,
-};
+use crate::coverage::CoverageTable;
+use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
+use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, text};
 
 /// One test as a report tells of it.
 #[derive(Clone, Copy)]

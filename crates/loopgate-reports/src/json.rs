@@ -8,7 +8,8 @@ use serde::{
     de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
-use super::{Unreadable, collect::Collector, notes::Flaw, short_strings::ShortStrings, window::Window};
+use crate::short_strings::ShortStrings;
+use crate::{Collector, Flaw, Unreadable, Window};
 
 /// What a document shows on the way through it.
 pub(super) enum Step<'a> {

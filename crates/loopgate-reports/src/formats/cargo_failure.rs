@@ -10,10 +10,7 @@ use loopgate_core::{
 use regex::Regex;
 
 use super::rustc_text::CompileErrors;
-use crate::{
-    numbers,
-    text::{self, MAX_MESSAGE},
-};
+use crate::{MAX_MESSAGE, numbers, text};
 
 /// `src/lib.rs - shop::add (line 12)` → the file and the line where the example begins.
 fn doctest_place(name: &str) -> Option<(&str, u32)> {

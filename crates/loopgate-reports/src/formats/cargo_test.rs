@@ -10,13 +10,7 @@ use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
 use super::{cargo_failure, nextest::Nextest, rustc_text::CompileErrors};
-use crate::{
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_line, common: is_build };
 

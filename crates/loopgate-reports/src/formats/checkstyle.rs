@@ -2,16 +2,7 @@
 
 use loopgate_core::evidence::{Finding, FindingSeverity, SourceLocation};
 
-use crate::{
-    Unreadable,
-    collect::Collector,
-    mark::Mark,
-    markup::{Tag, Token},
-    notes::Flaw,
-    numbers, severity,
-    text::{self, MAX_MESSAGE},
-    xml::Xml,
-};
+use crate::{Collector, Flaw, MAX_MESSAGE, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 

@@ -4,16 +4,7 @@
 //! Cobertura's methods and their class both list their lines, and a file may have several classes. Its paths are relative
 //! to one of the directories in `<sources>`.
 
-use crate::{
-    Unreadable,
-    collect::Collector,
-    mark::Mark,
-    markup::{Tag, Token},
-    notes::Flaw,
-    numbers,
-    window::Window,
-    xml::Xml,
-};
+use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Window, Xml, numbers};
 
 // SonarQube's own XML has the same root, with a version and nothing else.
 pub(super) const COBERTURA_MARK: Mark =

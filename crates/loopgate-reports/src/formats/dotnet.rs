@@ -9,15 +9,7 @@ use std::collections::HashMap;
 use loopgate_core::evidence::{Failure, TestId, TestState};
 
 use crate::{
-    Unreadable,
-    collect::{Case, Collector, Title},
-    mark::Mark,
-    markup::{Tag, Token},
-    notes::Flaw,
-    numbers,
-    place::Place,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-    xml::Xml,
+    Case, Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, Mark, Place, Tag, Title, Token, Unreadable, Xml, numbers, text,
 };
 
 pub(super) const TRX: Mark =

@@ -6,14 +6,7 @@ use loopgate_core::{
     failure::read_block,
 };
 
-use crate::{
-    Unreadable,
-    collect::{Case, Collector, IsError},
-    mark::Mark,
-    numbers,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::{Case, Collector, IsError, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
 

@@ -10,14 +10,7 @@ use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestId, TestSta
 use serde::Deserialize;
 
 use super::go_text;
-use crate::{
-    Unreadable,
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    text::{Clip, MAX_TRACE},
-    window::Window,
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, Unreadable, Window};
 
 pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))

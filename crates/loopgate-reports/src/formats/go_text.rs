@@ -1,9 +1,6 @@
 //! What `go test` prints of a failing test.
 
-use crate::{
-    numbers,
-    text::{self, MAX_MESSAGE},
-};
+use crate::{MAX_MESSAGE, numbers, text};
 use loopgate_core::{
     evidence::{ErrorType, Failure},
     failure,

@@ -7,15 +7,7 @@
 use loopgate_core::evidence::{TestFramework, TestState};
 
 use super::junit_failure::{Details, GoParents, describe, place_failure};
-use crate::{
-    Unreadable,
-    collect::{Case, Collector, Title},
-    mark::Mark,
-    markup::{Tag, Token},
-    notes::{Flaw, Notes},
-    numbers,
-    xml::Xml,
-};
+use crate::{Case, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {

@@ -3,11 +3,7 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{cargo_failure, go_text};
-use crate::{
-    collect::Case,
-    markup::Tag,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Case, Clip, MAX_MESSAGE, MAX_TRACE, Tag, text};
 use loopgate_core::{
     evidence::{Failure, TestFramework, TestId},
     failure,

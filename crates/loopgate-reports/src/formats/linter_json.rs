@@ -4,16 +4,8 @@
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity};
 
-use crate::{
-    Unreadable,
-    collect::{Collector, IsError},
-    json::{Json, read_each, read_lines},
-    mark::Mark,
-    notes::Flaw,
-    severity,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::json::{read_each, read_lines};
+use crate::{Collector, Flaw, IsError, Json, MAX_MESSAGE, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
     (keys.contains(&"filePath") && keys.contains(&"messages")) || head.split_whitespace().collect::<String>() == "[]"

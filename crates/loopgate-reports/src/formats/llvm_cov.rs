@@ -1,14 +1,8 @@
 //! `llvm-cov export`'s JSON, also what cargo-llvm-cov writes: per file a list of segments, from which the lines' counts
 //! follow by the same rules as in LLVM's own line coverage (`LineCoverageStats`), so that its lcov says the same.
 
-use crate::{
-    Unreadable,
-    collect::Collector,
-    json::{Json, Step, read},
-    mark::Mark,
-    notes::Flaw,
-    window::Window,
-};
+use crate::json::read;
+use crate::{Collector, Flaw, Json, Mark, Step, Unreadable, Window};
 
 pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     keys.contains(&"data") && (head.contains("\"segments\"") || head.contains("llvm.coverage.json.export"))

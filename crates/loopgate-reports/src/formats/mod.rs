@@ -35,7 +35,7 @@ use self::{
     coverage_xml::{CLOVER, COBERTURA, JACOCO},
     tool_text::Speaker,
 };
-use crate::{ReadOptions, Unreadable, collect::Collector, mark::Mark, window::Window, xml::Xml};
+use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};
 
 /// Makes the table of formats: by what each is recognised, in this order, and how it is read.
 macro_rules! formats {

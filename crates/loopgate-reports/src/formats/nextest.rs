@@ -7,11 +7,7 @@ use loopgate_core::evidence::{TestFramework, TestState};
 use regex::Regex;
 
 use super::cargo_failure;
-use crate::{
-    collect::{Case, Collector},
-    numbers,
-    text::{Clip, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, MAX_TRACE, numbers};
 
 /// Failing tests gathered; further ones are counted without what they printed.
 const MAX_GATHERED: usize = 5_000;

@@ -7,12 +7,7 @@ use loopgate_core::{
     failure,
 };
 
-use crate::{
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    text::{self, Clip, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, text};
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
 

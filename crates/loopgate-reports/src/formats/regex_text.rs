@@ -2,13 +2,7 @@
 
 use regex::Captures;
 
-use crate::{
-    Pattern, Unreadable,
-    collect::Collector,
-    numbers, severity,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::{Collector, MAX_MESSAGE, Pattern, Unreadable, Window, numbers, severity, text};
 use loopgate_core::evidence::{Failure, Finding, FindingSeverity, SourceLocation};
 
 pub(super) fn parse(window: &mut Window<'_>, pattern: &Pattern, out: &mut Collector<'_>) -> Result<(), Unreadable> {

@@ -10,13 +10,7 @@ use loopgate_core::evidence::{
 use serde::Deserialize;
 
 use super::{cargo_failure, cargo_test::CargoTest};
-use crate::{
-    collect::{Case, Collector, IsError, Title},
-    json::Json,
-    mark::Mark,
-    notes::Flaw,
-    text::{self, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Case, Collector, Flaw, IsError, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and what
 /// clippy says.

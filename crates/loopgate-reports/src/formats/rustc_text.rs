@@ -7,10 +7,7 @@
 
 use std::collections::HashSet;
 
-use crate::{
-    collect::Collector,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Clip, Collector, MAX_MESSAGE, MAX_TRACE, text};
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestId};
 
 /// Errors remembered to recognise one that is printed again.

@@ -8,16 +8,8 @@ use std::{borrow::Cow, collections::HashMap};
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
 
-use crate::{
-    Unreadable,
-    collect::{Collector, IsError},
-    json::{Json, Step, read},
-    mark::Mark,
-    notes::Flaw,
-    severity,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::json::read;
+use crate::{Collector, Flaw, IsError, Json, MAX_MESSAGE, Mark, Step, Unreadable, Window, severity, text};
 
 pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     let is_sarif = keys.contains(&"runs") || keys.contains(&"$schema") && head.contains("sarif");

@@ -15,15 +15,7 @@ use loopgate_core::{
 };
 
 use super::tap_yaml::Yaml;
-use crate::{
-    Unreadable,
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-    window::Window,
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_plan(line) || is_point(line));
 

@@ -1,12 +1,7 @@
 //! The YAML block below a TAP test point, which says why it failed.
 
 use super::tap;
-use crate::{
-    collect::Collector,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, numbers, text};
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
 
 /// The YAML below a test point, of which only plain keys and block texts are read.

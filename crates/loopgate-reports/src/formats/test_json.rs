@@ -8,15 +8,8 @@ use loopgate_core::{
     failure,
 };
 
-use crate::{
-    Unreadable,
-    collect::{Case, Collector, Title},
-    json::{Json, Step, read, read_each, read_lines},
-    mark::Mark,
-    notes::Flaw,
-    text::{self, MAX_MESSAGE, MAX_TRACE},
-    window::Window,
-};
+use crate::json::{read, read_each, read_lines};
+use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window, text};
 
 pub(super) const PLAYWRIGHT: Mark =
     Mark::Object(|head, keys| keys.contains(&"config") && (keys.contains(&"suites") || head.contains("\"projects\"")));

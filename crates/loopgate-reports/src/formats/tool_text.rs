@@ -8,7 +8,7 @@ use super::{
     python_unittest::{self, Unittest},
     rust_lines::RustLines,
 };
-use crate::{Unreadable, collect::Collector, text, window::Window};
+use crate::{Collector, Unreadable, Window, text};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {

@@ -7,11 +7,7 @@ use loopgate_core::{
 use regex::Captures;
 
 use super::tools::{self, BlockReader, Means, Row, Tool};
-use crate::{
-    collect::IsError,
-    numbers, severity,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Clip, IsError, MAX_MESSAGE, MAX_TRACE, numbers, severity, text};
 
 /// Lines that explain a finding.
 const MAX_FINDING_LINES: usize = 60;

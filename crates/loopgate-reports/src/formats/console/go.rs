@@ -6,11 +6,8 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};
 
-use crate::{
-    collect::{Case, Collector},
-    formats::{go_test, go_text},
-    text::{Clip, MAX_TRACE},
-};
+use crate::formats::{go_test, go_text};
+use crate::{Case, Clip, Collector, MAX_TRACE};
 
 /// Tests held of one package, and bytes of what they printed.
 const MAX_TESTS: usize = 20_000;

@@ -22,13 +22,7 @@ use self::{
     tools::{BlockReader, Means, Part, Row, Section},
 };
 use super::github_annotations;
-use crate::{
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
