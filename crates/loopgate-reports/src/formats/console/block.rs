@@ -4,9 +4,8 @@ use loopgate_core::{
     evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation},
     failure,
 };
-use regex::Captures;
 
-use super::tools::{self, BlockReader, Means, Row, Tool};
+use super::tools::{self, BlockReader, Found, Means, Tool};
 use crate::{Clip, IsError, MAX_MESSAGE, MAX_TRACE, numbers, severity, text};
 
 /// Lines that explain a finding.
@@ -43,18 +42,17 @@ pub(super) struct FailedTest {
 }
 
 impl Block {
-    pub fn new(row: &Row, captures: &Captures<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
-        let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
+    pub fn new(found: &Found<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
+        let (row, group) = (found.row, |name: &str| found.group(name));
+        let first = |texts: &[&'_ str]| texts.iter().find(|text| !text.is_empty()).unwrap_or(&"").to_string();
         let mut block = Self {
             tool: row.tool,
             is_finding: row.means == Means::Finding,
             is_output: row.means == Means::Output,
             names: Vec::new(),
-            file: text::path(Some(group("file")).filter(|file| !file.is_empty()).unwrap_or(file)),
+            file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),
-            rule: text::name(
-                ["rule", "check", "unhandled"].map(group).into_iter().find(|rule| !rule.is_empty()).unwrap_or(""),
-            ),
+            rule: text::name(&first(&["rule", "check", "unhandled"].map(group))),
             level: level(group("level")),
             message: text::clipped(group("message"), MAX_MESSAGE),
             text: Clip::new(MAX_TRACE),
