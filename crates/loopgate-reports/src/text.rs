@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use loopgate_core::evidence::SourceLocation;
+use loopgate_core::{
+    evidence::{Failure, SourceLocation},
+    failure::read_block,
+};
 use regex::Regex;
 
 use super::numbers;
@@ -166,6 +169,14 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// The failure that a text tells of, which is its trace too.
+pub(super) fn failure(text: &str) -> Failure {
+    let stack_trace =
+        Some(text.trim_matches('\n')).filter(|text| !text.is_empty()).map(|text| clipped(text, MAX_TRACE));
+    let error_message = stack_trace.clone().unwrap_or_default();
+    read_block(Failure { error_message, stack_trace, ..Failure::default() })
 }
 
 /// The first line that says something, trimmed.

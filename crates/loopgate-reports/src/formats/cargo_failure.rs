@@ -3,10 +3,7 @@
 
 use std::sync::LazyLock;
 
-use loopgate_core::{
-    evidence::{ErrorType, Failure, SourceLocation},
-    failure,
-};
+use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
 use regex::Regex;
 
 use super::rustc_text::CompileErrors;
@@ -62,11 +59,7 @@ fn read(output: &str, name: &str) -> Failure {
     let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
     let own = whole.find(&format!("thread '{name}' ")).map(|at| &whole[at..]);
     let told = own.filter(|own| !own.contains("Any { .. }")).unwrap_or(&whole);
-    let mut failure = failure::read_block(Failure {
-        error_message: told.to_owned(),
-        stack_trace: Some(told.to_owned()),
-        ..Failure::default()
-    });
+    let mut failure = text::failure(told);
     // A text as `Debug` writes it.
     if let Ok(text) = serde_json::from_str(&failure.error_message) {
         failure.error_message = text;

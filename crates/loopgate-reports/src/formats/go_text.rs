@@ -3,7 +3,7 @@
 use crate::{MAX_MESSAGE, numbers, text};
 use loopgate_core::{
     evidence::{ErrorType, Failure},
-    failure,
+    failure::tells_of_failure,
 };
 
 /// Whether a line is go's own, and says nothing of the test.
@@ -18,19 +18,15 @@ pub(super) fn is_chatter(line: &str) -> bool {
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
     let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
-    let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());
-    let lines = &lines[if begins_logged { verdict(&lines) } else { 0 }..];
-    let trace = lines.join("\n");
-    // A library's own report may stand above what it logs.
-    let logged = lines.iter().position(|line| log_line(line).is_some());
-    let told = logged.filter(|_| !trace.contains("panic: ")).map_or(trace.clone(), |at| lines[at..].join("\n"));
-    let mut failure =
-        failure::read_block(Failure { error_message: told.clone(), stack_trace: Some(told), ..Failure::default() });
-    failure.error_message = testify_error(&trace).unwrap_or_else(|| {
+    // What is only logged (`t.Log`) looks as what says why the test failed, and stands above it.
+    let logged = |says: fn(&str) -> bool| lines.iter().position(|line| log_line(line).is_some_and(says));
+    let panics = lines.iter().any(|line| line.contains("panic: "));
+    let start = if panics { None } else { logged(tells).or_else(|| logged(|_| true)) };
+    let mut failure = text::failure(&lines[start.unwrap_or(0)..].join("\n"));
+    failure.error_message = failure.stack_trace.as_deref().and_then(testify_error).unwrap_or_else(|| {
         let lines = failure.error_message.lines().map(|line| line.trim_start_matches(' '));
         lines.collect::<Vec<_>>().join("\n")
     });
-    failure.stack_trace = (!trace.is_empty()).then_some(trace);
     // Go gives the file's name only.
     let named = [failure.source.as_mut().map(|place| &mut place.file), failure.test_file.as_mut()];
     for file in named.into_iter().flatten().filter(|file| !package.is_empty() && !file.contains('/')) {
@@ -55,16 +51,11 @@ pub(super) fn compile_error(line: &str) -> Option<Failure> {
     })
 }
 
-/// Where the lines begin that say why the test failed: behind those that it only logged (`t.Log`), which look alike.
-fn verdict(lines: &[&str]) -> usize {
-    let tells = |message: &str| {
-        let lower = message.to_ascii_lowercase();
-        // testify writes below the place.
-        message.is_empty()
-            || failure::tells_of_failure(message)
-            || ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word))
-    };
-    lines.iter().position(|line| log_line(line).is_some_and(tells)).unwrap_or_default()
+/// Whether a message says that something is wrong. testify writes below the place.
+fn tells(message: &str) -> bool {
+    let lower = message.to_ascii_lowercase();
+    let has_word = ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word));
+    message.is_empty() || has_word || tells_of_failure(message)
 }
 
 /// `    cart_test.go:12: message`

@@ -4,10 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use super::{cargo_failure, go_text};
 use crate::{Case, Clip, MAX_MESSAGE, MAX_TRACE, Tag, text};
-use loopgate_core::{
-    evidence::{Failure, TestFramework, TestId},
-    failure,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestId};
 
 /// What a `failure` or `error` says.
 pub(super) struct Details {
@@ -100,16 +97,12 @@ pub(super) fn describe(details: Option<&Details>, case: &Case<'_>, framework: Op
         _ => {}
     }
     let trace = trace.trim();
-    let read = || {
-        let stack_trace = Some(trace.to_owned());
-        failure::read_block(Failure { error_message: trace.to_owned(), stack_trace, ..Failure::default() })
-    };
     if details.is_printed {
-        return read();
+        return text::failure(trace);
     }
     // pytest says no more of a file that cannot be imported.
     let says_nothing = matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
-    let (class, message) = match says_nothing.then(read) {
+    let (class, message) = match says_nothing.then(|| text::failure(trace)) {
         Some(read) => (read.error_class, read.error_message),
         None => (None, details.message.trim().to_owned()),
     };

@@ -2,10 +2,7 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
-use loopgate_core::{
-    evidence::{Failure, TestFramework, TestState},
-    failure,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, text};
 
@@ -162,7 +159,6 @@ fn ran(line: &str) -> Option<u64> {
 
 fn failure(trace: &str) -> Failure {
     // What a test printed is quoted below what went wrong.
-    let message = trace.split("\nStdout:").next().unwrap_or_default().trim();
-    let stack_trace = Some(text::clipped(trace.trim(), MAX_TRACE));
-    failure::read_block(Failure { error_message: message.to_owned(), stack_trace, ..Failure::default() })
+    let told = trace.split("\nStdout:").next().unwrap_or_default();
+    Failure { stack_trace: Some(text::clipped(trace.trim(), MAX_TRACE)), ..text::failure(told) }
 }

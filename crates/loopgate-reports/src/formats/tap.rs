@@ -9,10 +9,7 @@
 
 use std::collections::HashSet;
 
-use loopgate_core::{
-    evidence::{Failure, TestId, TestState},
-    failure,
-};
+use loopgate_core::evidence::{Failure, TestId, TestState};
 
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, Mark, Unreadable, Window, numbers, text};
@@ -411,11 +408,7 @@ impl Point {
         if comments.is_empty() {
             return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
         }
-        failure::read_block(Failure {
-            error_message: text::clipped(comments.trim_end(), MAX_MESSAGE),
-            stack_trace: Some(comments.trim_end().to_owned()),
-            ..Failure::default()
-        })
+        text::failure(comments.trim_end())
     }
 
     /// Of comments ahead of all points the ones from `Failed test 'adds'` on, up to those of the next test.
@@ -455,11 +448,7 @@ impl Point {
 fn explained(failure: Failure, file: &str, above: &str) -> Failure {
     let crash = above.split("\nNode.js v").find(|crash| crash.contains(file));
     match crash.filter(|_| failure.error_message == "test failed") {
-        Some(crash) => failure::read_block(Failure {
-            error_message: text::clipped(crash.trim(), MAX_MESSAGE),
-            stack_trace: Some(text::clipped(crash.trim(), MAX_TRACE)),
-            ..failure
-        }),
+        Some(crash) => Failure { test_file: failure.test_file, ..text::failure(crash.trim()) },
         None => failure,
     }
 }

@@ -3,10 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::{
-    evidence::{Failure, TestFramework, TestState},
-    failure,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 use crate::json::{read, read_each, read_lines};
 use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window, text};
@@ -164,9 +161,7 @@ fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
 
 /// What a text of message and frames says.
 fn read_text(whole: &str) -> Failure {
-    let stack_trace = Some(text::clipped(whole.trim_matches('\n'), MAX_TRACE)).filter(|whole| !whole.is_empty());
-    let error_message = stack_trace.clone().unwrap_or_default();
-    let read = failure::read_block(Failure { error_message, stack_trace, ..Failure::default() });
+    let read = text::failure(whole);
     let stack_trace = read.stack_trace.filter(|trace| *trace != read.error_message);
     Failure { stack_trace, test_file: None, line_number: None, source: None, ..read }
 }
