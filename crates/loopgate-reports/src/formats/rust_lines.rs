@@ -30,13 +30,16 @@ pub(super) struct RustLines {
 impl RustLines {
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
         self.number += 1;
-        let read = match kind_of(line) {
-            Kind::Text => {
-                self.text.line(&text::clean(line), out);
-                Ok(())
-            }
-            Kind::Libtest => serde_json::from_str(line).map(|event| self.libtest.event(&event, out)),
-            Kind::Message => serde_json::from_str(line).map(|message| self.messages.message(&message, out)),
+        // The tools write their keys in a fixed order, and a test may print anything.
+        let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+        let is = |key: &str| start.starts_with(key);
+        let read = if is("\"type\"") {
+            serde_json::from_str(line).map(|event| self.libtest.event(&event, out))
+        } else if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
+            serde_json::from_str(line).map(|message| self.messages.message(&message, out))
+        } else {
+            self.text.line(&text::clean(line), out);
+            Ok(())
         };
         if read.is_err() {
             out.notes.flaw(Flaw::BadLine, || format!("line {}", self.number));
@@ -51,25 +54,6 @@ impl RustLines {
     pub fn end(mut self, out: &mut Collector<'_>) {
         self.text.end(out);
         self.libtest.end(out);
-    }
-}
-
-enum Kind {
-    Text,
-    Libtest,
-    Message,
-}
-
-/// What a line is, by how it begins: the tools write their keys in a fixed order, and a test may print anything.
-fn kind_of(line: &str) -> Kind {
-    let start = line.trim_start().strip_prefix('{').map(str::trim_start);
-    let is = |key: &str| start.is_some_and(|start| start.starts_with(key));
-    if is("\"type\"") {
-        Kind::Libtest
-    } else if is("\"reason\"") || is("\"$message_type\"") || (is("\"message\"") && line.contains("\"spans\"")) {
-        Kind::Message
-    } else {
-        Kind::Text
     }
 }
 
