@@ -46,7 +46,7 @@ fn is_session(line: &str) -> bool {
 }
 
 pub(super) fn is_line(line: &str) -> bool {
-    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End);
+    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End | Means::Pass);
     Go::begins_with(line) || tools::first(line, marks).is_some()
 }
 
@@ -134,7 +134,7 @@ impl Console {
             return;
         }
         match (found.row.means, &self.open) {
-            (Means::Pass, _) => self.open = None,
+            (Means::Pass, Some(open)) if open.tool == found.row.tool => self.open = None,
             (Means::Section((_, Part::Failures)), Some(open)) if is_ctest(open.tool) => {
                 self.outer = self.open.take().map(|open| (open, self.counts.failures_found));
             }

@@ -14,10 +14,10 @@ macro_rules! files {
 }
 
 /// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as anyone.
-const FILES: [(&str, &str); 28] = files! {
+const FILES: [(&str, &str); 29] = files! {
     "jest" "starters" "pytest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console" "gradle"
     "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "jasmine" "deno" "bun" "dotnet" "prove" "robot" "busted"
-    "uvu" "ava" "behave" "linters"
+    "uvu" "ava" "behave" "zig" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
 
