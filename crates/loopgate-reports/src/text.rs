@@ -17,8 +17,8 @@ pub(super) const MAX_TRACE: usize = 32 * 1024;
 /// Most bytes of a name, a path, a class, a rule.
 pub(super) const MAX_NAME: usize = 2 * 1024;
 
-/// Collects a text that comes in pieces, keeping its head and its tail.
-#[derive(Debug, Default)]
+/// Collects a text that comes in pieces, keeping its head and its tail; of a stack trace unless it is given another limit.
+#[derive(Debug)]
 pub(super) struct Clip {
     head: String,
     tail: String,
@@ -27,9 +27,15 @@ pub(super) struct Clip {
     limit: usize,
 }
 
+impl Default for Clip {
+    fn default() -> Self {
+        Self::new(MAX_TRACE)
+    }
+}
+
 impl Clip {
-    pub fn new(limit: usize) -> Self {
-        Self { limit, ..Self::default() }
+    pub const fn new(limit: usize) -> Self {
+        Self { head: String::new(), tail: String::new(), dropped: 0, limit }
     }
 
     pub fn clear(&mut self) {

@@ -8,9 +8,7 @@ use std::collections::HashMap;
 
 use loopgate_core::evidence::{Failure, TestId, TestState};
 
-use crate::{
-    Case, Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, Mark, Place, Tag, Title, Token, Unreadable, Xml, numbers, text,
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Place, Tag, Title, Token, Unreadable, Xml, numbers, text};
 
 pub(super) const TRX: Mark =
     Mark::Root(|name, tag| name == "TestRun" && (tag.contains(" id=") || tag.contains("/TeamTest/")));
@@ -101,7 +99,7 @@ impl Run {
             }
             // An assertion of NUnit's has its own, and the failure tells all of them.
             "message" | "Message" if is_in_failure => self.recording = Some((depth, Clip::new(MAX_MESSAGE))),
-            "stack-trace" | "StackTrace" if is_in_failure => self.recording = Some((depth, Clip::new(MAX_TRACE))),
+            "stack-trace" | "StackTrace" if is_in_failure => self.recording = Some((depth, Clip::default())),
             "RunInfo" if tag.attribute("outcome").as_deref() == Some("Error") => {
                 self.recording = Some((depth, Clip::new(MAX_MESSAGE)));
             }

@@ -10,7 +10,7 @@ use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestId, TestSta
 use serde::Deserialize;
 
 use super::go_text;
-use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, Unreadable, Window};
+use crate::{Case, Clip, Collector, Flaw, Mark, Unreadable, Window};
 
 pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
@@ -124,7 +124,7 @@ impl GoTest {
         }
         let package = self.packages.get_mut(event.package.as_ref());
         if let Some(running) = package.and_then(|package| package.tests.get_mut(event.test.as_ref())) {
-            let output = running.output.get_or_insert_with(|| Clip::new(MAX_TRACE));
+            let output = running.output.get_or_insert_default();
             self.held = self.held.saturating_sub(output.held());
             output.push(&event.output);
             self.held += output.held();
@@ -133,7 +133,7 @@ impl GoTest {
 
     fn build_output(&mut self, package: &str, output: &str) {
         if self.builds.len() < 1_000 || self.builds.contains_key(package) {
-            self.builds.entry(package.to_owned()).or_insert_with(|| Clip::new(MAX_TRACE)).push(output);
+            self.builds.entry(package.to_owned()).or_default().push(output);
         }
     }
 
@@ -151,7 +151,7 @@ impl GoTest {
             "output" if !go_text::is_chatter(&event.output) && !event.output.starts_with("FAIL\t") => {
                 let package = self.package(&event.package);
                 if let Some(package) = package {
-                    package.output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push(&event.output);
+                    package.output.get_or_insert_default().push(&event.output);
                 }
             }
             "pass" | "skip" | "fail" => {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{cargo_failure, go_text};
-use crate::{Case, Clip, MAX_MESSAGE, MAX_TRACE, Tag, text};
+use crate::{Case, Clip, MAX_MESSAGE, Tag, text};
 use loopgate_core::evidence::{Failure, TestFramework, TestId};
 
 /// What a `failure` or `error` says.
@@ -44,7 +44,7 @@ impl Details {
             muted: None,
             class: String::new(),
             message: String::new(),
-            trace: Clip::new(MAX_TRACE),
+            trace: Clip::default(),
             is_printed: false,
         };
         for (key, value) in tag.attributes() {

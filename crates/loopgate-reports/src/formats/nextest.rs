@@ -7,7 +7,7 @@ use loopgate_core::evidence::{TestFramework, TestState};
 use regex::Regex;
 
 use super::cargo_failure;
-use crate::{Case, Clip, Collector, MAX_TRACE, numbers};
+use crate::{Case, Clip, Collector, numbers};
 
 /// Failing tests gathered; further ones are counted without what they printed.
 const MAX_GATHERED: usize = 5_000;
@@ -87,7 +87,7 @@ impl Nextest {
             "PASS" | "LEAK" => TestState::Passed,
             _ if self.failing.len() < MAX_GATHERED => {
                 // Each try replaces what the one before it printed.
-                self.prints = Some(self.failing.insert_full(key, Clip::new(MAX_TRACE)).0);
+                self.prints = Some(self.failing.insert_full(key, Clip::default()).0);
                 return;
             }
             _ => TestState::Failed,

@@ -55,7 +55,7 @@ impl Unittest {
             None => self.result(line, out),
             Some(Block { trace: Some(_), .. }) if is_rule => self.end_block(out),
             Some(Block { trace: Some(trace), .. }) => trace.push_line(line),
-            Some(block) if is_rule => block.trace = Some(Clip::new(MAX_TRACE)),
+            Some(block) if is_rule => block.trace = Some(Clip::default()),
             Some(block) => block.test = block_head(line).or(block.test.take()),
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Clip, Collector, MAX_MESSAGE, MAX_TRACE, text};
+use crate::{Clip, Collector, MAX_MESSAGE, text};
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestId};
 
 /// Errors remembered to recognise one that is printed again.
@@ -43,7 +43,7 @@ impl CompileErrors {
                 return;
             }
             let code = code.map(text::name);
-            let mut text = Clip::new(MAX_TRACE);
+            let mut text = Clip::default();
             text.push_line(line);
             self.open = Some(OpenError { code, message: text::clipped(message, MAX_MESSAGE), place: None, text });
         } else if line.is_empty() || line.starts_with("warning") {

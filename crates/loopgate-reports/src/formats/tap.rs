@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use loopgate_core::evidence::{Failure, TestId, TestState};
 
 use super::tap_yaml::Yaml;
-use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, Mark, Unreadable, Window, numbers, text};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_plan(line) || is_point(line));
 
@@ -33,7 +33,7 @@ pub(super) fn is_statement(line: &str) -> bool {
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut tap = Tap { levels: vec![Level::default()], point: None, has_version: false, above: Clip::new(MAX_TRACE) };
+    let mut tap = Tap { levels: vec![Level::default()], point: None, has_version: false, above: Clip::default() };
     // Nothing of what follows a bail-out is believed.
     while !tap.levels.is_empty()
         && let Some(line) = window.line()?
@@ -439,7 +439,7 @@ impl Point {
         // It may stand in front of a directive, and behind it.
         let opens = rest.ends_with('{') || description.ends_with('{');
         let description = text::name(&description.replace("\\#", "#"));
-        let comments = Clip::new(MAX_TRACE);
+        let comments = Clip::default();
         Some(Self { level, ok, number, description, opens, directive, yaml: None, subtests: None, comments })
     }
 }

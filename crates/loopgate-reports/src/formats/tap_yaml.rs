@@ -1,7 +1,7 @@
 //! The YAML block below a TAP test point, which says why it failed.
 
 use super::tap;
-use crate::{Clip, Collector, Flaw, MAX_MESSAGE, MAX_TRACE, numbers, text};
+use crate::{Clip, Collector, Flaw, MAX_MESSAGE, numbers, text};
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
 
 /// The YAML below a test point, of which only plain keys and block texts are read.
@@ -48,7 +48,7 @@ impl Yaml {
         });
         match key {
             Some((key, value)) if self.entries.len() < MAX_KEYS => {
-                let mut text = Clip::new(MAX_TRACE);
+                let mut text = Clip::default();
                 let value = value.trim();
                 // A block follows.
                 if !matches!(value, "|" | "|-" | "|+" | ">" | ">-" | ">+") {

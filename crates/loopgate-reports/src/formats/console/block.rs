@@ -55,7 +55,7 @@ impl Block {
             rule: text::name(&first(&["rule", "check", "unhandled"].map(group))),
             level: level(group("level")),
             message: text::clipped(group("message"), MAX_MESSAGE),
-            text: Clip::new(MAX_TRACE),
+            text: Clip::default(),
             lines: 0,
         };
         block.name(group("name"));

@@ -7,7 +7,7 @@ use crate::formats::{
     go_test::{self, Package, Running},
     go_text,
 };
-use crate::{Case, Clip, Collector, MAX_TRACE};
+use crate::{Case, Clip, Collector};
 
 /// Tests held of one package, and bytes of what they printed.
 const MAX_TESTS: usize = 20_000;
@@ -72,7 +72,7 @@ impl Go {
             self.push(line);
         } else {
             self.is_building = false;
-            self.above.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
+            self.above.get_or_insert_default().push_line(line);
             return false;
         }
         true
@@ -106,7 +106,7 @@ impl Go {
         }
         let test = self.current.as_ref().and_then(|name| self.package.tests.get_mut(name));
         let output = test.map_or(&mut self.package.output, |test| &mut test.output);
-        output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
+        output.get_or_insert_default().push_line(line);
     }
 
     fn end_package(&mut self, package: &str, failed: bool, out: &mut Collector<'_>) {

@@ -21,7 +21,7 @@ use self::{
     tools::{BlockReader, Found, Means, Part, Row, Section},
 };
 use super::github_annotations;
-use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, numbers, text};
+use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
@@ -108,7 +108,7 @@ impl Console {
         if let Some(number) = number.filter(|_| !self.open.as_ref().is_some_and(tells_for_itself)) {
             self.close(out);
             let mark = format!("{number}: ");
-            self.shown = Some(Shown { mark, text: Clip::new(MAX_TRACE), found: self.counts.failures_found });
+            self.shown = Some(Shown { mark, text: Clip::default(), found: self.counts.failures_found });
         }
         let line = match self.shown.as_mut().and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown))) {
             Some((rest, shown)) => {
@@ -246,7 +246,7 @@ impl Console {
             is_file && !file.contains(' ') && numbers::line(at).is_some()
         });
         if is_place && !self.in_crash && self.crashes.len() < MAX_CRASHES {
-            let mut crash = Clip::new(MAX_TRACE);
+            let mut crash = Clip::default();
             crash.push_line(line);
             self.crashes.push(crash);
             self.in_crash = true;
