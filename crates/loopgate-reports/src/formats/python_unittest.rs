@@ -2,7 +2,10 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
+use std::sync::LazyLock;
+
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use regex::Regex;
 
 use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, text};
 
@@ -116,19 +119,15 @@ fn block_head(line: &str) -> Option<(Name, TestState)> {
     Some((name, state))
 }
 
-/// Since Python 3.11 the method stands in the parentheses too.
 fn name_of(line: &str) -> Option<Name> {
-    let (method, rest) = line.split_once(" (")?;
-    let (class, rest) = rest.split_once(')')?;
-    let is_name = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
-    let dotted = class.contains('.') || class == "__main__";
-    if !is_name(method) || !is_name(class) || !dotted {
-        return None;
-    }
-    let class = class.strip_suffix(method).and_then(|class| class.strip_suffix('.')).unwrap_or(class);
-    // `[two]` or `(n=2)` of a subtest.
-    let part = rest.trim().split(" ...").next().unwrap_or_default();
-    let part = if part.starts_with(['[', '(']) { format!(" {part}") } else { String::new() };
+    /// Behind the class stands `[two]` or `(n=2)` of a subtest.
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(\S+) \(([^\s)]*\.[^\s)]*|__main__)\)(?:( [\[(].*?)(?: \.\.\.|$))?").expect("a constant")
+    });
+    let found = NAME.captures(line)?;
+    let (method, part) = (&found[1], found.get(3).map_or("", |part| part.as_str()));
+    // Since Python 3.11 the method stands in the parentheses too.
+    let class = found[2].strip_suffix(method).and_then(|class| class.strip_suffix('.')).unwrap_or(&found[2]);
     Some(Name { method: text::name(&format!("{method}{part}")), class: text::name(class) })
 }
 
@@ -151,10 +150,9 @@ pub(crate) fn is_line(line: &str) -> bool {
 
 /// `Ran 2 tests in 0.001s`
 fn ran(line: &str) -> Option<u64> {
-    let rest = line.strip_prefix("Ran ")?;
-    let (count, rest) = rest.split_once(" test")?;
-    let rest = rest.strip_prefix('s').unwrap_or(rest);
-    (rest.starts_with(" in ") && rest.ends_with('s')).then(|| count.parse().ok())?
+    let (count, time) = line.strip_prefix("Ran ")?.split_once(" test")?;
+    let is_time = ["s in ", " in "].iter().any(|start| time.starts_with(start)) && time.ends_with('s');
+    is_time.then(|| count.parse().ok())?
 }
 
 fn failure(trace: &str) -> Failure {

@@ -14,12 +14,9 @@ use loopgate_core::evidence::{Failure, TestId, TestState};
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
-pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_plan(line) || is_point(line));
-
-fn is_plan(line: &str) -> bool {
-    let count = line.strip_prefix("1..").and_then(|rest| rest.split_whitespace().next());
-    count.is_some_and(|count| count.bytes().all(|b| b.is_ascii_digit()))
-}
+pub(super) const MARK: Mark = Mark::Line(|line| {
+    line.starts_with("TAP version ") || plan_of(line).is_some_and(|(first, _)| first == 1) || is_point(line)
+});
 
 fn is_point(line: &str) -> bool {
     let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
@@ -28,7 +25,9 @@ fn is_point(line: &str) -> bool {
 
 /// Whether a line further left than a YAML block tells that the block is over.
 pub(super) fn is_statement(line: &str) -> bool {
-    is_point(line) || is_plan(line) || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
+    is_point(line)
+        || plan_of(line).is_some_and(|(first, _)| first == 1)
+        || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
 }
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {

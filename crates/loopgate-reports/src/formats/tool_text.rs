@@ -67,15 +67,9 @@ impl Readers {
 
     fn end(self, out: &mut Collector<'_>) {
         let spoke = [self.cargo.is_some(), self.unittest.is_some(), self.others.is_some()];
-        if let Some(cargo) = self.cargo {
-            cargo.end(out);
-        }
-        if let Some(unittest) = self.unittest {
-            unittest.end(out);
-        }
-        if let Some(others) = self.others {
-            others.end(out);
-        }
+        self.cargo.into_iter().for_each(|cargo| cargo.end(out));
+        self.unittest.into_iter().for_each(|unittest| unittest.end(out));
+        self.others.into_iter().for_each(|others| others.end(out));
         // What one tool's test is run by again is not told of another's.
         if spoke.into_iter().filter(|spoke| *spoke).count() > 1 {
             out.framework = None;

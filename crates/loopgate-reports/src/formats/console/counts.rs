@@ -28,27 +28,12 @@ pub(super) struct Sums {
     pub flaky: u64,
 }
 
-const FAILED: [&str; 8] = ["failed", "failures", "failure", "failing", "fail", "interrupted", "cancelled", "aborted"];
-const ERRORS: [&str; 2] = ["errors", "error"];
-const PASSED: [&str; 7] = ["passed", "passing", "pass", "successful", "xpassed", "flaky", "ok"];
-const SKIPPED: [&str; 11] =
-    ["skipped", "skip", "skips", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "excluded", "not"];
-const TOTAL: [&str; 14] = [
-    "tests",
-    "test",
-    "examples",
-    "example",
-    "specs",
-    "spec",
-    "doctests",
-    "doctest",
-    "properties",
-    "property",
-    "total",
-    "completed",
-    "run",
-    "runs",
-];
+const FAILED: &str = "failed failures failure failing fail interrupted cancelled aborted";
+const ERRORS: &str = "errors error";
+const PASSED: &str = "passed passing pass successful xpassed flaky ok";
+const SKIPPED: &str = "skipped skip skips pending todo xfailed incomplete risky disabled excluded not";
+const TOTAL: &str =
+    "tests test examples example specs spec doctests doctest properties property total completed run runs";
 
 impl Counts {
     /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
@@ -65,20 +50,20 @@ impl Counts {
                 true => words[at + 1..].iter().take_while(|word| number(word).is_none()).map(String::as_str).collect(),
                 false => words[..at].last().map(String::as_str).into_iter().collect(),
             };
-            let is = |known: &[&str]| meant.iter().any(|word| known.contains(word));
-            let sum = if is(&FAILED) {
+            let is = |known: &str| known.split(' ').any(|word| meant.contains(&word));
+            let sum = if is(FAILED) {
                 &mut self.failed
-            } else if is(&ERRORS) {
+            } else if is(ERRORS) {
                 &mut self.errors
-            } else if is(&PASSED) {
+            } else if is(PASSED) {
                 &mut self.passed
-            } else if is(&SKIPPED) {
+            } else if is(SKIPPED) {
                 &mut self.skipped
-            } else if is(&["rerun"]) {
+            } else if is("rerun") {
                 &mut self.reruns
             } else {
                 // `out of 3` and `3 tests` are all of them.
-                if meant.is_empty() || is(&TOTAL) {
+                if meant.is_empty() || is(TOTAL) {
                     total = Some(total.unwrap_or(0) + count);
                 }
                 continue;
