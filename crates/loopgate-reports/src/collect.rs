@@ -197,9 +197,10 @@ impl<'o> Collector<'o> {
         self.keep_failure(failure);
     }
 
-    /// What a linter, scanner or compiler says. An error fails its check, so it is a failure too.
-    pub fn diagnostic(&mut self, finding: Finding, is_error: IsError, trace: Option<String>) {
-        if let IsError::Yes(error_type) = is_error {
+    /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a failure
+    /// too.
+    pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
+        if let Some(error_type) = error_type {
             self.keep_failure(|| failure_of(&finding, error_type, trace));
         }
         if self.report.findings.len() < self.options.keep {
@@ -223,11 +224,8 @@ impl<'o> Collector<'o> {
 
     /// What a linter says; from [`FindingSeverity::High`] on it is an error.
     pub fn lint(&mut self, finding: Finding) {
-        let is_error = match finding.severity {
-            FindingSeverity::High | FindingSeverity::Critical => IsError::Yes(ErrorType::LintError),
-            _ => IsError::No,
-        };
-        self.diagnostic(finding, is_error, None);
+        let is_error = finding.severity >= FindingSeverity::High;
+        self.diagnostic(finding, is_error.then_some(ErrorType::LintError), None);
     }
 
     /// Whether nothing was found at all.
@@ -317,11 +315,4 @@ fn failure_of(finding: &Finding, error_type: ErrorType, trace: Option<String>) -
         source: finding.location.clone(),
         ..Failure::default()
     }
-}
-
-/// Whether a diagnostic is an error by its tool's own word, and of which type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IsError {
-    Yes(ErrorType),
-    No,
 }

@@ -42,7 +42,7 @@ pub use read::{read, read_file};
 pub use report::{OutcomesMode, ReadOptions, Report};
 
 // What every parser is written with.
-use collect::{Case, Collector, IsError, Title};
+use collect::{Case, Collector, Title};
 use json::{Json, Step};
 use mark::Mark;
 use markup::{Tag, Token};

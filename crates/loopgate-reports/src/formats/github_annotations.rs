@@ -6,7 +6,7 @@ use loopgate_core::{
     failure::read_block,
 };
 
-use crate::{Case, Collector, IsError, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
+use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
 
@@ -48,7 +48,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
     let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) else { return };
     if severity != FindingSeverity::High {
-        return out.diagnostic(finding, IsError::No, None);
+        return out.diagnostic(finding, None, None);
     }
     match failing_test(&finding) {
         Some(failure) => {
@@ -56,7 +56,7 @@ pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
             let (name, state) = (finding.rule.as_str(), TestState::Failed);
             out.case(Case::in_file(file, name, state), || failure);
         }
-        None => out.diagnostic(finding, IsError::Yes(ErrorType::LintError), None),
+        None => out.diagnostic(finding, Some(ErrorType::LintError), None),
     }
 }
 

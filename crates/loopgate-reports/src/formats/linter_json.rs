@@ -5,7 +5,7 @@
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity};
 
 use crate::json::{read_each, read_lines};
-use crate::{Collector, Flaw, IsError, Json, MAX_MESSAGE, Mark, Unreadable, Window, severity, text};
+use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
     (keys.contains(&"filePath") && keys.contains(&"messages")) || head.split_whitespace().collect::<String>() == "[]"
@@ -36,12 +36,12 @@ pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result
 }
 
 fn message_of(message: &Json, path: Option<&str>, out: &mut Collector<'_>) {
-    let (severity, is_error) = match message.number("severity") {
+    let (severity, error_type) = match message.number("severity") {
         // A file that cannot be parsed is no finding of a rule.
-        _ if message.is_true("fatal") => (FindingSeverity::High, IsError::Yes(ErrorType::SyntaxError)),
-        Some(level) if level >= 2.0 => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
+        _ if message.is_true("fatal") => (FindingSeverity::High, Some(ErrorType::SyntaxError)),
+        Some(level) if level >= 2.0 => (FindingSeverity::High, Some(ErrorType::LintError)),
         Some(level) if level <= 0.0 => return,
-        _ => (FindingSeverity::Medium, IsError::No),
+        _ => (FindingSeverity::Medium, None),
     };
     if path.is_none() {
         out.notes.flaw(Flaw::NoLocation, || "a file without filePath");
@@ -53,7 +53,7 @@ fn message_of(message: &Json, path: Option<&str>, out: &mut Collector<'_>) {
         message: text::clipped(&message.text("message").unwrap_or_default(), MAX_MESSAGE),
         location: path.map(place),
     };
-    out.diagnostic(finding, is_error, None);
+    out.diagnostic(finding, error_type, None);
 }
 
 /// A finding under the keys of any of the three.

@@ -10,7 +10,7 @@ use loopgate_core::evidence::{
 use serde::Deserialize;
 
 use super::{cargo_failure, cargo_test::CargoTest};
-use crate::{Case, Collector, Flaw, IsError, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
+use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and what
 /// clippy says.
@@ -84,10 +84,10 @@ impl CargoMessages {
         let spans = diagnostic.at("spans").list();
         let number = code.strip_prefix('E').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         let is_lint = !code.is_empty() && number.is_none_or(str::is_empty);
-        let (severity, is_error) = match diagnostic.text("level").unwrap_or_default().as_ref() {
-            "error" if is_lint => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
-            level if level.starts_with("error") => (FindingSeverity::High, IsError::Yes(ErrorType::CompileError)),
-            "warning" => (FindingSeverity::Medium, IsError::No),
+        let (severity, error_type) = match diagnostic.text("level").unwrap_or_default().as_ref() {
+            "error" if is_lint => (FindingSeverity::High, Some(ErrorType::LintError)),
+            level if level.starts_with("error") => (FindingSeverity::High, Some(ErrorType::CompileError)),
+            "warning" => (FindingSeverity::Medium, None),
             _ => return,
         };
         // They sum up: `aborting due to 2 previous errors`, `3 warnings emitted`.
@@ -103,7 +103,7 @@ impl CargoMessages {
         }
         let trace = diagnostic.text("rendered").map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
         let (rule, message) = (text::name(&code), text::clipped(&message, MAX_MESSAGE));
-        out.diagnostic(Finding { rule, severity, message, location }, is_error, trace);
+        out.diagnostic(Finding { rule, severity, message, location }, error_type, trace);
     }
 }
 

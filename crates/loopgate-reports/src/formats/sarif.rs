@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::HashMap};
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
 
 use crate::json::read;
-use crate::{Collector, Flaw, IsError, Json, MAX_MESSAGE, Mark, Step, Unreadable, Window, severity, text};
+use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Step, Unreadable, Window, severity, text};
 
 pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     let is_sarif = keys.contains(&"runs") || keys.contains(&"$schema") && head.contains("sarif");
@@ -240,14 +240,14 @@ impl Run<'_, '_> {
         let level = level.map_or_else(|| "warning".to_owned(), |level| level.to_lowercase());
         let rule = at.and_then(|at| known.rule(at));
         let id = id.or_else(|| rule?.text("id")).unwrap_or_default();
-        let (by_level, is_error) = match level.as_str() {
-            "error" => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
-            "warning" => (FindingSeverity::Medium, IsError::No),
-            "note" => (FindingSeverity::Low, IsError::No),
-            "none" => (FindingSeverity::Note, IsError::No),
+        let (by_level, error_type) = match level.as_str() {
+            "error" => (FindingSeverity::High, Some(ErrorType::LintError)),
+            "warning" => (FindingSeverity::Medium, None),
+            "note" => (FindingSeverity::Low, None),
+            "none" => (FindingSeverity::Note, None),
             _ => {
                 self.out.notes.flaw(Flaw::UnknownResult, || format!("level {level:?}"));
-                (FindingSeverity::Medium, IsError::No)
+                (FindingSeverity::Medium, None)
             }
         };
         let location = known.location(result);
@@ -263,7 +263,7 @@ impl Run<'_, '_> {
             message: text::clipped(&message, MAX_MESSAGE),
             location,
         };
-        self.out.diagnostic(finding, is_error, None);
+        self.out.diagnostic(finding, error_type, None);
     }
 }
 

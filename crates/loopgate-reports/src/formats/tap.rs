@@ -135,17 +135,16 @@ impl Tap {
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
-        match self.point.as_mut().map(|point| &mut point.yaml) {
-            Some(Some(yaml)) if yaml.is_open => {
-                if yaml.line(line, out) {
-                    return;
-                }
-            }
-            Some(yaml @ None) if content == "---" && indent >= 2 => {
-                *yaml = Some(Yaml::new(indent));
-                return;
-            }
-            _ => {}
+        let open = self.point.as_mut().and_then(|point| point.yaml.as_mut()).filter(|yaml| yaml.is_open);
+        if open.is_some_and(|yaml| yaml.line(line, out)) {
+            return;
+        }
+        if content == "---"
+            && indent >= 2
+            && let Some(point) = self.point.as_mut().filter(|point| point.yaml.is_none())
+        {
+            point.yaml = Some(Yaml::new(indent));
+            return;
         }
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
@@ -345,7 +344,8 @@ impl Tap {
         // Lines that begin with "ok" may be a script's own words.
         let is_tap = self.has_version || level.numbers.len() as u64 == level.points;
         let has_plan = level.plan.is_some_and(|(first, _)| first == 1);
-        if !has_plan && !(self.levels.is_empty() && is_tap) {
+        let is_needed = self.levels.is_empty() && is_tap;
+        if !has_plan && !is_needed {
             out.notes.flaw(Flaw::NoEnd, || if class.is_empty() { "no plan".to_owned() } else { class });
             return level;
         }

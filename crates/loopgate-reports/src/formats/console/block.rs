@@ -6,7 +6,7 @@ use loopgate_core::{
 };
 
 use super::tools::{self, BlockReader, Found, Means, Tool};
-use crate::{Clip, IsError, MAX_MESSAGE, MAX_TRACE, numbers, severity, text};
+use crate::{Clip, MAX_MESSAGE, MAX_TRACE, numbers, severity, text};
 
 /// Lines that explain a finding.
 const MAX_FINDING_LINES: usize = 60;
@@ -99,7 +99,7 @@ impl Block {
     }
 
     /// The finding, and whether it is an error. None where what looked like one names no place.
-    pub fn finding(self) -> Option<(Finding, IsError, String)> {
+    pub fn finding(self) -> Option<(Finding, Option<ErrorType>, String)> {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() {
@@ -123,12 +123,9 @@ impl Block {
             false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
         };
         let severity = level.unwrap_or(FindingSeverity::High);
-        let is_error = match severity {
-            FindingSeverity::High | FindingSeverity::Critical => IsError::Yes(error_type(&rule, &trace)),
-            _ => IsError::No,
-        };
+        let error_type = (severity >= FindingSeverity::High).then(|| error_type(&rule, &trace));
         let location = Some(SourceLocation { file, line, function: None });
-        Some((Finding { rule, severity, message, location }, is_error, trace))
+        Some((Finding { rule, severity, message, location }, error_type, trace))
     }
 
     pub fn tool(&self) -> &'static Tool {

@@ -274,8 +274,8 @@ impl Console {
     fn close(&mut self, out: &mut Collector<'_>) {
         let Some(block) = self.open.take().filter(|block| !block.is_output) else { return };
         if block.is_finding {
-            if let Some((finding, is_error, trace)) = block.finding() {
-                out.diagnostic(finding, is_error, Some(trace));
+            if let Some((finding, error_type, trace)) = block.finding() {
+                out.diagnostic(finding, error_type, Some(trace));
             }
             return;
         }
@@ -376,25 +376,8 @@ impl Console {
         if out.holds_nothing() {
             self.annotations.iter().for_each(|line| github_annotations::tell(line.trim_start(), out));
         }
-        let Some(sums) = self.counts.sums() else {
-            if !self.told.is_empty() {
-                out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
-            }
-            return;
-        };
-        out.anonymous_cases(TestState::Passed, sums.passed - sums.flaky);
-        out.anonymous_cases(TestState::Flaky, sums.flaky);
-        out.anonymous_cases(TestState::Skipped, sums.skipped);
-        let Counts { failures_found, errors_found, .. } = self.counts;
-        // Blocks do not always say which of both a failing test is.
-        let errors_found = errors_found + failures_found.saturating_sub(sums.failed);
-        let failures_found = failures_found.min(sums.failed);
-        let (failed, errors) = (sums.failed - failures_found, sums.errors.saturating_sub(errors_found));
-        out.anonymous_cases(TestState::Failed, failed);
-        out.anonymous_cases(TestState::Errored, errors);
-        if failed + errors > 0 {
-            let (announced, told) = (sums.failed + sums.errors, failures_found + errors_found);
-            out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
+        if !self.counts.tell(out) && !self.told.is_empty() {
+            out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
         }
     }
 }
