@@ -38,19 +38,12 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 fn test_of(test: &Json, out: &mut Collector<'_>) {
     let thrown = test.at("err|exception");
     let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
-    let state = match test.text("status").as_deref() {
-        Some("passed") if test.is_true("flaky") => TestState::Flaky,
-        Some("passed") => TestState::Passed,
-        Some("failed") => TestState::Failed,
-        Some("pending" | "skipped" | "other") => TestState::Skipped,
+    let state = match state_of(test, out) {
+        Some(state) => state,
         // Mocha says nothing but what was thrown, and how long a test took that ran.
         None if has_thrown => TestState::Failed,
         None if test.number("duration").is_some() => TestState::Passed,
         None => TestState::Skipped,
-        Some(other) => {
-            out.notes.flaw(Flaw::UnknownResult, || format!("status {other:?}"));
-            TestState::Errored
-        }
     };
     let [name, suite, file] = ["name|fullTitle|full_description", "suite", "file|filePath|file_path"]
         .map(|key| test.text(key).unwrap_or_default());
@@ -67,6 +60,22 @@ fn test_of(test: &Json, out: &mut Collector<'_>) {
         failure.line_number = test.line("line|line_number").filter(|_| failure.stack_trace.is_none());
         failure
     });
+}
+
+/// The result that a test's status says, in the words of all of them.
+fn state_of(test: &Json, out: &mut Collector<'_>) -> Option<TestState> {
+    let is_flaky = test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
+    Some(match test.text("status")?.as_ref() {
+        "flaky" => TestState::Flaky,
+        "passed" | "expected" if is_flaky => TestState::Flaky,
+        "passed" | "expected" => TestState::Passed,
+        "failed" | "unexpected" => TestState::Failed,
+        "pending" | "skipped" | "disabled" | "todo" | "focused" | "other" => TestState::Skipped,
+        status => {
+            out.notes.flaw(Flaw::UnknownResult, || format!("status {:?}", text::name(status)));
+            TestState::Errored
+        }
+    })
 }
 
 /// What was thrown.
@@ -98,12 +107,7 @@ fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector<'
     for spec in suite.at("specs").list() {
         let name = joined(&path, &spec.text("title").unwrap_or_default());
         for run in spec.at("tests").list() {
-            let state = match run.text("status").as_deref() {
-                Some("expected") => TestState::Passed,
-                Some("flaky") => TestState::Flaky,
-                Some("skipped") => TestState::Skipped,
-                _ => TestState::Failed,
-            };
+            let state = state_of(run, out).unwrap_or(TestState::Failed);
             let tries = run.at("results").list();
             let seconds = tries.iter().filter_map(|tried| tried.number("duration")).sum::<f64>().max(0.0) / 1000.0;
             let project = run.text("projectName").unwrap_or_default();
@@ -140,16 +144,7 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
 }
 
 fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
-    let state = match test.text("status").unwrap_or_default().as_ref() {
-        "passed" if test.number("invocations").is_some_and(|times| times > 1.0) => TestState::Flaky,
-        "passed" => TestState::Passed,
-        "failed" => TestState::Failed,
-        "pending" | "skipped" | "disabled" | "todo" | "focused" => TestState::Skipped,
-        status => {
-            out.notes.flaw(Flaw::UnknownResult, || format!("`{}`", text::name(status)));
-            TestState::Skipped
-        }
-    };
+    let state = state_of(test, out).unwrap_or(TestState::Errored);
     let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]).filter_map(|title| title.text(""));
     let name = titles.collect::<Vec<_>>().join(" > ");
     let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;

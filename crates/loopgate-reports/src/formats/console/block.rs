@@ -103,21 +103,17 @@ impl Block {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() {
-            let place = trace.lines().map(str::trim_start);
             let place =
-                place.filter_map(|line| line.strip_prefix("--> ").or(line.strip_prefix("Location: "))).next()?;
-            let found = text::place(place)?;
+                |line: &'_ str| line.strip_prefix("--> ").or(line.strip_prefix("Location: ")).map(str::to_owned);
+            let place = trace.lines().map(str::trim_start).find_map(place)?;
+            let found = text::place(&place)?;
             (file, line) = (found.file, found.line);
         }
         // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
-        let below = trace.split_once("━\n").and_then(|(_, below)| {
-            let first = below.lines().map(str::trim).find(|line| !line.is_empty())?;
-            Some((first.starts_with('!'), first.trim_start_matches(['!', '×', 'i', ' ']).to_owned()))
-        });
-        let is_warning = below.as_ref().is_some_and(|(is_warning, _)| *is_warning);
-        let level = self.level.or(is_warning.then_some(FindingSeverity::Medium));
+        let below = text::first_line(trace.split_once("━\n").map_or("", |(_, below)| below));
+        let level = self.level.or(below.starts_with('!').then_some(FindingSeverity::Medium));
         let (rule, message) = match self.message.is_empty() {
-            true if let Some((_, message)) = below => (self.rule, message),
+            true if !below.is_empty() => (self.rule, below.trim_start_matches(['!', '×', 'i', ' ']).to_owned()),
             // A formatter says no more than which file it would write otherwise.
             true => (self.rule, text::first_line(&trace).to_owned()),
             false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
