@@ -201,7 +201,14 @@ impl<'o> Collector<'o> {
     /// too.
     pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
         if let Some(error_type) = error_type {
-            self.keep_failure(|| failure_of(&finding, error_type, trace));
+            self.keep_failure(|| Failure {
+                error_type,
+                error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
+                error_message: finding.message.clone(),
+                stack_trace: trace,
+                source: finding.location.clone(),
+                ..Failure::default()
+            });
         }
         if self.report.findings.len() < self.options.keep {
             self.report.findings.push(finding);
@@ -303,16 +310,5 @@ fn count(results: &mut CheckResults, state: TestState, change: impl Fn(&mut u64)
         TestState::Failed => change(&mut results.failed),
         TestState::Errored => change(&mut results.errors),
         TestState::Skipped => change(&mut results.skipped),
-    }
-}
-
-fn failure_of(finding: &Finding, error_type: ErrorType, trace: Option<String>) -> Failure {
-    Failure {
-        error_type,
-        error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
-        error_message: finding.message.clone(),
-        stack_trace: trace,
-        source: finding.location.clone(),
-        ..Failure::default()
     }
 }

@@ -2,7 +2,7 @@
 //! tell of findings so, and reporters of test runners of failing tests.
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState},
+    evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState},
     failure::read_block,
 };
 
@@ -92,13 +92,13 @@ fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
     for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
         let value = unescaped(value);
         match key.trim() {
-            "file" if !value.is_empty() => file = Some(text::path(&value)),
+            "file" if !value.is_empty() => file = Some(value),
             "line" => line = numbers::line(&value),
             "title" => title = text::name(&value),
             _ => {}
         }
     }
-    let location = file.map(|file| SourceLocation { file, line, function: None });
+    let location = file.map(|file| text::location(&file, line));
     let message = text::clipped(unescaped(message).trim(), MAX_MESSAGE);
     Some((severity, Finding { rule: title, severity, message, location }))
 }

@@ -25,9 +25,7 @@ impl Details {
             self.trace.push(&piece());
         }
     }
-}
 
-impl Details {
     pub fn is_empty(&self) -> bool {
         self.message.trim().is_empty() && self.trace.held() == 0
     }

@@ -16,12 +16,13 @@ pub(super) const RUFF: Mark =
 pub(super) const MYPY: Mark =
     Mark::JsonLines(|keys| ["file", "line", "severity", "message", "code"].iter().all(|key| keys.contains(key)));
 
-pub(super) fn golangci(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    read_each(window, &["Issues[]"], |item| report(&item, out))
-}
-
-pub(super) fn ruff(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    read_each(window, &["[]"], |item| report(&item, out))
+/// Findings that stand at these paths.
+pub(super) fn list(
+    paths: &'static [&'static str],
+    window: &mut Window<'_>,
+    out: &mut Collector<'_>,
+) -> Result<(), Unreadable> {
+    read_each(window, paths, |item| report(&item, out))
 }
 
 pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {

@@ -67,7 +67,7 @@ formats! {
     Jacoco            coverage_xml::JACOCO_MARK, |window, _, out| coverage_xml::parse(&JACOCO, window, out);
     Clover            coverage_xml::CLOVER_MARK, |window, _, out| coverage_xml::parse(&CLOVER, window, out);
     Cobertura         coverage_xml::COBERTURA_MARK, |window, _, out| coverage_xml::parse(&COBERTURA, window, out);
-    RuffJson          linter_json::RUFF,        |window, _, out| linter_json::ruff(window, out);
+    RuffJson          linter_json::RUFF,        |window, _, out| linter_json::list(&["[]"], window, out);
     EslintJson        linter_json::ESLINT,             |window, _, out| linter_json::eslint(window, out);
     Tap               tap::MARK,                |window, _, out| tap::parse(window, out);
     Lcov              lcov::MARK,               |window, _, out| lcov::parse(window, out);
@@ -75,7 +75,7 @@ formats! {
     GoTestJson        go_test::MARK,            |window, _, out| go_test::parse(window, out);
     CargoMessages     rust_lines::MESSAGES,     |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
     LibtestJson       rust_lines::LIBTEST,       |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
-    GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::golangci(window, out);
+    GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::list(&["Issues[]"], window, out);
     MypyJson          linter_json::MYPY,        |window, _, out| linter_json::mypy(window, out);
     DartJson          test_json::DART,          |window, _, out| test_json::dart(window, out);
     Sarif             sarif::MARK,              |window, _, out| sarif::parse(window, out);
