@@ -197,8 +197,8 @@ impl<'o> Collector<'o> {
         self.keep_failure(failure);
     }
 
-    /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a failure
-    /// too.
+    /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a
+    /// failure too.
     pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
         if let Some(error_type) = error_type {
             self.keep_failure(|| Failure {

@@ -164,8 +164,8 @@ const MAX_VALUE: usize = 16 * 1024 * 1024;
 const PASSED_OVER: [&str; 9] =
     ["attachments", "stdout", "stderr", "steps", "source", "codeFlows", "fixes", "help", "fullDescription"];
 
-/// A value all of which is in memory, where it takes no more room than it needs. Numbers and texts stand for each other, as
-/// tools write both.
+/// A value all of which is in memory, where it takes no more room than it needs. Numbers and texts stand for each
+/// other, as tools write both.
 #[derive(Debug, Default)]
 pub(super) enum Json {
     #[default]
@@ -248,7 +248,8 @@ impl<'de> Deserialize<'de> for Json {
 struct Bounded<'b>(&'b mut usize);
 
 impl Bounded<'_> {
-    /// Takes the bytes of a value, of its key and of a text. Each text is a block of its own, which an allocator rounds up.
+    /// Takes the bytes of a value, of its key and of a text. Each text is a block of its own, which an allocator rounds
+    /// up.
     fn take<E: de::Error>(&mut self, text: &str) -> Result<(), E> {
         let block = if text.is_empty() { 0 } else { (text.len() + 8).next_multiple_of(16).max(32) };
         let left = self.0.checked_sub(block + size_of::<Json>());

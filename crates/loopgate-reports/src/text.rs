@@ -17,7 +17,8 @@ pub(super) const MAX_TRACE: usize = 32 * 1024;
 /// Most bytes of a name, a path, a class, a rule.
 pub(super) const MAX_NAME: usize = 2 * 1024;
 
-/// Collects a text that comes in pieces, keeping its head and its tail; of a stack trace unless it is given another limit.
+/// Collects a text that comes in pieces, keeping its head and its tail; of a stack trace unless it is given another
+/// limit.
 #[derive(Debug)]
 pub(super) struct Clip {
     head: String,
@@ -146,10 +147,10 @@ fn is_unwanted(character: char) -> bool {
     matches!(character, '\0'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
-/// A terminal escape sequence: CSI and OSC of ECMA-48, ECMA-35 (intermediate bytes, then a final one: `ESC ( B`); any other
-/// is taken to be two characters long.
+/// A terminal escape sequence: CSI and OSC of ECMA-48, ECMA-35 (intermediate bytes, then a final one: `ESC ( B`); any
+/// other is taken to be two characters long.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\x1B(?:\[[ -?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[ -/]+[0-~]?|[^\x00-\x1F\x7F-\x{9F}\x{FFFE}\x{FFFF}])?")
+    Regex::new(r"^\x1B(?:\[[ -?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[ -/]+[0-~]?|[^\n\r\x1B])?")
         .expect("a constant")
 });
 

@@ -49,8 +49,8 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     failure
 }
 
-/// What the panic of the test's own thread says, else the first one (libtest names threads after tests). `Any { .. }` is all
-/// that joining a thread tells of the panic that ended it.
+/// What the panic of the test's own thread says, else the first one (libtest names threads after tests). `Any { .. }`
+/// is all that joining a thread tells of the panic that ended it.
 fn read(output: &str, name: &str) -> Failure {
     /// How a panic was written before Rust 1.73: `panicked at 'boom', src/a.rs:1:2`.
     static OLD_LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
@@ -76,7 +76,8 @@ fn read(output: &str, name: &str) -> Failure {
     failure
 }
 
-/// One side of what pretty_assertions draws, whole. By the custom of `assert_eq!(got, wanted)`, left is the actual value.
+/// One side of what pretty_assertions draws, whole. By the custom of `assert_eq!(got, wanted)`, left is the actual
+/// value.
 fn side(drawn: &str, mark: char) -> Option<String> {
     let drawn = drawn.split("\nnote: ").next().unwrap_or_default().trim_matches('\n');
     let lines = drawn.lines().filter_map(|line| line.strip_prefix([mark, ' '])).collect::<Vec<_>>();

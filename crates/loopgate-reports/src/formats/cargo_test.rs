@@ -233,7 +233,7 @@ impl Suite {
         if let Some((name, rest)) = announced.filter(|_| self.pending.is_none()) {
             let name = strip_expectation(name);
             match result_word(rest) {
-                Some(result) => self.record(name, result, false, out),
+                Some(result) => self.record(name, result, Clip::default(), out),
                 None => {
                     self.pending = Some(name.to_owned());
                     self.printed.clear();
@@ -247,7 +247,10 @@ impl Suite {
         } else if self.quiet_line(line, out) {
         } else if let Some(name) = self.pending.take() {
             match result_word(line) {
-                Some(result) => self.record(&name, result, true, out),
+                Some(result) => {
+                    let printed = std::mem::take(&mut self.printed);
+                    self.record(&name, result, printed, out);
+                }
                 None => {
                     self.printed.push_line(line);
                     self.pending = Some(name);
@@ -274,9 +277,8 @@ impl Suite {
         }
     }
 
-    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), is_printed: bool, out: &mut Collector<'_>) {
+    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), printed: Clip, out: &mut Collector<'_>) {
         self.seen += 1;
-        let printed = if is_printed { std::mem::take(&mut self.printed) } else { Clip::default() };
         if state == TestState::Failed && self.failing.len() < MAX_GATHERED {
             self.failing.insert(name.to_owned(), printed);
         } else {

@@ -1,8 +1,8 @@
-//! Coverage in XML: Cobertura, Clover (which PHPUnit and Istanbul write too) and JaCoCo. All of them have an element of a
-//! file, and in it one of a line with its number and how often it ran.
+//! Coverage in XML: Cobertura, Clover (which PHPUnit and Istanbul write too) and JaCoCo. All of them have an element of
+//! a file, and in it one of a line with its number and how often it ran.
 //!
-//! Cobertura's methods and their class both list their lines, and a file may have several classes. Its paths are relative
-//! to one of the directories in `<sources>`.
+//! Cobertura's methods and their class both list their lines, and a file may have several classes. Its paths are
+//! relative to one of the directories in `<sources>`.
 
 use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Window, Xml, numbers};
 

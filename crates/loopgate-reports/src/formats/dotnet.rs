@@ -1,8 +1,8 @@
-//! The XML of .NET's test runners: TRX (Visual Studio, `dotnet test`), NUnit 3 and xUnit.net v2. All of them write elements
-//! of a test with its result, and in them one with a message and a stack trace.
+//! The XML of .NET's test runners: TRX (Visual Studio, `dotnet test`), NUnit 3 and xUnit.net v2. All of them write
+//! elements of a test with its result, and in them one with a message and a stack trace.
 //!
-//! TRX lists results first, which name their tests by id only; classes follow in the definitions, so the failures kept are
-//! completed when these arrive.
+//! TRX lists results first, which name their tests by id only; classes follow in the definitions, so the failures kept
+//! are completed when these arrive.
 
 use std::collections::HashMap;
 

@@ -222,7 +222,8 @@ impl Package {
         })
     }
 
-    /// Says that the tests above this one have subtests, and whether it failed; gives those whose beginning was not told.
+    /// Says that the tests above this one have subtests, and whether it failed; gives those whose beginning was not
+    /// told.
     pub fn mark_ancestors(&mut self, test: &str, failed: bool) -> Vec<TestId> {
         let mut unseen = Vec::new();
         ancestors(test, |ancestor| match self.tests.get_mut(ancestor) {

@@ -86,7 +86,8 @@ struct OpenCase {
 /// What an element in a `testcase` says of how the test ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ending {
-    /// Of several the highest counts: error > failure > flaky pass > skipped. A `rerunFailure` alone is a failure, once.
+    /// Of several the highest counts: error > failure > flaky pass > skipped. A `rerunFailure` alone is a failure,
+    /// once.
     rank: u8,
     state: TestState,
 }

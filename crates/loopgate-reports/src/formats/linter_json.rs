@@ -1,6 +1,6 @@
-//! The JSON of ESLint (an array of files, each with its messages), golangci-lint (an object with `Issues`), ruff (an array)
-//! and mypy (an object a line): all of them list findings with a file, a line, a rule and a message, each under keys of its
-//! own.
+//! The JSON of ESLint (an array of files, each with its messages), golangci-lint (an object with `Issues`), ruff (an
+//! array) and mypy (an object a line): all of them list findings with a file, a line, a rule and a message, each under
+//! keys of its own.
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity};
 

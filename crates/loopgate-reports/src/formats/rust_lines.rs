@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::{cargo_failure, cargo_test::CargoTest};
 use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
 
-/// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and what
-/// clippy says.
+/// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
+/// what clippy says.
 pub(super) const MESSAGES: Mark = Mark::JsonLines(|keys| keys.contains(&"reason") || keys.contains(&"$message_type"));
 /// libtest's JSON (`cargo test -- -Z unstable-options --format json`): an event a line.
 pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));

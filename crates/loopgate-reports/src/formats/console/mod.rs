@@ -387,8 +387,8 @@ fn is_ctest(tool: usize) -> bool {
     tools::tool(tool).reader == Some(BlockReader::Ctest)
 }
 
-/// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or one
-/// text tells of several tests.
+/// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
+/// one text tells of several tests.
 fn is_named_by(open: &Block, row: &Row) -> bool {
     open.tool == row.tool
         && match row.means {
