@@ -268,25 +268,20 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
     // Of errors that follow from each other the last was raised.
     let message = trace.rsplit(" exception:\n").next().unwrap_or_default();
     let message = message.rsplit(" exception occurred:\n").next().unwrap_or_default();
-    let first_frame = || {
-        let place = |line: &&str| {
-            let (file, rest) = line
-                .trim_start_matches("file ")
-                .split_once(".py:")
-                .or(line.strip_prefix("file ")?.split_once(".py, line "))?;
-            let is_path = !file.is_empty() && !file.contains([' ', '"']);
-            (is_path && rest.starts_with(|c: char| c.is_ascii_digit())).then(|| text::path(&format!("{file}.py")))
-        };
-        trace.lines().find_map(|line| place(&line)).unwrap_or_default()
+    // The core knows the frame of the test itself.
+    let in_file = |name: &str| {
+        let told = FailedTest::new("", name, message, trace);
+        let source = told.failure.source.as_ref().map(|source| &source.file);
+        FailedTest { file: told.failure.test_file.as_ref().or(source).cloned().unwrap_or_default(), ..told }
     };
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
-            return FailedTest { phase, ..FailedTest::new(&first_frame(), name, message, trace) };
+            return FailedTest { phase, ..in_file(name) };
         }
     }
     match heading.strip_prefix("ERROR collecting ") {
         Some(file) => FailedTest::new(file, "", message, trace),
-        None => FailedTest::new(&first_frame(), heading, message, trace),
+        None => in_file(heading),
     }
 }
 
