@@ -268,7 +268,7 @@ fn state_of(tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) -> TestState {
         (_, Kind::Suite) => TestState::Passed,
         // The outcome that TRX does not write is the first of its enumeration, `Error`.
         ("", Kind::Error) => TestState::Errored,
-        ("", Kind::Test) if tag.name == "UnitTestResult" => TestState::Errored,
+        ("", Kind::Test) if !matches!(tag.name, "test-case" | "test") => TestState::Errored,
         _ => {
             out.notes.flaw(Flaw::UnknownResult, || tag.place.attribute(key));
             TestState::Errored
