@@ -658,7 +658,7 @@ async fn an_archived_repository_is_not_written_to_until_it_is_back() {
 
     bench.sim.admin().archive_repo(&bench.repo, false).unwrap();
     bench.decided(&reconcile, &pr).await;
-    assert!(bench.view(&pr).has_label("needs:security-review"));
+    assert!(!bench.view(&pr).comments.is_empty(), "the status comment");
 
     // It is archived between what is read and what is written.
     bench.sim.user("bob").comment(&pr, "security approved").unwrap();
