@@ -16,4 +16,5 @@ mod kit;
 mod recorded;
 mod remembering;
 mod setting_up;
+mod stop_hooks;
 mod surroundings;
