@@ -8,7 +8,7 @@ use loopgate_simulator::{CommitSpec, Harm, PullSpec, RequestFault, Role};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::world::{ADDRESS, Answer, Browser, World};
+use crate::world::{ADDRESS, Answer, Browser, Report, World};
 
 const CONFIGURATION: &str = "\
 version: 1
@@ -208,4 +208,34 @@ async fn a_token_is_shown_once_ends_and_is_revoked_by_its_owner_alone() {
     assert_eq!(olga.sends("/tokens", ADDRESS, &form).await.status, 409);
     world.wait(TimeDelta::days(90));
     assert_eq!(works(&of_olga).await, 401, "it has ended");
+}
+
+/// A stop hook asks about the head that the agent pushed: it is held for a red verdict, and for nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_is_held_while_the_head_it_pushed_is_red() {
+    let world = World::simulated().await;
+    let configuration = "version: 1\nverify:\n  checks:\n    unit: { kind: test, from: { check: ci / test } }\n";
+    let repo = world.repository("held", &[(".github/loopgate.yml", configuration)]);
+    let pr = world.person("alice").opens(&repo, "feat: blimps", &[("src/blimps.rs", "// 1\n")]).await;
+    let stops = async |agent: &str| {
+        let clone = world.clones(&repo, &world.head(&pr)).await;
+        let input = json!({ "cwd": clone.path(), "hook_event_name": "Stop", "stop_hook_active": false }).to_string();
+        let ran = world.runs_in(clone.path(), "alice", &["agent-stop", "--for", agent], &input).await;
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.out
+    };
+    world
+        .ci_reports(&pr, &[Report::Fails { check: "ci / test", path: "src/blimps.rs", line: 1, message: "flat" }])
+        .await;
+    let claude: Value = serde_json::from_str(&stops("claude-code").await).expect("an answer");
+    let reason = claude["reason"].as_str().expect("a reason");
+    assert_eq!(claude["decision"], "block");
+    assert!(reason.contains("the checks of acme/held#1 fail on the pushed head"), "{reason}");
+    assert!(reason.contains("loopgate feedback acme/held#1") && !reason.contains("flat"), "{reason}");
+    let cursor: Value = serde_json::from_str(&stops("cursor").await).expect("an answer");
+    assert_eq!(cursor["followup_message"], claude["reason"]);
+
+    world.person("alice").pushes(&pr, &[("src/blimps.rs", "// 2\n")]).await;
+    world.ci_reports(&pr, &[Report::Passes("ci / test")]).await;
+    assert_eq!(stops("codex").await, "", "it is green");
 }
