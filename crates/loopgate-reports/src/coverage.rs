@@ -9,7 +9,10 @@ use indexmap::IndexMap;
 
 use loopgate_core::evidence::FileCoverage;
 
-use crate::{Flaw, Notes, text};
+use super::{
+    notes::{Flaw, Notes},
+    text,
+};
 
 /// Lines kept, over all files; a project with more has them counted, but not told apart by file.
 const MAX_LINES: usize = 4_000_000;

@@ -8,8 +8,14 @@ use std::{
 
 use loopgate_core::evidence::ReportFormat;
 
-use crate::detect::{detect, unsupported};
-use crate::{Collector, Flaw, ReadOptions, Report, Window, formats};
+use super::{
+    ReadOptions, Report,
+    collect::Collector,
+    detect::{detect, unsupported},
+    formats,
+    notes::Flaw,
+    window::Window,
+};
 
 /// Why the reading of a report ended early; becomes a note of the report.
 #[derive(Debug, thiserror::Error)]

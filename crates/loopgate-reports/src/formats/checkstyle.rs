@@ -1,8 +1,17 @@
 //! Checkstyle XML, which many linters of other languages write too.
 
-use loopgate_core::evidence::{Finding, FindingSeverity};
+use loopgate_core::evidence::{Finding, FindingSeverity, SourceLocation};
 
-use crate::{Collector, Flaw, MAX_MESSAGE, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
+use crate::{
+    Unreadable,
+    collect::Collector,
+    mark::Mark,
+    markup::{Tag, Token},
+    notes::Flaw,
+    numbers, severity,
+    text::{self, MAX_MESSAGE},
+    xml::Xml,
+};
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
@@ -11,7 +20,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => match tag.name {
-                "file" => file = tag.attribute("name").filter(|name| !name.is_empty()),
+                "file" => file = tag.attribute("name").filter(|name| !name.is_empty()).map(|name| text::path(&name)),
                 "error" => report(&tag, file.as_deref(), out),
                 _ => {}
             },
@@ -46,6 +55,6 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
     if file.is_none() {
         out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
     }
-    let location = file.map(|file| text::location(file, line));
+    let location = file.map(|file| SourceLocation { file: file.to_owned(), line, function: None });
     out.lint(Finding { rule, severity, message, location });
 }

@@ -2,11 +2,18 @@
 //! tell of findings so, and reporters of test runners of failing tests.
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState},
+    evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState},
     failure::read_block,
 };
 
-use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
+use crate::{
+    Unreadable,
+    collect::{Case, Collector, IsError},
+    mark::Mark,
+    numbers,
+    text::{self, MAX_MESSAGE},
+    window::Window,
+};
 
 pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
 
@@ -48,7 +55,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
     let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) else { return };
     if severity != FindingSeverity::High {
-        return out.diagnostic(finding, None, None);
+        return out.diagnostic(finding, IsError::No, None);
     }
     match failing_test(&finding) {
         Some(failure) => {
@@ -56,7 +63,7 @@ pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
             let (name, state) = (finding.rule.as_str(), TestState::Failed);
             out.case(Case::in_file(file, name, state), || failure);
         }
-        None => out.diagnostic(finding, Some(ErrorType::LintError), None),
+        None => out.diagnostic(finding, IsError::Yes(ErrorType::LintError), None),
     }
 }
 
@@ -92,13 +99,13 @@ fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
     for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
         let value = unescaped(value);
         match key.trim() {
-            "file" if !value.is_empty() => file = Some(value),
+            "file" if !value.is_empty() => file = Some(text::path(&value)),
             "line" => line = numbers::line(&value),
             "title" => title = text::name(&value),
             _ => {}
         }
     }
-    let location = file.map(|file| text::location(&file, line));
+    let location = file.map(|file| SourceLocation { file, line, function: None });
     let message = text::clipped(unescaped(message).trim(), MAX_MESSAGE);
     Some((severity, Finding { rule: title, severity, message, location }))
 }
