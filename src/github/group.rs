@@ -54,7 +54,7 @@ impl MergeGroup {
     }
 }
 
-/// What the queue was answered, and whom it concerns.
+/// The answer to a queue, and the pull requests that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredGroup {
     pub answer: GroupAnswer,

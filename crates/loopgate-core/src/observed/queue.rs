@@ -154,7 +154,7 @@ impl RemovalReason {
             Self::Conflict
         } else if has(&["invalid", "roll", "protection"]) {
             Self::Other(QueueGroup::short_name(reason))
-        } else if has(&["merge"]) && !has(&["fail"]) {
+        } else if ["merge", "merged", "already_merged"].contains(&reason.to_ascii_lowercase().as_str()) {
             Self::Merged
         } else if has(&["manual", "clear"]) {
             Self::Person
@@ -186,6 +186,7 @@ mod tests {
             ("CI_TIMEOUT", RemovalReason::TimedOut),
             ("INVALID_MERGE_COMMIT", RemovalReason::Other("INVALID_MERGE_COMMIT".into())),
             ("ROLL_BACK", RemovalReason::Other("ROLL_BACK".into())),
+            ("taken out of the merge queue", RemovalReason::Other("taken out of the merge queue".into())),
             ("", RemovalReason::Other(String::new())),
         ] {
             assert_eq!(RemovalReason::from_github(text), reason, "{text}");

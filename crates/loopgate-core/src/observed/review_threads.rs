@@ -36,6 +36,6 @@ pub enum Resolution {
     Open,
     ByReviewer,
     By(Account),
-    /// By nobody whom GitHub names.
+    /// GitHub names no account that resolved it.
     Unknown,
 }

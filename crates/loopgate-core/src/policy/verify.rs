@@ -63,7 +63,7 @@ impl CheckPolicy {
         }
     }
 
-    /// Whether it is only said: it holds no verdict and costs no attempt.
+    /// Whether it is only shown: it holds no verdict and costs no attempt.
     pub fn is_opinion(&self) -> bool {
         matches!(&self.source, CheckSource::Reviewer(reviewer) if reviewer.severity != Severity::Fail)
     }

@@ -56,7 +56,7 @@ pub enum OnBase {
     /// It is only shown: it exists on the base too and `loop.baseline: new` asks for new failures only, or
     /// `loop.execution_gate.require_passing_tests` is false.
     Excused,
-    /// It is an opinion (`severity: warn` or `info` of a reviewer): it is said, and neither waited for nor counted.
+    /// It is an opinion (`severity: warn` or `info` of a reviewer): it is shown, and neither waited for nor counted.
     Advises,
 }
 
@@ -82,7 +82,7 @@ impl GatheredCheck {
         self.baseline == OnBase::Counts && self.ended_badly()
     }
 
-    /// Whether it did not pass, and that is only said.
+    /// Whether it did not pass and is only shown.
     pub fn advises_against(&self) -> bool {
         self.baseline == OnBase::Advises && self.ended_badly()
     }

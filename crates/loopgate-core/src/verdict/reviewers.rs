@@ -80,7 +80,7 @@ fn of(thread: &ReviewThread, finding: &Finding) -> Failure {
     }
 }
 
-/// Whether the reviewer said anything about the head itself: in a review or a thread on it, in a comment that names it, or
+/// Whether the reviewer wrote about the head itself: in a review or a thread on it, in a comment that names it, or
 /// by the end of a check run.
 fn has_spoken(snapshot: &Snapshot, app: &str) -> bool {
     let head = snapshot.pull_request.head.sha;
@@ -125,7 +125,7 @@ fn who_may_resolve(snapshot: &Snapshot) -> BTreeSet<UserId> {
     each.into_values().filter(may).map(|account| account.id).collect()
 }
 
-/// Takes away the findings of which a person said that the code is right.
+/// Takes away the findings that a person settled for the code.
 pub fn overrule(evidence: &mut HeadEvidence, policy: &Policy, disputes: &[Dispute]) {
     let is_code =
         |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));

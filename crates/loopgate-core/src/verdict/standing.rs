@@ -35,7 +35,7 @@ pub enum CheckStanding {
         job: String,
         url: Option<String>,
     },
-    /// An AI reviewer that said nothing on the head for so long: nothing is expected of it, and nothing passed.
+    /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing passed.
     Absent {
         minutes: u64,
     },
