@@ -654,7 +654,9 @@ async fn an_archived_repository_is_not_written_to_until_it_is_back() {
     bench.sim.admin().archive_repo(&bench.repo, true).unwrap();
     bench.sim.forget_requests();
     assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::ReadOnly);
-    assert_eq!(bench.sim.request_counts().writes, 0, "{:?}", bench.sim.requests());
+    let writes =
+        bench.sim.requests().into_iter().filter(|it| it.method != Method::GET && it.path.starts_with("/repos/"));
+    assert_eq!(writes.count(), 0);
 
     bench.sim.admin().archive_repo(&bench.repo, false).unwrap();
     bench.decided(&reconcile, &pr).await;
