@@ -332,7 +332,7 @@ impl Client {
             None => None,
             Some(Err(error)) => return Err(unreadable(path, &format!("our own request: {error}"))),
         };
-        let request = Outgoing { method, target: path, accept: Accept::Json, etag: None, body, limit: JSON_LIMIT };
+        let request = Outgoing { method, body, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();
         let answer = Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)?;

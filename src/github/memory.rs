@@ -12,12 +12,15 @@ use std::{
 use chrono::TimeDelta;
 use futures::future::join_all;
 
-use super::{Client, Error, GithubObjects, Observation, client::blob_id, objects::told, observe::pushed_between, path};
+use super::{
+    Client, Error, GithubObjects, Observation, ReconcileRequest, client::blob_id, objects::told,
+    observe::pushed_between, path,
+};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
-    RepoName, Sha, Timestamp,
+    PrNumber, RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
-    memory::{AppliedFix, CitedFile, LineStatus, Memory, MemoryLine, Retention},
+    memory::{AppliedFix, CitedFile, Memory, MemoryLine, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
@@ -42,13 +45,6 @@ const ABSENCE_IS_BELIEVED_FOR: TimeDelta = TimeDelta::minutes(1);
 const MOST_CITED: usize = 8;
 const CITED_BYTES: usize = 1 << 20;
 
-/// Who writes the lines that a look may find.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writers {
-    ThisProcess,
-    Others,
-}
-
 /// What waits to be written, and what was.
 #[derive(Debug, Default)]
 pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
@@ -61,14 +57,25 @@ struct OfRepository {
     /// What lines that wait, or will, have still to be told of, by their runs.
     unanswered: BTreeMap<String, PushedSince>,
     not_before: Option<Timestamp>,
+    /// The pull request whose next look writes what waits, and when that look is due.
+    writer: Option<(PrNumber, Timestamp)>,
     /// Until then nothing is there to be looked up.
     without_cards_until: Option<Timestamp>,
     /// Since when writes are refused.
     refused_since: Option<Timestamp>,
     /// Until then nothing is kept: it may not be written.
     refused_until: Option<Timestamp>,
-    /// Cards that each run has taught, for the looks after its pass was written.
-    taught: BTreeMap<String, u32>,
+}
+
+impl OfRepository {
+    /// When this pull request is looked at again to write what waits; `None` if another one is.
+    fn looked_at_again(&mut self, number: PrNumber, at: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        if self.writer.is_some_and(|(other, due)| other != number && due >= now) {
+            return None;
+        }
+        self.writer = Some((number, at));
+        Some(at)
+    }
 }
 
 /// Of no more runs than are known at most.
@@ -107,9 +114,7 @@ impl DebugMemory {
     }
 
     /// Asks the memory what a decision needs of it, and puts that into the decision.
-    ///
-    /// A process that stays knows what it wrote; one of a single turn asks what the one before it wrote.
-    pub async fn recall(&self, client: &Client, observation: &Observation, decision: &mut Decision, writers: Writers) {
+    pub async fn recall(&self, client: &Client, observation: &Observation, decision: &mut Decision) {
         let Observation { snapshot, policy, .. } = observation;
         let questions = decision.memory_questions(policy);
         let since = questions.changed_since.map(|from| PushedSince::of(from, snapshot, decision, client.now()));
@@ -137,24 +142,6 @@ impl DebugMemory {
         }
         let change = change.ok().and_then(Answer::known);
         decision.remember(MemoryAnswers { change, ..found.unwrap_or_default() });
-        let Some(attempt) = decision.unrecorded() else { return };
-        let run = decision.next.run_id.clone();
-        let taught = match self.with(&snapshot.repository, |of| of.taught.get(&run).copied()) {
-            None if writers == Writers::Others && policy.state == StateBackend::Ref && decision.attempt.is_none() => {
-                let objects = GithubObjects::new(client.clone(), snapshot.repository.clone());
-                let retention = Retention { days: policy.memory.retention_days };
-                MemoryStore::new(&objects, retention, client.now())
-                    .taught(&run, attempt)
-                    .await
-                    .ok()
-                    .flatten()
-                    .and_then(|cards| u32::try_from(cards).ok())
-            }
-            known => known,
-        };
-        if let Some(taught) = taught {
-            decision.note_recorded(taught);
-        }
     }
 
     /// The cards. Where there were none a moment ago, and none were written here since, there are none now.
@@ -194,8 +181,14 @@ impl DebugMemory {
         });
     }
 
-    /// Writes what waits for a repository, if it is time; else when it will be.
-    pub async fn write(&self, client: &Client, repository: &RepoName, days: u32, now: Timestamp) -> Option<Timestamp> {
+    /// Writes what waits for a repository, if it is time; else when this pull request is looked at again to do so.
+    pub async fn write(
+        &self,
+        client: &Client,
+        ReconcileRequest { repository, number, .. }: &ReconcileRequest,
+        days: u32,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let due = self.with(repository, |of| {
             if of.refused_until.is_some_and(|until| until > now) {
                 (of.waiting, of.unanswered) = Default::default();
@@ -204,7 +197,7 @@ impl DebugMemory {
                 return Ok(None);
             }
             match of.not_before.filter(|at| *at > now) {
-                Some(at) => Err(at),
+                Some(at) => Err(of.looked_at_again(*number, at, now)),
                 None => {
                     of.not_before = Some(now + PAUSE);
                     Ok(Some(std::mem::take(&mut of.waiting)))
@@ -214,7 +207,7 @@ impl DebugMemory {
         let mut notes = match due {
             Ok(None) => return None,
             Ok(Some(notes)) => notes,
-            Err(at) => return Some(at),
+            Err(at) => return at,
         };
         let objects = GithubObjects::new(client.clone(), repository.clone());
         let written = match self.ask_again(client, repository, &mut notes, now).await {
@@ -222,13 +215,8 @@ impl DebugMemory {
             Err(error) => Err(error),
         };
         self.with(repository, |of| match written {
-            Ok(recorded) => {
+            Ok(()) => {
                 (of.refused_since, of.without_cards_until) = (None, None);
-                let mended = |line: &&MemoryLine| line.status == LineStatus::Passed && line.attempt > 1;
-                for line in notes.lines.iter().filter(mended) {
-                    let taught = recorded.taught.get(&line.session_id).copied().unwrap_or_default();
-                    put(&mut of.taught, &line.session_id, u32::try_from(taught).unwrap_or(u32::MAX));
-                }
                 None
             }
             Err(RefsError::Refused(reason)) if of.refused_since.is_some_and(|since| now - since >= REFUSED_FOR) => {
@@ -245,7 +233,7 @@ impl DebugMemory {
                 of.waiting.lines.extend(newer.lines);
                 of.waiting.merged.extend(newer.merged);
                 of.not_before = Some(now + AGAIN);
-                of.not_before
+                of.looked_at_again(*number, now + AGAIN, now)
             }
         })
     }

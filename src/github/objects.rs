@@ -186,7 +186,7 @@ impl GitObjects for GithubObjects {
     }
 
     async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
-        match self.client.get_file(&self.file_path(commit, file), limit).await {
+        match self.client.get_own_file(&self.file_path(commit, file), limit).await {
             Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
             Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
             Err(error) => Err(told(error)),

@@ -79,12 +79,14 @@ pub(crate) struct Outgoing<'a> {
     pub body: Option<Bytes>,
     /// Bytes of the answer at most.
     pub limit: usize,
+    /// A 404 says that it was not made yet, rather than that a server may lag behind.
+    pub may_be_absent: bool,
 }
 
 impl<'a> Outgoing<'a> {
     /// A plain read.
     pub(crate) const fn read(target: &'a str, accept: Accept, limit: usize) -> Self {
-        Self { method: Method::GET, target, accept, etag: None, body: None, limit }
+        Self { method: Method::GET, target, accept, etag: None, body: None, limit, may_be_absent: false }
     }
 }
 

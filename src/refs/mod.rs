@@ -33,7 +33,7 @@ pub(crate) mod fake;
 pub use archive::{ARCHIVE, all_runs, archive_entry, archived};
 pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
-pub use memory::{MemoryNotes, MemoryStore, Recorded};
+pub use memory::{MemoryNotes, MemoryStore};
 pub use name::RefName;
 pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};

@@ -52,9 +52,19 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
     pub(crate) async fn get_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>, Error> {
+        self.file(path, limit, false).await
+    }
+
+    /// [`get_file`](Self::get_file) of a document that we write: where it is absent it was not written yet.
+    pub(crate) async fn get_own_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>, Error> {
+        self.file(path, limit, true).await
+    }
+
+    async fn file(&self, path: &str, limit: usize, may_be_absent: bool) -> Result<Option<Bytes>, Error> {
         self.once_or_absent(path, Accept::Raw, async || {
             // Base64, broken into lines, and the other fields.
-            let request = Outgoing::read(path, Accept::Json, limit / 2 * 3 + (64 << 10));
+            let limit_of_json = limit / 2 * 3 + (64 << 10);
+            let request = Outgoing { may_be_absent, ..Outgoing::read(path, Accept::Json, limit_of_json) };
             let answer = self.read(&request).await?.or_redirected(path)?;
             let file = match parse::<Contents>(path, &answer.body)? {
                 Contents::File(file) if file.size > limit => {

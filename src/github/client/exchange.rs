@@ -158,11 +158,8 @@ impl Client {
         let address = hub.transport.address(&path)?;
         let request = Outgoing {
             method: Method::POST,
-            target: &path,
-            accept: Accept::Json,
-            etag: None,
             body: Some(Bytes::from_static(b"{}")),
-            limit: 1 << 20,
+            ..Outgoing::read(&path, Accept::Json, 1 << 20)
         };
         let mut retries = 0;
         loop {

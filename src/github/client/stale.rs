@@ -127,15 +127,16 @@ impl Client {
         self.stale().doubts
     }
 
-    /// Notes whether a request was refused. That a ref of ours is absent is no matter of doubt: it is made then, or is there
-    /// after all.
+    /// Notes whether a request was refused. That a ref or a document of ours is absent is no matter of doubt: it is made
+    /// then, or is there after all.
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
         let (mut stale, now) = (self.stale(), self.now());
         let name = || format!("{} {}", request.method, request.target);
+        let may_be_absent = request.may_be_absent || request.target.contains("/git/ref/loopgate/");
         match answer {
             Ok(()) if stale.refused.is_empty() => {}
             Ok(()) => drop(stale.refused.remove(&name())),
-            Err(error) if error.kind() == ErrorKind::Refusal && !request.target.contains("/git/ref/loopgate/") => {
+            Err(error) if error.kind() == ErrorKind::Refusal && !may_be_absent => {
                 if stale.refused.len() >= MOST_REFUSALS {
                     stale.refused.clear();
                 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::organisation::Defaults;
+use super::{contents, organisation::Defaults};
 use crate::{
     config::{self, Source},
     github::{
@@ -19,6 +19,7 @@ use crate::{
 };
 use loopgate_core::{
     RepoName, Sha,
+    observed::Content,
     policy::{Activation, ConfigError, Policy, PolicyOrigin},
 };
 
@@ -152,18 +153,26 @@ pub(super) async fn codeowners(client: &Client, repository: &RepoName, tip: Sha)
     Ok(owners_file(client, repository, tip).await?.map(|(_, text)| text))
 }
 
-/// That, with its path.
+/// That, with its path. The trees of the commit show which of the places exist, and do not change with every commit.
 pub(super) async fn owners_file(
     client: &Client,
     repository: &RepoName,
     tip: Sha,
 ) -> Result<Option<(&'static str, String)>, Error> {
+    let places = contents::of_commit(client, repository, tip, &CODEOWNERS).await?;
     for place in CODEOWNERS {
-        let path = format!("{}/contents/{place}?ref={tip}", path::repo(repository));
-        match client.get_file(&path, CODEOWNERS_LIMIT).await {
-            Ok(Some(bytes)) => return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned()))),
-            Ok(None) | Err(Error::TooLarge { .. }) => {}
-            Err(error) => return Err(error),
+        match places.get(tip, place) {
+            Some(Content::Absent) => {}
+            Some(Content::Text(text)) => return Ok(Some((place, text.to_string()))),
+            // A link, for example, which this request follows.
+            Some(Content::Unreadable) | None => {
+                let path = format!("{}/contents/{place}?ref={tip}", path::repo(repository));
+                match client.get_file(&path, CODEOWNERS_LIMIT).await {
+                    Ok(Some(bytes)) => return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned()))),
+                    Ok(None) | Err(Error::TooLarge { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
         }
     }
     Ok(None)

@@ -47,6 +47,20 @@ pub(super) async fn read(
     Ok(())
 }
 
+/// Reads these files of one commit. An absence is certain where the commit's trees were read.
+pub(super) async fn of_commit(
+    client: &Client,
+    repository: &RepoName,
+    commit: Sha,
+    paths: &[&str],
+) -> Result<Contents, Error> {
+    let mut reader = Reader { client, repository, folders: 0, texts: 0, bytes: 0, left_out: 0 };
+    let texts = paths.iter().map(|path| (commit, (*path).to_owned())).collect();
+    let mut contents = Contents::default();
+    reader.fill(&mut contents, &FilesToRead { texts, ..FilesToRead::default() }).await?;
+    Ok(contents)
+}
+
 /// Git's mode of a folder.
 const FOLDER: u32 = 0o40_000;
 

@@ -14,7 +14,6 @@ use crate::{
     github::{
         Client, Executed, Observation, Problem, PullRequestFacts,
         client::{GoneBy, LOOK_AGAIN_AFTER, PostId, next_look},
-        memory::Writers,
         observe::escalation_template,
         plan,
         storage::Storage,
@@ -112,7 +111,7 @@ impl Reconcile {
             Box::pin(self.show(&client, job, &mut observation, &mut decided, (&storage, &facts_of_events), now))
                 .await?;
         let days = observation.policy.memory.retention_days;
-        let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
+        let memory_at = Box::pin(self.debug_memory.write(&client, job, days, now)).await;
 
         let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let mut ended = None;
@@ -229,8 +228,7 @@ impl Reconcile {
         let stays = self.lifetime == Lifetime::Stays;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
-            let writers = if stays { Writers::ThisProcess } else { Writers::Others };
-            Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
+            Box::pin(self.debug_memory.recall(client, observation, &mut decision)).await;
             let hub = (&self.github, client);
             let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
             let mut texts = texts(client, observation, &decision).await?;

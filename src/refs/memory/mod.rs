@@ -41,13 +41,6 @@ pub struct MemoryNotes {
     pub merged: BTreeSet<String>,
 }
 
-/// What was written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recorded {
-    /// How many cards each run has taught.
-    pub taught: BTreeMap<String, usize>,
-}
-
 /// All lines of a run, and which of them are new.
 struct Run {
     lines: Vec<MemoryLine>,
@@ -89,7 +82,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     /// # Errors
     /// When the git database does not answer, or others write again and again meanwhile. What was written of it stays,
     /// and writing it again adds nothing.
-    pub async fn record(&self, notes: &MemoryNotes) -> Result<Recorded, RefsError> {
+    pub async fn record(&self, notes: &MemoryNotes) -> Result<(), RefsError> {
         let mut by_week: BTreeMap<Week, BTreeMap<&str, Vec<MemoryLine>>> = BTreeMap::new();
         // As it will be read: cut, and without what must not be written.
         let clean = |line: &MemoryLine| line.to_json().map(|text| MemoryLine::read_all(&text)).map_err(unwritable);
@@ -109,9 +102,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 known.new.extend(run.new);
             }
         }
-        self.take_in(&runs).await?;
-        let taught = runs.into_iter().map(|(name, run)| (name, Memory::learn(run.lines).cards.len()));
-        Ok(Recorded { taught: taught.collect() })
+        self.take_in(&runs).await
     }
 
     /// Adds lines to the ref of a week; the whole runs come back.
@@ -213,21 +204,6 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             }
         }
         Err(RefsError::RefMoved { name: current })
-    }
-
-    /// How many cards a run has taught, once the line of this attempt is there; it was written a week ago at most.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn taught(&self, run: &str, attempt: u32) -> Result<Option<usize>, RefsError> {
-        let week = Week::of(self.now);
-        let tip = self.objects.read_ref(&RefName::memory_week(week)).await?;
-        let mut lines = shards::read_run(self.objects, tip, Folder::Failures, run).await?;
-        if lines.iter().all(|line| line.attempt > 1) {
-            lines.extend(self.last_week(week, run).await?);
-        }
-        let is_there = lines.iter().any(|line| line.attempt == attempt);
-        Ok(is_there.then(|| Memory::learn(lines).cards.len()))
     }
 
     /// All lines of all weeks that are not older than their retention, each once.

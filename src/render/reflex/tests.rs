@@ -58,7 +58,6 @@ fn blocked() -> LoopState {
         coverage: None,
         rejections: Default::default(),
         memory_matches: None,
-        recorded: None,
         regressed: Default::default(),
         retry_class: None,
         disputed: false,

@@ -44,7 +44,7 @@ pub struct World {
     pub github: GitHub,
     /// Usually one.
     servers: Vec<Running>,
-    clock: Clock,
+    pub clock: Clock,
     /// How servers are started.
     settings: [String; 6],
     times: Times,

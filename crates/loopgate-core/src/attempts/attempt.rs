@@ -104,7 +104,6 @@ pub fn digest(
         coverage: coverage_met(evaluation),
         retry_class: own.iter().map(|blame| blame.class).max(),
         memory_matches: before.and_then(|before| before.memory_matches.clone()),
-        recorded: before.and_then(|before| before.recorded),
         summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
         rejections,
         ..AttemptDigest::default()

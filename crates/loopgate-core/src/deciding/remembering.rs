@@ -181,23 +181,6 @@ impl Decision {
         }
     }
 
-    /// Notes that the run was written to the memory, and how many cards it has taught: told of a head that passes after
-    /// others failed.
-    pub fn note_recorded(&mut self, taught: u32) {
-        if self.unrecorded().is_some()
-            && let Some(last) = self.next.attempts.last_mut()
-        {
-            last.recorded = Some(taught);
-        }
-    }
-
-    /// The head's attempt, where it passes after others failed and was not yet seen to be in the memory.
-    pub fn unrecorded(&self) -> Option<u32> {
-        let is_open = |last: &&AttemptDigest| last.number > 1 && last.passes() && last.recorded.is_none();
-        let last = self.head_attempt().filter(is_open).filter(|_| !self.is_over())?;
-        Some(last.number)
-    }
-
     /// The line of the head's attempt, where one was counted or its evidence replaced.
     pub fn memory_line(&self, snapshot: &Snapshot) -> Option<MemoryLine> {
         let record = self.attempt.as_ref()?;

@@ -153,9 +153,6 @@ pub struct AttemptDigest {
     /// What was found in the debug memory for its failures; none until it was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_matches: Option<Vec<MemoryMatch>>,
-    /// How many cards its run had taught when it was written to the debug memory; none until it was seen to be there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<u32>,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
 }

@@ -3,7 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    app::app, commit::head_commit, maybe_time, node_id, people::user, pull::pull_stub, quoted, repo::repository,
+    app::app,
+    commit::head_commit,
+    maybe_time, node_id,
+    people::user,
+    pull::pull_stub,
+    quoted,
+    repo::{repository, repository_links},
     repo_page, repo_url, time,
 };
 use crate::world::{
@@ -96,6 +102,6 @@ pub fn combined_status(world: &World, repo: &Repo, sha: Sha, latest: &[&CommitSt
     json!({
         "state": state, "sha": sha, "total_count": latest.len(),
         "statuses": latest.iter().map(|found| status(world, repo, found)).collect::<Vec<_>>(),
-        "repository": repository(world, repo), "commit_url": url, "url": format!("{url}/status"),
+        "repository": repository_links(world, repo), "commit_url": url, "url": format!("{url}/status"),
     })
 }

@@ -16,6 +16,14 @@ use loopgate_core::{AppId, Sha};
 
 /// `repository`, as payloads and pull requests carry it.
 pub fn repository(world: &World, repo: &Repo) -> Value {
+    let mut object = repository_links(world, repo);
+    merge(&mut object, facts(world, repo, &repo_page(world, repo)));
+    object
+}
+
+/// `minimal-repository` as it stands in a combined status: nothing in it changes with a push
+/// (<https://docs.github.com/en/rest/commits/statuses#get-the-combined-status-for-a-specific-reference>, its example).
+pub fn repository_links(world: &World, repo: &Repo) -> Value {
     let (url, page) = (repo_url(world, repo), repo_page(world, repo));
     let mut object = json!({
         "id": repo.id, "node_id": node_id("Repository", repo.id), "name": repo.name,
@@ -26,7 +34,6 @@ pub fn repository(world: &World, repo: &Repo) -> Value {
     for (key, path) in LINKS {
         object[*key] = format!("{url}{path}").into();
     }
-    merge(&mut object, facts(world, repo, &page));
     object
 }
 
