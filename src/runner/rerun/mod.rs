@@ -94,8 +94,7 @@ impl Rerun {
         let last = self.name.rsplit(['.', ':', ' ']).next().unwrap_or_default();
         let named = report.failures.into_iter().filter_map(|failure| failure.test_name);
         // A file that could not be read is named too, and is no test.
-        let failing: Vec<String> =
-            named.filter(|test| test.contains(last) && language_of(test).is_none()).collect();
+        let failing: Vec<String> = named.filter(|test| test.contains(last) && language_of(test).is_none()).collect();
         match finished.ending {
             Ending::Exited(0) if executed(report.results) != Some(0) => (ProofEnd::Passed, Vec::new()),
             Ending::Exited(1..) if !failing.is_empty() => (ProofEnd::Failed, failing),
