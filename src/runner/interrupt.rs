@@ -44,14 +44,19 @@ impl Interrupter {
     pub fn interrupt(&self) {
         self.0.send_replace(true);
     }
-
-    /// Resolves when nobody listens any more.
-    pub async fn unheard(&self) {
-        self.0.closed().await;
-    }
 }
 
 impl Interrupt {
+    /// One that comes when `stop` resolves. Must be called within a runtime.
+    pub fn at(stop: impl Future<Output = ()> + Send + 'static) -> Self {
+        let (interrupter, interrupt) = Interrupter::new();
+        tokio::spawn(async move {
+            stop.await;
+            interrupter.interrupt();
+        });
+        interrupt
+    }
+
     pub fn is_interrupted(&self) -> bool {
         *self.0.borrow()
     }

@@ -1,6 +1,6 @@
 //! Tests that run again: chosen tests, in a tree, so many times. Burn-in, the base's tests on the head and the proof of
-//! regression all run them here, and each makes its own of how they ended. The flake test runs its whole check once more
-//! (`job.rs`), because it needs the reports.
+//! regression all run them here, and each makes its own of how they ended. The flake test runs a check once more
+//! (`job.rs`), on its failing tests: it needs the reports.
 
 mod burn_in;
 #[cfg(all(test, unix))]
