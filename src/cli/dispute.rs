@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    CliError, CommandResult, exit, feedback,
+    CliError, CommandResult, feedback,
     online::{self, PullRequest, Reader, Rights},
     output::Format,
     reflex, runtime,
@@ -102,8 +102,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         HandedIn::Trailer { line } => format!(
             "No loop is active here. In the message of the commit that you push, this line disputes it:\n\n{line}"
         ),
-    })?;
-    Ok(exit::OK)
+    })
 }
 
 pub fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments, format: Format) -> CommandResult {
@@ -120,8 +119,7 @@ pub fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments
         CommentAnswer::NoneYet => "Posted, and not answered yet",
     };
     let words = format!("{outcome}: {}", render::plain_line(&url));
-    format.show(&HandedIn::Comment { url, answer }, || words)?;
-    Ok(exit::OK)
+    format.show(&HandedIn::Comment { url, answer }, || words)
 }
 
 /// Whether Loopgate has answered a comment.

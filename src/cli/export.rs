@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use super::{
-    CliError, CommandResult, exit,
+    CliError, CommandResult,
     online::{self, PullRequest},
     output::Format,
     run_source::RunSource,
@@ -76,9 +76,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let document = match arguments.schema {
         Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
     };
-    let yaml = serde_yaml::to_string(&document).map_err(CliError::bad_data)?;
-    format.show(&document, || yaml)?;
-    Ok(exit::OK)
+    format.show_as_yaml(&document)
 }
 
 /// The state in the first of these refs that there is, and the documents of its attempts that can be read.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, output, output::Format, runtime};
 use crate::{
     github,
     refs::{self, GitObjects, LocalRepository},
@@ -33,8 +33,7 @@ pub fn run(what: Option<&str>, format: Format) -> CommandResult {
         )));
     }
     // The document as it is written: unknown fields of newer writers included.
-    format.show(&state, || render::loop_report(&state, output::colour()))?;
-    Ok(exit::OK)
+    format.show(&state, || render::loop_report(&state, output::colour()))
 }
 
 /// The state in a status comment's text, or in one file of the artifact. Of several comments the last that holds one.

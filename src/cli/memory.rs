@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -147,20 +146,21 @@ async fn carry_out<G: ListObjects>(
     let memory = store.load().await?;
     match command {
         Command::Query(query) => {
-            show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format)?;
+            return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format);
         }
         Command::Patterns => {
             let patterns: Vec<(&Card, Pattern)> =
                 memory.cards.values().filter_map(|card| Some((card, card.pattern()?))).collect();
             let document: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
-            format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))))?;
+            return format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))));
         }
-        Command::Stats => format.show(&stats(&memory), || render::memory_stats(&memory))?,
+        Command::Stats => return format.show(&stats(&memory), || render::memory_stats(&memory)),
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
             let cards = memory.of_files(&files);
-            show_cards(&here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards)), &[], format)?;
+            let cards = here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards));
+            return show_cards(&cards, &[], format);
         }
         Command::Forget { id } => {
             let lines = store.forget(*id).await?;
@@ -251,7 +251,7 @@ fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
     cards.iter().filter_map(found).collect()
 }
 
-fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
+fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> CommandResult {
     let found: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
     format.show(&render::memory_found(&found, seen), || {
         let mut words = vec![render::memory_cards(cards.iter().copied())];
@@ -294,21 +294,9 @@ async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: O
     let named = || PathBuf::from(format!("loopgate-memory-{}.jsonl", Utc::now().format("%Y%m%d-%H%M%S")));
     let archive = archive.map_or_else(named, Path::to_owned);
     let text = exported(store).await?;
-    if !yes {
-        if !io::stdin().is_terminal() {
-            return Err(CliError::usage("nobody can be asked here: pass --yes"));
-        }
-        output::note_text(format!(
-            "{} lines go, after they are archived in {}. Type yes: ",
-            text.lines().count(),
-            archive.display()
-        ));
-        let mut answer = String::new();
-        let _ = io::stderr().flush();
-        io::stdin().read_line(&mut answer)?;
-        if answer.trim() != "yes" {
-            return Err(CliError::usage("nothing was removed"));
-        }
+    let (lines, to) = (text.lines().count(), archive.display());
+    if !yes && !output::agrees(&format!("Remove {lines} lines, after they are archived in {to}? [yes/no]")) {
+        return Err(CliError::usage("nothing was removed; answer yes, or pass --yes"));
     }
     output::write(&archive, &text)?;
     store.clear().await?;

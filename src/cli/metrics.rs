@@ -1,11 +1,12 @@
 //! `loopgate metrics`: what the runs of a repository come to, against the targets.
 
+use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
-    run_source::{RunSource, Since},
+    run_source::{RunSource, since},
     runtime,
 };
 use crate::{
@@ -31,8 +32,8 @@ pub struct Arguments {
     #[arg(value_name = "OWNER/REPO")]
     repository: Option<RepoName>,
     /// How far back; the time as long before is compared with
-    #[arg(long, default_value = "30d", value_name = "TIME")]
-    since: Since,
+    #[arg(long, default_value = "30d", value_parser = since, value_name = "TIME")]
+    since: TimeDelta,
     /// A document for programs, as with `--format json`
     #[arg(long, group = "shape")]
     json: bool,
@@ -45,7 +46,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let window = Window::back(SystemClock.now(), arguments.since.0);
+    let window = Window::back(SystemClock.now(), arguments.since);
     let lines = runtime()?.block_on(async {
         match RunSource::open(arguments.repository.as_ref()).await? {
             RunSource::OnGithub(objects) => lines(&objects, window).await,

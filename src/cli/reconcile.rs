@@ -15,7 +15,7 @@ use chrono::{TimeDelta, Utc};
 use clap::Args;
 
 use self::report::{Answered, Ended, Looked, ReconcileReport};
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format, runtime};
 use crate::{
     channels::Channels,
     github::{
@@ -27,8 +27,6 @@ use crate::{
 };
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
 
-/// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
-const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
 /// What looking at one pull request costs, roughly: eleven reads, and some writes.
 const REQUESTS_PER_LOOK: u64 = 15;
 /// How often a look that failed is repeated: no other event may come to do it.
@@ -87,10 +85,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let token = std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.trim().is_empty()).ok_or_else(|| {
-        CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
-    })?;
-    let app = match std::env::var("LOOPGATE_APP_SLUG").ok().filter(|slug| !slug.is_empty()) {
+    let unset =
+        || CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`");
+    let token = set_here("GITHUB_TOKEN").ok_or_else(unset)?;
+    let app = match set_here("LOOPGATE_APP_SLUG") {
         Some(slug) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         None => AppSlug::actions(),
     };
@@ -190,7 +188,7 @@ impl Run<'_> {
     /// noted when the event happened; by now the job may have waited for a runner for minutes, and approvals written
     /// meanwhile would count as older than the head.
     async fn routed(&self, client: &Client) -> Result<InWorkflow, CliError> {
-        let body = read_event(&self.arguments.payload)?;
+        let body = actions::read_event(&self.arguments.payload)?;
         let bot = format!("{}[bot]", self.app.as_str()).parse().ok();
         // Only events about our own check runs ask for the id, and those start no workflow.
         let own = OwnApp { app_id: AppId::new(0), bot };
@@ -281,14 +279,6 @@ async fn pause(time: Duration) {
 fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
     let is_another = hints.iter().any(|hint| matches!(hint, Hint::NamedPulls { pulls } if !pulls.contains(&number)));
     hints.iter().filter(|hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }))).cloned().collect()
-}
-
-fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {
-    let unreadable = |error: std::io::Error| CliError::bad_data(format!("{} cannot be read: {error}", path.display()));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > EVENT_LIMIT {
-        return Err(CliError::bad_data(format!("{} is larger than 25 MB", path.display())));
-    }
-    std::fs::read(path).map_err(unreadable)
 }
 
 /// Requests that one run may make, of the 1,000 an hour that a repository's `GITHUB_TOKEN` has

@@ -142,8 +142,7 @@ async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(served) = served {
         served.end().await;
     }
-    tell(&app, &progress, &arguments.arrival.arrival(), format)?;
-    Ok(exit::OK)
+    tell(&app, &progress, &arguments.arrival.arrival(), format)
 }
 
 /// Serves the page, and waits until the credentials are on disk.
@@ -160,7 +159,8 @@ async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<(Regis
     Ok((registered(&pages).await?, served))
 }
 
-async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
+/// A listener, and where it listens.
+pub(super) async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
     let taken = |error| CliError::unavailable(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(taken)?;
     let address = listener.local_addr().map_err(taken)?;
@@ -242,12 +242,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
     }
 }
 
-fn tell(
-    app: &RegisteredApp,
-    progress: &InstallationProgress,
-    arrival: &Arrival,
-    format: Format,
-) -> Result<(), CliError> {
+fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival, format: Format) -> CommandResult {
     let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
     let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
     let next = match (arrival, has_arrived) {

@@ -48,7 +48,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (name, text) = match &arguments.config {
-        Some(file) => (output::shown(file), output::read_text(file)?),
+        Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
     };
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
@@ -61,8 +61,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (tried, stopped) = runtime()?.block_on(read(arguments, policy, &kept))?;
     let trial = Trial::new(arguments.repository.to_string(), tried);
     if let Some(file) = &arguments.html {
-        fs::write(file, render::trial_page(&trial))
-            .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", output::shown(file))))?;
+        output::write(file, &render::trial_page(&trial))?;
     }
     format.show(&trial, || render::trial(&trial))?;
     if let Some(error) = stopped {
@@ -158,10 +157,8 @@ impl TryCache {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
         let digest = Sha256::digest(format!("{FORM}\n{}\n{configuration}", env!("CARGO_PKG_VERSION")));
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self(
-            cache.map(|cache| cache.join("loopgate/try").join(repository.owner()).join(repository.name()).join(digest)),
-        )
+        let below = format!("loopgate/try/{repository}/{}", hex::encode(&digest[..8]));
+        Self(cache.map(|cache| cache.join(below)))
     }
 
     fn file(folder: &Path, one: &ListedPast) -> PathBuf {

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, Format},
-    run_source::Since,
+    run_source::since,
     runtime,
     try_history::{read_each, with_remedy},
     working_tree,
@@ -37,13 +38,13 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// How far back, by the last change of the pull request
-    #[arg(long, default_value = "30d", value_name = "TIME")]
-    since: Since,
+    #[arg(long, default_value = "30d", value_parser = since, value_name = "TIME")]
+    since: TimeDelta,
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let text = output::read_text(&arguments.config)?;
-    let policy = config::parse(&output::shown(&arguments.config), &text).map_err(CliError::bad_data)?;
+    let (name, text) = output::read_named(&arguments.config)?;
+    let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
     let repository = match &arguments.repository {
         Some(repository) => repository.clone(),
         None => working_tree::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
@@ -61,13 +62,17 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 }
 
 /// The differences, and why reading ended early.
-async fn compare(repository: &RepoName, since: Since, policy: &Policy) -> Result<(WhatIf, Option<Error>), CliError> {
+async fn compare(
+    repository: &RepoName,
+    since: TimeDelta,
+    policy: &Policy,
+) -> Result<(WhatIf, Option<Error>), CliError> {
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
     let listed = observer.changed_last(&client, repository, PastState::All, MOST).await;
     let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
-    let from = SystemClock.now() - since.0;
+    let from = SystemClock.now() - since;
     let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
     listed.retain(|one| one.updated_at >= from);
     if !is_all {

@@ -8,7 +8,7 @@ use std::{
 
 use chrono::Utc;
 
-use super::{CliError, actions, output};
+use super::{CliError, actions, online::set_here, output};
 use crate::{
     config,
     refs::{LocalRepository, MemoryStore},
@@ -122,7 +122,7 @@ fn run_within(policy: &mut Policy, folder: &str) {
 pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<String>, Option<Changes>), CliError> {
     let named = named.filter(|base| !base.is_empty());
     let Some(named) = named else {
-        let base = std::env::var("GITHUB_BASE_REF").ok().filter(|base| !base.is_empty());
+        let base = set_here("GITHUB_BASE_REF");
         let changes = Changes::against(directory, base.as_deref());
         return Ok((base, changes));
     };

@@ -136,7 +136,7 @@ mod tests {
 
     fn plan(checks: &[(&str, CheckPolicy)], selection: &Selection) -> Result<Plan, SelectionError> {
         let checks = checks.iter().map(|(name, check)| (name.parse().unwrap(), check.clone())).collect();
-        Plan::new(&checks, selection, std::env::temp_dir(), NonZeroUsize::new(2).unwrap())
+        Plan::new(&checks, selection, std::env::temp_dir(), NonZeroUsize::new(2))
     }
 
     #[derive(Default)]

@@ -16,7 +16,7 @@ use std::{io::IsTerminal, time::Instant};
 
 use clap::Args;
 
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, runtime, setup};
 use narrator::{Narrator, Pace};
 
 #[derive(Debug, Args)]
@@ -78,9 +78,10 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let pace = if is_watched { Pace::Reader } else { Pace::AtOnce };
     let narrator = if json { Narrator::silent() } else { Narrator::to_terminal(pace) };
     let started = Instant::now();
-    let played = runtime()?.block_on(async {
-        let pages = if arguments.serve { Some(playing::Listening::open().await?) } else { None };
-        let demo_world = demo_world::DemoWorld::open(pages.as_ref().map(playing::Listening::url)).await?;
+    let (played, facts) = runtime()?.block_on(async {
+        let pages = if arguments.serve { Some(setup::bind("127.0.0.1:0").await?) } else { None };
+        let url = pages.as_ref().map(|(_, address)| format!("http://{address}"));
+        let demo_world = demo_world::DemoWorld::open(url).await?;
         let ending = story::play(&demo_world, narrator).await;
         let facts = match &ending {
             Ok(played) => Some(facts::gather(&demo_world, played, started.elapsed())?),
@@ -90,9 +91,8 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
             playing::until_stopped(&demo_world, pages).await?;
         }
         demo_world.close().await;
-        ending.map(|played| (played, facts))
-    });
-    let (played, facts) = played.map_err(|error: DemoError| CliError::unavailable(error))?;
+        Ok::<_, CliError>((ending?, facts))
+    })?;
     if let Some(facts) = facts.filter(|_| json) {
         output::json(&facts)?;
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 
 use super::new::{MajorWord, Proposal, check, score};
-use crate::cli::CliError;
+use crate::cli::{CliError, output::is_yes};
 use loopgate_core::{
     CheckName,
     observed::CodeType,
@@ -67,10 +67,6 @@ pub(super) fn confirm<R: BufRead, W: Write>(
         }
         proposal.settings.limit = limit;
     }
-}
-
-fn is_yes(answer: &str) -> bool {
-    matches!(answer.to_lowercase().as_str(), "y" | "yes")
 }
 
 /// The limit where it is right, else another one.

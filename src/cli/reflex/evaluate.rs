@@ -1,7 +1,5 @@
 //! EVALUATE: running what is prepared, and what the evidence amounts to.
 
-use std::{num::NonZeroUsize, thread};
-
 use chrono::Utc;
 
 use super::{
@@ -123,10 +121,8 @@ impl Session<'_> {
     async fn run_checks(&self, policy: &Policy, known: CheckedAttempt) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
-        let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let root = self.workspace.root().to_owned();
-        let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
-        let plan = plan.repeating(policy.retry.external_retry.commands());
+        let plan = Plan::new(&wanted, &Selection::All, self.workspace.root().to_owned(), None);
+        let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
             tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{
-        CliError, CommandResult, exit,
+        CliError, CommandResult,
         output::{self, Format},
         working_tree::{self, Shown},
     },
@@ -154,8 +154,7 @@ pub(super) struct Proposal {
     pub fixer: Option<String>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Format) -> CommandResult {
     let policy = workspace.policy(arguments.config.as_deref())?;
     let mut proposal = propose(arguments, &policy);
     if !arguments.yes {
@@ -179,21 +178,20 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
             return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
         }
     }
-    let alias = free_alias(&workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
+    let alias = free_alias(workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();
     let _locks = workspace.lock(&alias, now)?;
     if arguments.yes && format == Format::Human {
         output::line(format_args!("{}\n", confirm::criteria(&proposal, &policy).trim()));
     }
-    let state = begun(&workspace, &policy, &alias, proposal, now)?;
+    let state = begun(workspace, &policy, &alias, proposal, now)?;
     let console = ConsoleOutput::new(format);
-    let (_keep, interrupt) = Interrupter::new();
-    let mut session = Session::open(&workspace, &alias, Some(state), &console, interrupt).await?;
+    let (_, never) = Interrupter::new();
+    let mut session = Session::open(workspace, &alias, Some(state), &console, never).await?;
     let turn = Turn::begun(session.state.clone(), now);
     session.save(turn, None).await?;
     workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
-    report::began(&session.state, format)?;
-    Ok(exit::OK)
+    report::began(&session.state, format)
 }
 
 /// What the task, the configuration and the command line amount to.
