@@ -9,7 +9,7 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, FormatChoice},
-    runtime, working_tree,
+    working_tree,
 };
 use crate::{
     config::{self, OnlineFindings, Source},
@@ -56,9 +56,9 @@ struct Checked {
     found: OnlineFindings,
 }
 
-pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     let checked = if arguments.online || arguments.repository.is_some() {
-        runtime()?.block_on(online(arguments))?
+        online(arguments).await?
     } else {
         let (name, text) = own(arguments)?;
         let found = match config::load(None, Some(Source::new(&name, &text))) {
@@ -85,10 +85,8 @@ fn own(arguments: &Arguments) -> Result<(String, String), CliError> {
 
 /// Checks the file by itself first: what is wrong in it needs no network to be told.
 async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
-    let repository = match &arguments.repository {
-        Some(repository) => repository.clone(),
-        None => working_tree::repository_of_origin("name it with --repository OWNER/REPO")?,
-    };
+    let named = arguments.repository.as_ref();
+    let repository = working_tree::repository(named, "name it with --repository OWNER/REPO")?;
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,
         _ => Some(self::own(arguments)?),

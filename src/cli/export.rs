@@ -10,7 +10,6 @@ use super::{
     online::{self, PullRequest},
     output::Format,
     run_source::RunSource,
-    runtime,
 };
 use crate::{
     refs::{GitObjects, RefName, StateStore},
@@ -60,19 +59,17 @@ impl FromStr for RecordedRun {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (repository, names) = match &arguments.run {
         RecordedRun::OnGithub(PullRequest { repository, number }) => {
             (Some(repository), &vec![RefName::pull_request(*number)])
         }
         RecordedRun::Here(names) => (None, names),
     };
-    let (state, attempts) = runtime()?.block_on(async {
-        match RunSource::open(repository).await? {
-            RunSource::OnGithub(objects) => recorded(&objects, names).await,
-            RunSource::Here(objects) => recorded(&objects, names).await,
-        }
-    })?;
+    let (state, attempts) = match RunSource::open(repository).await? {
+        RunSource::OnGithub(objects) => recorded(&objects, names).await?,
+        RunSource::Here(objects) => recorded(&objects, names).await?,
+    };
     let document = match arguments.schema {
         Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
     };

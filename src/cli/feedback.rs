@@ -9,7 +9,7 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, PullRequest, Reader},
     output::{self, Format},
-    run_source, runtime, working_tree,
+    run_source, working_tree,
 };
 use crate::{
     github::{Error, SystemClock, Waited},
@@ -58,17 +58,17 @@ fn time(text: &str) -> Result<TimeDelta, String> {
     time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let reading = match &arguments.pull_request {
         None => here(&std::env::current_dir()?, &arguments.evidence)?,
-        Some(of) => runtime()?.block_on(async {
+        Some(of) => {
             let reader = Reader::from_environment()?;
             if arguments.wait {
-                wait(&reader, of, (arguments.since, arguments.until), arguments.timeout).await
+                wait(&reader, of, (arguments.since, arguments.until), arguments.timeout).await?
             } else {
-                look(&reader, of, arguments.since).await
+                look(&reader, of, arguments.since).await?
             }
-        })?,
+        }
     };
     match format {
         Format::Json => output::document(&reading.json()),

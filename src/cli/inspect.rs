@@ -91,11 +91,11 @@ pub struct ConfigArguments {
     organisation: Option<PathBuf>,
 }
 
-pub fn run(command: &Command, format: Format) -> CommandResult {
+pub async fn run(command: &Command, format: Format) -> CommandResult {
     match command {
         Command::Report(arguments) => report(arguments, format),
         Command::Comment(arguments) => comment(arguments, format),
-        Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format),
+        Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format).await,
         Command::Config(arguments) => settings(arguments, format),
         Command::Failure(arguments) => explain(arguments, format),
     }

@@ -13,7 +13,7 @@ use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
     run_source::RunSource,
-    runtime, working_tree,
+    working_tree,
 };
 use crate::{
     refs::{ListObjects, MemoryNotes, MemoryStore},
@@ -115,34 +115,29 @@ struct QueryArguments {
     since: Option<NaiveDate>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
     let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
     let retention = Retention { days };
-    runtime()?.block_on(async {
-        if arguments.repository.is_none() && here.is_none() {
-            return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
-        }
-        match RunSource::open(arguments.repository.as_ref()).await? {
-            RunSource::OnGithub(objects) => {
-                carry_out(&MemoryStore::new(&objects, retention, Utc::now()), None, &arguments.command, format).await
-            }
-            RunSource::Here(objects) => {
-                let root = here.as_ref().map(|checkout| checkout.root.as_path());
-                carry_out(&MemoryStore::new(&objects, retention, Utc::now()), root, &arguments.command, format).await
-            }
-        }
-    })
+    if arguments.repository.is_none() && here.is_none() {
+        return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
+    }
+    match RunSource::open(arguments.repository.as_ref()).await? {
+        RunSource::OnGithub(objects) => carry_out(&objects, retention, None, &arguments.command, format).await,
+        RunSource::Here(objects) => carry_out(&objects, retention, here.as_ref(), &arguments.command, format).await,
+    }
 }
 
-/// `here` is the top of the working tree, where the memory is that of the repository here.
+/// `here` is the working tree, where the memory is that of the repository here.
 async fn carry_out<G: ListObjects>(
-    store: &MemoryStore<'_, G>,
-    here: Option<&Path>,
+    objects: &G,
+    retention: Retention,
+    here: Option<&Checkout>,
     command: &Command,
     format: Format,
 ) -> CommandResult {
+    let store = &MemoryStore::new(objects, retention, Utc::now());
     let memory = store.load().await?;
     match command {
         Command::Query(query) => {
@@ -159,7 +154,7 @@ async fn carry_out<G: ListObjects>(
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
             let cards = memory.of_files(&files);
-            let cards = here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards));
+            let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
             return show_cards(&cards, &[], format);
         }
         Command::Forget { id } => {
@@ -228,10 +223,9 @@ impl QueryArguments {
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
     let retention = Retention { days: MemoryPolicy::default().retention_days };
     let memory = match RunSource::open(repository).await? {
-        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
-        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await?,
+        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await?,
     };
-    let memory = memory?;
     Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
 }
 

@@ -7,7 +7,6 @@ use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
     run_source::{RunSource, since},
-    runtime,
 };
 use crate::{
     github::{Clock as _, SystemClock},
@@ -45,19 +44,17 @@ pub struct Arguments {
     svg: bool,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let window = Window::back(SystemClock.now(), arguments.since);
-    let lines = runtime()?.block_on(async {
-        match RunSource::open(arguments.repository.as_ref()).await? {
-            RunSource::OnGithub(objects) => lines(&objects, window).await,
-            RunSource::Here(objects) => {
-                let mut all = lines(&objects, window).await?;
-                let whole = Window { from: window.before().from, to: window.to };
-                all.extend(RunLines::of_local_loops(&objects).read(whole).await?);
-                Ok(all)
-            }
+    let lines = match RunSource::open(arguments.repository.as_ref()).await? {
+        RunSource::OnGithub(objects) => lines(&objects, window).await?,
+        RunSource::Here(objects) => {
+            let mut all = lines(&objects, window).await?;
+            let whole = Window { from: window.before().from, to: window.to };
+            all.extend(RunLines::of_local_loops(&objects).read(whole).await?);
+            all
         }
-    })?;
+    };
     let report = Report::of(&newest(lines), window);
     let of = arguments.repository.as_ref().map_or_else(|| "This repository".to_owned(), ToString::to_string);
     match format {

@@ -204,13 +204,12 @@ pub fn shown(path: &Path) -> String {
 /// The text of a file, or of standard input where the path is `-`.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let mut text = String::new();
-    let result = if path == Path::new("-") {
-        io::stdin().lock().take(INPUT_LIMIT).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(INPUT_LIMIT).read_to_string(&mut text))
-    };
-    result.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?;
+    open(path)?.take(INPUT_LIMIT).read_to_string(&mut text).map_err(|error| unreadable(path, &error))?;
     Ok(text)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CliError {
+    CliError::bad_data(format!("{} cannot be read: {error}", shown(path)))
 }
 
 /// A text, and what it is called.
@@ -223,8 +222,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let opened = std::fs::File::open(path);
-    Ok(Box::new(opened.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?))
+    Ok(Box::new(std::fs::File::open(path).map_err(|error| unreadable(path, &error))?))
 }
 
 /// Which lines of the log are written, as `LOOPGATE_LOG` says.

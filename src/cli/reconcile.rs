@@ -13,9 +13,10 @@ use std::{
 
 use chrono::{TimeDelta, Utc};
 use clap::Args;
+use tokio::time::sleep;
 
 use self::report::{Answered, Ended, Looked, ReconcileReport};
-use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format, runtime};
+use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format};
 use crate::{
     channels::Channels,
     github::{
@@ -84,7 +85,7 @@ pub struct Arguments {
     most_requests: u64,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let unset =
         || CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`");
     let token = set_here("GITHUB_TOKEN").ok_or_else(unset)?;
@@ -95,14 +96,12 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     // Warnings of the rooms below, as plain lines: a workflow's log is read by people.
     let filter = output::log_filter(std::env::var("LOOPGATE_LOG").ok(), "warn")?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
-    runtime()?.block_on(async {
-        let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
-        let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
-        let github = Github::new(api, credentials, Setup::default())?;
-        let report = Run { arguments, github, app }.go().await?;
-        report.print(format)?;
-        Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
-    })
+    let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
+    let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
+    let github = Github::new(api, credentials, Setup::default())?;
+    let report = Run { arguments, github, app }.go().await?;
+    report.print(format)?;
+    Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
 }
 
 /// One run of the job.
@@ -143,10 +142,9 @@ impl Run<'_> {
             }
             report.answered.push(Answered { answer: answered.map(|answered| answered.answer), group });
         }
-        let mut budget = Budget::new(self.arguments.most_requests);
         let mut place = 0;
         while let Some((repository, number)) = found.get(place).cloned() {
-            if !budget.allows(self.github.usage().total) {
+            if !may_begin(place, self.github.usage().total, self.arguments.most_requests) {
                 report.left = found.len() - place;
                 break;
             }
@@ -230,7 +228,7 @@ impl Run<'_> {
         let mut above = None;
         loop {
             let look = async || Box::pin(reconcile.run(job, Utc::now())).await;
-            let outcome = match trying(format!("#{}", job.number), look, pause).await {
+            let outcome = match trying(format!("#{}", job.number), look, sleep).await {
                 Ok(outcome) => outcome,
                 Err(failed) => return (Ended::Failed(failed), above),
             };
@@ -238,7 +236,7 @@ impl Run<'_> {
             let now = Utc::now();
             match outcome.revisit_at {
                 Some(at) if at <= now + WAITED_FOR && looks < MOST_LOOKS => {
-                    pause((at - now).to_std().unwrap_or_default()).await;
+                    sleep((at - now).to_std().unwrap_or_default()).await;
                     looks += 1;
                 }
                 revisit_at => return (Ended::Settled { result: outcome.result, revisit_at }, above),
@@ -247,7 +245,7 @@ impl Run<'_> {
     }
 
     async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<AnsweredGroup, Failed> {
-        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
+        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, sleep).await
     }
 }
 
@@ -270,10 +268,6 @@ async fn trying<T>(
     }
 }
 
-async fn pause(time: Duration) {
-    tokio::time::sleep(time).await;
-}
-
 /// What the event tells of this pull request. Where it names some, a head was seen on those only: on another one it may
 /// have come later.
 fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
@@ -281,24 +275,11 @@ fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
     hints.iter().filter(|hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }))).cloned().collect()
 }
 
-/// Requests that one run may make, of the 1,000 an hour that a repository's `GITHUB_TOKEN` has
+/// Whether the pull request at this place may be begun after so many requests. The first always may. A run has its share of
+/// the 1,000 an hour that a repository's `GITHUB_TOKEN` has
 /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
-struct Budget {
-    most: u64,
-    begun: bool,
-}
-
-impl Budget {
-    const fn new(most: u64) -> Self {
-        Self { most, begun: false }
-    }
-
-    /// Whether another pull request may be begun after so many requests. The first always may.
-    const fn allows(&mut self, asked: u64) -> bool {
-        let first = !self.begun;
-        self.begun = true;
-        first || asked + REQUESTS_PER_LOOK <= self.most
-    }
+const fn may_begin(place: usize, asked: u64, most: u64) -> bool {
+    place == 0 || asked + REQUESTS_PER_LOOK <= most
 }
 
 /// All in the order in which they are looked at: each run of the workflow goes on about where the one before had to
@@ -325,10 +306,8 @@ mod tests {
 
     #[test]
     fn one_look_is_always_allowed_and_the_last_stays_within_the_budget() {
-        let mut tight = Budget::new(0);
-        assert!(tight.allows(3) && !tight.allows(3));
-        let mut budget = Budget::new(100);
-        assert!(budget.allows(0) && budget.allows(85) && !budget.allows(86));
+        assert!(may_begin(0, 3, 0) && !may_begin(1, 3, 0));
+        assert!(may_begin(1, 85, 100) && !may_begin(1, 86, 100));
     }
 
     #[test]

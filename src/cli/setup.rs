@@ -16,7 +16,6 @@ use url::Url;
 use super::{
     CliError, CommandResult, exit,
     output::{self, Format},
-    runtime,
 };
 use crate::{
     github::registration::{
@@ -98,11 +97,11 @@ impl ArrivalArguments {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
-    runtime()?.block_on(setup(arguments, format))
+    setup(arguments, format).await
 }
 
 impl Arguments {

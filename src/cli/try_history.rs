@@ -14,7 +14,6 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, Format},
-    runtime,
 };
 use crate::{
     config,
@@ -46,7 +45,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (name, text) = match &arguments.config {
         Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
@@ -58,7 +57,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         true => policy.clone().with_checks_of(checks),
         false => policy.clone(),
     };
-    let (tried, stopped) = runtime()?.block_on(read(arguments, policy, &kept))?;
+    let (tried, stopped) = read(arguments, policy, &kept).await?;
     let trial = Trial::new(arguments.repository.to_string(), tried);
     if let Some(file) = &arguments.html {
         output::write(file, &render::trial_page(&trial))?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use chrono::Utc;
-use clap::Args;
+use clap::{Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     exit::FailOn,
     feedback, output,
     output::{FormatChoice, Loudness},
-    progress, runtime,
+    progress,
     working_tree::{self, CONFIGURATION, Shown},
 };
 use crate::{
@@ -37,9 +37,6 @@ use loopgate_core::{
     state::LoopState,
     verdict::{coverage, gather},
 };
-
-/// How often an added test runs once more where nobody says.
-const BURN_IN: u32 = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -72,7 +69,7 @@ pub struct Arguments {
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
     base_tests: Option<bool>,
     /// How often each test that the change adds runs once more by itself, to find the flaky ones; 0: never
-    #[arg(long, env = "LOOPGATE_BURN_IN", default_value_t = BURN_IN, value_parser = clap::value_parser!(u32).range(..=100), value_name = "N")]
+    #[arg(long, env = "LOOPGATE_BURN_IN", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=100), value_name = "N")]
     burn_in: u32,
     /// Where evidence.json is written
     #[arg(long, default_value = working_tree::EVIDENCE, value_name = "DIRECTORY")]
@@ -83,20 +80,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// These checks alone, or all if there are none, against this base.
-    pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Self {
-        let evidence = PathBuf::from(working_tree::EVIDENCE);
-        Self {
-            checks,
-            config: None,
-            base,
-            jobs: None,
-            base_evidence: None,
-            base_tests: None,
-            burn_in: BURN_IN,
-            evidence,
-            fail_on: None,
-        }
+    /// These checks alone, or all if there are none, against this base; the rest as on a command line that says nothing
+    /// of it.
+    pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Result<Self, CliError> {
+        let usual = Self::augment_args(clap::Command::new("verify")).try_get_matches_from(["verify"])?;
+        Ok(Self { checks, base, ..Self::from_arg_matches(&usual)? })
     }
 }
 
@@ -111,8 +99,8 @@ pub(super) struct Verified {
     pub feedback: Feedback,
 }
 
-pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
-    let Some(verified) = verify(arguments, runner::asked_to_stop())? else {
+pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+    let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     };
@@ -128,7 +116,7 @@ pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
 }
 
 /// Runs the checks, decides, and writes everything down; none where it was stopped.
-pub(super) fn verify(
+pub(super) async fn verify(
     arguments: &Arguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
@@ -177,7 +165,7 @@ pub(super) fn verify(
     action_outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    execute(&plan, trials.as_ref(), advice.as_ref(), stop, &mut evidence)?;
+    execute(&plan, trials.as_ref(), advice.as_ref(), stop, &mut evidence).await;
     write(&evidence, &directory)?;
     if evidence.extent == EvidenceExtent::Interrupted {
         return Ok(None);
@@ -187,10 +175,10 @@ pub(super) fn verify(
     policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
     let mut decision = decided(&snapshot, &policy);
     if decision.memory_questions(&policy).look_up
-        && let Ok(repository) = runtime()?.block_on(LocalRepository::open(&checkout.root))
+        && let Ok(repository) = LocalRepository::open(&checkout.root).await
     {
         let found = working_tree::look_up(&repository, &checkout.root, &decision, &snapshot, &policy);
-        decision.remember(runtime()?.block_on(found));
+        decision.remember(found.await);
     }
     let summary = render::job_summary(&decision, &snapshot, &policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
@@ -262,45 +250,42 @@ impl Advice<'_> {
 }
 
 /// Runs the checks and the trials into their evidence, which is whole unless it was stopped.
-fn execute(
+async fn execute(
     plan: &Plan,
     trials: Option<&Trials<'_>>,
     advice: Option<&Advice<'_>>,
     stop: impl Future<Output = ()> + Send + 'static,
     evidence: &mut Evidence,
-) -> Result<(), CliError> {
+) {
     let observer = progress::observer();
-    runtime()?.block_on(async {
-        let interrupt = Interrupt::at(stop);
-        let (mut ran, environment) =
-            tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
-        if let Some(advice) = advice
-            && !interrupt.is_interrupted()
-        {
-            advice.ask(&mut ran, interrupt.clone()).await;
+    let interrupt = Interrupt::at(stop);
+    let (mut ran, environment) =
+        tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
+    if let Some(advice) = advice
+        && !interrupt.is_interrupted()
+    {
+        advice.ask(&mut ran, interrupt.clone()).await;
+    }
+    if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_interrupted()) {
+        if *proof {
+            output::note_line("running the tests of this change on the base and on the head");
+            evidence.regression_proof = Some(runner::prove(of, interrupt.clone()).await);
         }
-        if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_interrupted()) {
-            if *proof {
-                output::note_line("running the tests of this change on the base and on the head");
-                evidence.regression_proof = Some(runner::prove(of, interrupt.clone()).await);
-            }
-            if let Some(head) = as_they_were.filter(|_| !interrupt.is_interrupted()) {
-                evidence.base_tests = runner::base_tests(of, head, interrupt.clone()).await;
-            }
-            if *burn_in > 0 && !interrupt.is_interrupted() {
-                evidence.burn_in = runner::burn_in(of, *burn_in, interrupt.clone()).await;
-                render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
-            }
+        if let Some(head) = as_they_were.filter(|_| !interrupt.is_interrupted()) {
+            evidence.base_tests = runner::base_tests(of, head, interrupt.clone()).await;
         }
-        let nothing = ChangedFiles::Complete(Vec::new());
-        let files = trials.map_or(&nothing, |trials| trials.of.files);
-        evidence.coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
-        (evidence.checks, evidence.environment, evidence.ended_at) = (ran.checks, environment, Utc::now());
-        if !interrupt.is_interrupted() {
-            evidence.extent = EvidenceExtent::Whole;
+        if *burn_in > 0 && !interrupt.is_interrupted() {
+            evidence.burn_in = runner::burn_in(of, *burn_in, interrupt.clone()).await;
+            render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
         }
-    });
-    Ok(())
+    }
+    let nothing = ChangedFiles::Complete(Vec::new());
+    let files = trials.map_or(&nothing, |trials| trials.of.files);
+    evidence.coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
+    (evidence.checks, evidence.environment, evidence.ended_at) = (ran.checks, environment, Utc::now());
+    if !interrupt.is_interrupted() {
+        evidence.extent = EvidenceExtent::Whole;
+    }
 }
 
 fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {

@@ -10,7 +10,6 @@ use super::{
     online::{self, Online},
     output::{self, Format},
     run_source::since,
-    runtime,
     try_history::{read_each, with_remedy},
     working_tree,
 };
@@ -42,14 +41,12 @@ pub struct Arguments {
     since: TimeDelta,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (name, text) = output::read_named(&arguments.config)?;
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
-    let repository = match &arguments.repository {
-        Some(repository) => repository.clone(),
-        None => working_tree::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
-    };
-    let (compared, stopped) = runtime()?.block_on(compare(&repository, arguments.since, &policy))?;
+    let named = arguments.repository.as_ref();
+    let repository = working_tree::repository(named, "name it: loopgate what-if OWNER/REPO")?;
+    let (compared, stopped) = compare(&repository, arguments.since, &policy).await?;
     format.show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),

@@ -130,11 +130,15 @@ pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<S
     Ok((Some(named.to_owned()), Some(changes)))
 }
 
-/// The repository on GitHub that the remote `origin` names; `else_do` is what to do where it names none.
-pub(super) fn repository_of_origin(else_do: &str) -> Result<RepoName, CliError> {
+/// The repository that is named, else the one on GitHub that the remote `origin` names; `else_do` is what to do where
+/// that names none.
+pub(super) fn repository(named: Option<&RepoName>, else_do: &str) -> Result<RepoName, CliError> {
+    if let Some(named) = named {
+        return Ok(named.clone());
+    }
     let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
-    let named = checkout.repository;
-    named.ok_or_else(|| CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}")))
+    let unnamed = || CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}"));
+    checkout.repository.ok_or_else(unnamed)
 }
 
 /// `owner/name` of the remote, else one made of the folder's name.

@@ -47,12 +47,15 @@ impl Interrupter {
 }
 
 impl Interrupt {
-    /// One that comes when `stop` resolves. Must be called within a runtime.
+    /// One that comes when `stop` resolves. Nothing waits for that once the interrupt is dropped. Must be called within a
+    /// runtime.
     pub fn at(stop: impl Future<Output = ()> + Send + 'static) -> Self {
         let (interrupter, interrupt) = Interrupter::new();
         tokio::spawn(async move {
-            stop.await;
-            interrupter.interrupt();
+            tokio::select! {
+                () = stop => interrupter.interrupt(),
+                () = interrupter.0.closed() => {}
+            }
         });
         interrupt
     }

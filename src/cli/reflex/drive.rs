@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use chrono::{TimeDelta, Utc};
+use chrono::Utc;
 
 use super::{
     console_output::ConsoleOutput,
@@ -323,14 +323,9 @@ async fn read_text(workspace: &LocalWorkspace, tip: Sha, path: &str) -> Result<S
     }
 }
 
-/// How far a duration of the policy is from now on, for timers.
-pub(super) fn std_duration(delta: TimeDelta) -> Duration {
-    delta.to_std().unwrap_or(Duration::ZERO)
-}
-
 /// Names as the policy has them.
-pub(super) fn listed(names: &[CheckName]) -> String {
-    names.iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
+pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a CheckName>) -> String {
+    names.into_iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// The record of what a person changed between two iterations.

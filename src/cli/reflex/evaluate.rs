@@ -3,7 +3,7 @@
 use chrono::Utc;
 
 use super::{
-    drive::{Progress, Session, settings},
+    drive::{Progress, Session, listed, settings},
     local_workspace::only,
 };
 use crate::{
@@ -72,8 +72,8 @@ impl Session<'_> {
             return self.judge(decision, snapshot, &checked, &policy).await;
         }
         // Every failure lies outside the code, also after the repetitions.
-        let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
-        let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
+        let failing = checked.checks.iter().filter(|check| check.outcome.is_failure()).map(|check| &check.name);
+        let notes = vec![format!("{} failed for reasons outside the code, again and again.", listed(failing))];
         let cause = Trigger::ExternalDependencyDown;
         let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &policy, Utc::now());
         self.save(turn, None).await
@@ -211,8 +211,4 @@ impl Session<'_> {
         }
         self.judged.as_ref().ok_or_else(|| CliError::unavailable("there is no evaluation"))
     }
-}
-
-fn names<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> String {
-    checks.map(|check| check.name.as_str()).collect::<Vec<&str>>().join(", ")
 }

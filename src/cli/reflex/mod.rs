@@ -28,7 +28,7 @@ use self::{
     drive::{Progress, Session},
     local_workspace::LocalWorkspace,
 };
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::{
     render,
     runner::{self, Interrupt},
@@ -133,25 +133,23 @@ pub struct StatusArguments {
     full: bool,
 }
 
-pub fn run(command: &Command, format: Format) -> CommandResult {
-    runtime()?.block_on(async {
-        let workspace = &LocalWorkspace::open().await?;
-        match command {
-            Command::New(arguments) => new::run(workspace, arguments, format).await,
-            Command::Resume(arguments) => go_on(workspace, &arguments.which, GoOn::Resumed(arguments), format).await,
-            Command::Status(arguments) => status(workspace, arguments, format).await,
-            Command::Next(which) => go_on(workspace, which, GoOn::OneStep, format).await,
-            Command::Run(arguments) => {
-                let code = go_on(workspace, &arguments.which, GoOn::UntilItStops, format).await?;
-                Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
-            }
-            Command::Stop(arguments) => manage::stop(workspace, arguments, format).await,
-            Command::List => manage::list(workspace, format).await,
-            Command::History(which) => manage::history(workspace, which, format).await,
-            Command::Judge(arguments) => manage::judge(&workspace.worktree, arguments),
-            Command::Clean(arguments) => manage::clean(workspace, arguments, format).await,
+pub async fn run(command: &Command, format: Format) -> CommandResult {
+    let workspace = &LocalWorkspace::open().await?;
+    match command {
+        Command::New(arguments) => new::run(workspace, arguments, format).await,
+        Command::Resume(arguments) => go_on(workspace, &arguments.which, GoOn::Resumed(arguments), format).await,
+        Command::Status(arguments) => status(workspace, arguments, format).await,
+        Command::Next(which) => go_on(workspace, which, GoOn::OneStep, format).await,
+        Command::Run(arguments) => {
+            let code = go_on(workspace, &arguments.which, GoOn::UntilItStops, format).await?;
+            Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
         }
-    })
+        Command::Stop(arguments) => manage::stop(workspace, arguments, format).await,
+        Command::List => manage::list(workspace, format).await,
+        Command::History(which) => manage::history(workspace, which, format).await,
+        Command::Judge(arguments) => manage::judge(&workspace.worktree, arguments),
+        Command::Clean(arguments) => manage::clean(workspace, arguments, format).await,
+    }
 }
 
 /// How a loop is run.

@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ALIAS")]
     alias: Option<Alias>,
     /// What kind of change it is
-    #[arg(long = "type", value_parser = task_type(), value_name = "TYPE")]
+    #[arg(long = "type", value_parser = words(CodeType::ALL, CodeType::as_str, CodeType::of_word), value_name = "TYPE")]
     task_type: Option<CodeType>,
     /// What it looks like when it is done
     #[arg(long, value_name = "TEXT")]
@@ -67,9 +67,9 @@ pub struct Arguments {
     /// How many iterations at most [default: as configured, else 4]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10), value_name = "N")]
     max_iterations: Option<u32>,
-    /// Which failed rules count as major issues
-    #[arg(long, value_enum, value_name = "WHICH")]
-    major: Option<MajorWord>,
+    /// Which failed rules count as major issues: those of severity fail, or those of severity warn too
+    #[arg(long, value_parser = words(Major::ALL, Major::as_str, Major::of_word), value_name = "WHICH")]
+    major: Option<Major>,
     /// The task command: run once, before the first evaluation; its edits become a commit
     #[arg(long, value_name = "COMMAND")]
     produce: Option<String>,
@@ -90,26 +90,13 @@ pub struct Arguments {
     yes: bool,
 }
 
-fn task_type() -> impl TypedValueParser<Value = CodeType> {
-    let words = PossibleValuesParser::new(CodeType::ALL.map(CodeType::as_str));
-    words.try_map(|word| CodeType::of_word(&word).ok_or("no type of task"))
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum MajorWord {
-    /// Those of severity fail
-    Fail,
-    /// Those of severity warn too
-    Warn,
-}
-
-impl From<MajorWord> for Major {
-    fn from(word: MajorWord) -> Self {
-        match word {
-            MajorWord::Fail => Self::Fail,
-            MajorWord::Warn => Self::Warn,
-        }
-    }
+/// Takes the words of an enumeration, and names them in the help.
+fn words<T: Clone + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    word: fn(T) -> &'static str,
+    of_word: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(word)).try_map(move |word| of_word(&word).ok_or("no such word"))
 }
 
 pub(super) fn check(text: &str) -> Result<(CheckName, String), String> {
@@ -158,7 +145,7 @@ pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Form
     let policy = workspace.policy(arguments.config.as_deref())?;
     let mut proposal = propose(arguments, &policy);
     if !arguments.yes {
-        let mut terminal = Terminal { input: std::io::stdin().lock(), output: std::io::stderr() };
+        let mut terminal = Terminal { input: &mut std::io::stdin().lock(), output: &mut std::io::stderr() };
         confirm(&mut proposal, &policy, &mut terminal)?;
     }
     if proposal.known.is_empty() && proposal.settings.checks.is_empty() {
@@ -204,7 +191,7 @@ fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
         mandatory: arguments.mandatory.clone(),
         threshold_a: arguments.threshold_a.unwrap_or(defaults.threshold_a),
         threshold_b: arguments.threshold_b.unwrap_or(defaults.threshold_b),
-        major: arguments.major.map_or(defaults.major, Major::from),
+        major: arguments.major.unwrap_or(defaults.major),
         limit: arguments.max_iterations.or_else(|| reflex::infer_limit(&prompt)).unwrap_or(defaults.limit),
         checks: arguments.checks.clone(),
         produce: arguments.produce.clone(),
@@ -253,7 +240,7 @@ fn begun(
 /// The alias asked for, if no loop that goes on has it; else one made of the task that is free.
 async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &str) -> Result<Alias, CliError> {
     if let Some(alias) = asked {
-        if local_workspace::exists(workspace, alias).await? {
+        if workspace.aliases().await?.contains(alias) {
             let state = workspace.state(alias).await?;
             if !state.has_ended() {
                 return Err(CliError::bad_data(format!(

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use chrono::{TimeDelta, Utc};
 
-use super::drive::{Progress, Session, by_a_person, settings, std_duration};
+use super::drive::{Progress, Session, by_a_person, settings};
 use crate::{
     cli::{CliError, actions, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
@@ -132,7 +132,8 @@ impl Session<'_> {
                 return self.save(turn, None).await;
             }
         };
-        let wait = std_duration(backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands()));
+        let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
+        let wait = wait.to_std().unwrap_or_default();
         if !wait.is_zero() && !self.rest(wait).await {
             return Ok(Progress::Interrupted);
         }
@@ -149,7 +150,7 @@ impl Session<'_> {
             feedback,
             attempt: self.state.iteration,
             max_attempts: self.state.max_iterations,
-            time_left: left.map(std_duration),
+            time_left: left.map(|left| left.to_std().unwrap_or_default()),
         };
         let outcome = runner::call_fixer(call, self.interrupt.clone(), self.console.echo())
             .await
