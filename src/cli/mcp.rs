@@ -45,7 +45,7 @@ pub async fn run() -> CommandResult {
         () = runner::asked_to_stop() => Ok(exit::INTERRUPTED),
     };
     interrupter.interrupt();
-    // Until no verification is under way any more.
+    // This waits until no verification is under way any more.
     drop(session.verifying.lock().await);
     ended
 }

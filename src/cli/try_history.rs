@@ -63,12 +63,11 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
         output::write(file, &render::trial_page(&trial))?;
     }
     format.show(&trial, || render::trial(&trial))?;
-    if let Some(error) = stopped {
+    if let Some(why) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(
-            "only {read} of {} pull requests were read: {}. Run it again to go on from there",
-            arguments.last,
-            with_remedy(&error)
+            "only {read} of {} pull requests were read: {why}. Run it again to go on from there",
+            arguments.last
         )));
     }
     Ok(exit::OK)
@@ -79,7 +78,7 @@ async fn read(
     arguments: &Arguments,
     policy: impl Fn(&[ExternalCheck]) -> Policy,
     kept: &TryCache,
-) -> Result<(Vec<Tried>, Option<Error>), CliError> {
+) -> Result<(Vec<Tried>, Option<String>), CliError> {
     let repository = &arguments.repository;
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
@@ -98,11 +97,11 @@ async fn read(
     .await)
 }
 
-/// Reads pull requests one after another, beside a progress bar; with the error that ended it early.
+/// Reads pull requests one after another, beside a progress bar; with what ended it early, and what to do about that.
 pub(super) async fn read_each<T>(
     listed: &[ListedPast],
     mut read: impl AsyncFnMut(&ListedPast) -> Result<T, Error>,
-) -> (Vec<T>, Option<Error>) {
+) -> (Vec<T>, Option<String>) {
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
     let bar = ProgressBar::new(listed.len() as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let (mut all, mut stopped) = (Vec::with_capacity(listed.len()), None);
@@ -111,7 +110,7 @@ pub(super) async fn read_each<T>(
         match read(one).await {
             Ok(one) => all.push(one),
             Err(error) => {
-                stopped = Some(error);
+                stopped = Some(with_remedy(&error));
                 break;
             }
         }

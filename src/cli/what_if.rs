@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     config,
-    github::{Clock as _, Error, Observer, PastState, SystemClock},
+    github::{Clock as _, Observer, PastState, SystemClock},
     render,
 };
 use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
@@ -50,11 +50,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     format.show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),
-        Some(error) => Err(CliError::unavailable(format!(
-            "only {} pull requests were read: {}",
-            compared.runs,
-            with_remedy(&error)
-        ))),
+        Some(why) => Err(CliError::unavailable(format!("only {} pull requests were read: {why}", compared.runs))),
     }
 }
 
@@ -63,7 +59,7 @@ async fn compare(
     repository: &RepoName,
     since: TimeDelta,
     policy: &Policy,
-) -> Result<(WhatIf, Option<Error>), CliError> {
+) -> Result<(WhatIf, Option<String>), CliError> {
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);

@@ -16,13 +16,13 @@ use super::{
 use crate::{
     cli::CliError,
     refs::{AttemptFile, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
-    render::{loop_breach, loop_critique, loop_plan},
+    render::{loop_breach, loop_call, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
     CheckName, Sha,
     observed::ChangedFiles,
-    policy::Policy,
+    policy::{Policy, Trigger},
     reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Turn},
     state::{LoopState, RunStatus, Step},
     verdict::evaluate,
@@ -245,6 +245,12 @@ impl<'g> Session<'g> {
     pub(super) async fn break_off(&mut self, why: String) -> Result<Progress, CliError> {
         self.console.note(&format!("This step went wrong: {why}."));
         let turn = Turn::broke(&self.state, why, Utc::now());
+        self.save(turn, None).await
+    }
+
+    /// Calls a person instead of going on.
+    pub(super) async fn call_a_person(&mut self, cause: Trigger, notes: Vec<String>) -> Result<Progress, CliError> {
+        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &self.governed(), Utc::now());
         self.save(turn, None).await
     }
 

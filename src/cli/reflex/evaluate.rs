@@ -74,9 +74,7 @@ impl Session<'_> {
         // Every failure lies outside the code, also after the repetitions.
         let failing = checked.checks.iter().filter(|check| check.outcome.is_failure()).map(|check| &check.name);
         let notes = vec![format!("{} failed for reasons outside the code, again and again.", listed(failing))];
-        let cause = Trigger::ExternalDependencyDown;
-        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &policy, Utc::now());
-        self.save(turn, None).await
+        self.call_a_person(Trigger::ExternalDependencyDown, notes).await
     }
 
     async fn judge(

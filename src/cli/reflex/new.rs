@@ -114,17 +114,10 @@ pub(super) fn score(text: &str) -> Result<Score, String> {
 pub(super) fn settings_of(policy: &Policy) -> Settings {
     Settings {
         task_type: CodeType::NewFunction,
-        mandatory: Vec::new(),
         threshold_a: policy.evaluate.thresholds.a,
         threshold_b: policy.evaluate.thresholds.b,
-        major: Major::Fail,
         limit: policy.retry.max_iterations,
-        checks: Vec::new(),
-        produce: None,
-        document: None,
-        fix_command: None,
-        config: None,
-        base: None,
+        ..Settings::default()
     }
 }
 

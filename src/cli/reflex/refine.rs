@@ -126,10 +126,7 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                let notes = vec![loop_exhausted(&exhausted)];
-                let cause = Trigger::BudgetExhausted;
-                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
-                return self.save(turn, None).await;
+                return self.call_a_person(Trigger::BudgetExhausted, vec![loop_exhausted(&exhausted)]).await;
             }
         };
         let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
@@ -179,11 +176,11 @@ impl Session<'_> {
             FixerEnd::TimedOut => {
                 let seconds = fixer.timeout.num_seconds();
                 let words = format!("The fixer did not end within {seconds} s (`fixer.timeout`) and was ended.");
-                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words, policy).await
+                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words).await
             }
             FixerEnd::OutOfTime => {
                 let words = "The fixer was ended: `fixer.budget.wall_time` is used up.".to_owned();
-                self.ended_fixer(&edits, Trigger::BudgetExhausted, words, policy).await
+                self.ended_fixer(&edits, Trigger::BudgetExhausted, words).await
             }
             FixerEnd::Broke(why) => {
                 self.put_aside(&edits, "Edits of a fixer that failed\n")?;
@@ -195,19 +192,12 @@ impl Session<'_> {
         }
     }
 
-    async fn ended_fixer(
-        &mut self,
-        edits: &Edits,
-        cause: Trigger,
-        words: String,
-        policy: &Policy,
-    ) -> Result<Progress, CliError> {
+    async fn ended_fixer(&mut self, edits: &Edits, cause: Trigger, words: String) -> Result<Progress, CliError> {
         let mut notes = vec![words];
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
             notes.push(format!("What it had done is put aside: git show {}", self.aside()));
         }
-        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
-        self.save(turn, None).await
+        self.call_a_person(cause, notes).await
     }
 
     async fn take_or_refuse(

@@ -25,7 +25,7 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
-use table::{EcosystemRow, TABLE};
+use table::{EcosystemRow, LockFile, TABLE};
 
 loopgate_core::words! {
     /// What a project is made with.
@@ -71,6 +71,11 @@ impl Ecosystem {
     /// The name people know it by.
     pub fn title(self) -> &'static str {
         &self.row().title
+    }
+
+    /// The likeliest first.
+    pub fn locks(self) -> &'static [LockFile] {
+        &self.row().locks
     }
 
     pub(super) fn row(self) -> &'static EcosystemRow {

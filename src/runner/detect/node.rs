@@ -32,10 +32,9 @@ fn manager(site: &Site<'_>) -> String {
     for above in site.upwards() {
         let manifest = Manifest::read(&above.join("package.json"));
         let named = manifest.text(&["packageManager"]).and_then(|named| named.split('@').next());
-        let locked = locks.iter().find(|(lock, _)| above.join(lock).is_file());
-        if let Some((_, manager)) = locked.or_else(|| locks.iter().find(|(_, manager)| Some(manager.as_str()) == named))
-        {
-            return manager.clone();
+        let locked = locks.iter().find(|lock| above.join(&lock.name).is_file());
+        if let Some(lock) = locked.or_else(|| locks.iter().find(|lock| Some(lock.writer.as_str()) == named)) {
+            return lock.writer.clone();
         }
     }
     "npm".to_owned()

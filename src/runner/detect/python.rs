@@ -125,8 +125,8 @@ fn test_files(directory: &Path) -> Vec<PathBuf> {
 pub(super) fn interpreter(site: &Site<'_>) -> String {
     for above in site.upwards() {
         let mut locks = Ecosystem::Python.row().locks.iter();
-        if let Some((_, tool)) = locks.find(|(lock, tool)| above.join(lock).is_file() && site.can_call(tool)) {
-            return format!("{tool} run python");
+        if let Some(lock) = locks.find(|lock| above.join(&lock.name).is_file() && site.can_call(&lock.writer)) {
+            return format!("{} run python", lock.writer);
         }
         if site.purpose == Purpose::WriteDown {
             continue;

@@ -51,9 +51,21 @@ pub(in crate::runner) struct EcosystemRow {
     pub runtime: String,
     version: String,
     version_on_windows: Option<String>,
-    /// Lock files, each with the program that writes it.
     #[serde(default)]
-    pub locks: Vec<(String, String)>,
+    pub locks: Vec<LockFile>,
+}
+
+/// A file that names the exact packages of a project.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    pub name: String,
+    /// The program that writes it.
+    pub writer: String,
+    /// The command that installs these packages where the program may be missing.
+    pub install: String,
+    /// The beginning of a command that then installs one more.
+    pub add: Option<String>,
 }
 
 impl EcosystemRow {
