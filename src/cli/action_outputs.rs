@@ -9,7 +9,7 @@ use std::{fmt::Write as _, path::Path};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{actions::ActionsRun, output};
+use super::{actions::ActionsRun, online::set_here, output};
 use loopgate_core::{RuleId, Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
 /// What came of a decision.
@@ -101,7 +101,7 @@ fn artifact_name(run: &ActionsRun) -> String {
     let plain = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).take(100).collect()
     };
-    if let Some(given) = std::env::var("LOOPGATE_EVIDENCE_NAME").ok().filter(|name| !name.trim().is_empty()) {
+    if let Some(given) = set_here("LOOPGATE_EVIDENCE_NAME") {
         let given = plain(given.trim());
         return if given.starts_with(PREFIX) { given } else { format!("{PREFIX}-{given}") };
     }

@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::output;
+use super::{CliError, online::set_here, output};
 use crate::render;
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, WorkflowRunId,
@@ -87,8 +87,8 @@ pub fn is_fork() -> bool {
     if env::var_os("GITHUB_ACTIONS").is_none() {
         return false;
     }
-    let repository: Option<RepoName> = env::var("GITHUB_REPOSITORY").ok().and_then(|name| name.parse().ok());
-    match env::var("GITHUB_EVENT_PATH").ok().and_then(|path| read_event(&path)) {
+    let repository: Option<RepoName> = set_here("GITHUB_REPOSITORY").and_then(|name| name.parse().ok());
+    match event() {
         Some(Event { pull_request: Some(pull_request) }) => {
             pull_request.head.repo.map(|repo| repo.full_name) != repository
         }
@@ -101,20 +101,23 @@ pub fn is_fork() -> bool {
 impl ActionsRun {
     /// None outside GitHub Actions, or where it does not say enough to name the run.
     pub fn current() -> Option<Self> {
-        let text = |name: &str| env::var(name).ok().filter(|text| !text.is_empty());
-        text("GITHUB_ACTIONS")?;
-        let event = text("GITHUB_EVENT_PATH").and_then(|path| read_event(&path)).and_then(|event| event.pull_request);
+        set_here("GITHUB_ACTIONS")?;
+        let event = event().and_then(|event| event.pull_request);
         Some(Self {
             origin: WorkflowOrigin {
-                path: workflow_path(&text("GITHUB_WORKFLOW_REF")?)?,
-                run_id: WorkflowRunId::new(text("GITHUB_RUN_ID")?.parse().ok()?),
-                run_attempt: text("GITHUB_RUN_ATTEMPT").and_then(|text| text.parse().ok()).unwrap_or(1),
-                job: text("GITHUB_JOB")?,
+                path: workflow_path(&set_here("GITHUB_WORKFLOW_REF")?)?,
+                run_id: WorkflowRunId::new(set_here("GITHUB_RUN_ID")?.parse().ok()?),
+                run_attempt: set_here("GITHUB_RUN_ATTEMPT").and_then(|text| text.parse().ok()).unwrap_or(1),
+                job: set_here("GITHUB_JOB")?,
                 // `toJSON(matrix)` is `null` where a job has none.
-                matrix: text("LOOPGATE_MATRIX").filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
-                leg: leg(text("LOOPGATE_JOB_INDEX"), text("LOOPGATE_JOB_TOTAL"), text("LOOPGATE_CHECK_RUN")),
+                matrix: set_here("LOOPGATE_MATRIX").filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
+                leg: leg(
+                    set_here("LOOPGATE_JOB_INDEX"),
+                    set_here("LOOPGATE_JOB_TOTAL"),
+                    set_here("LOOPGATE_CHECK_RUN"),
+                ),
             },
-            repository: text("GITHUB_REPOSITORY")?.parse().ok()?,
+            repository: set_here("GITHUB_REPOSITORY")?.parse().ok()?,
             head: event.as_ref().map(|pull_request| pull_request.head.sha),
             pull_request: event.as_ref().map(|pull_request| pull_request.number),
             words: event.map(|pull_request| (pull_request.title, pull_request.body.unwrap_or_default())),
@@ -129,11 +132,17 @@ fn leg(index: Option<String>, total: Option<String>, check_run: Option<String>) 
     (index < total).then_some(Leg { index, total, check_run_id })
 }
 
-fn read_event(path: &str) -> Option<Event> {
-    if fs::metadata(path).ok()?.len() > EVENT_LIMIT {
-        return None;
+fn event() -> Option<Event> {
+    serde_json::from_slice(&read_event(Path::new(&set_here("GITHUB_EVENT_PATH")?)).ok()?).ok()
+}
+
+/// The payload of a workflow's event.
+pub fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {
+    let unreadable = |error: std::io::Error| CliError::bad_data(format!("{} cannot be read: {error}", path.display()));
+    if fs::metadata(path).map_err(unreadable)?.len() > EVENT_LIMIT {
+        return Err(CliError::bad_data(format!("{} is larger than 25 MB", path.display())));
     }
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    fs::read(path).map_err(unreadable)
 }
 
 /// `.github/workflows/ci.yml` of `acme/widgets/.github/workflows/ci.yml@refs/pull/12/merge`.

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::{
     CommandResult, exit, feedback,
     online::{PullRequest, Reader, connect_as_anybody},
-    output, runtime,
+    output,
     working_tree::{CONFIGURATION, EVIDENCE},
 };
 use crate::{
@@ -70,7 +70,7 @@ struct Input {
     status: Option<String>,
 }
 
-pub fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let mut text = String::new();
     // An input that cannot be read tells nothing: the directory that the hook runs in does.
     let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let was_ended = input.status.as_deref().is_some_and(|status| status != "completed");
     let folder = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
     let folder = folder.or_else(|| std::env::current_dir().ok()).filter(|_| !was_ended);
-    if let Some(reason) = folder.and_then(|folder| held(&folder)) {
+    if let Some(reason) = held(folder).await {
         output::document(&answer(arguments.agent, &reason).to_string());
     }
     Ok(exit::OK)
@@ -93,10 +93,10 @@ fn answer(agent: Agent, reason: &str) -> Value {
 }
 
 /// Why the agent is to go on; none where it may stop.
-fn held(folder: &Path) -> Option<String> {
-    let checkout = Checkout::around(folder).ok()?;
+async fn held(folder: Option<PathBuf>) -> Option<String> {
+    let checkout = Checkout::around(&folder?).ok()?;
     let marks = checkout.git_folder()?.join("loopgate-agent-stop");
-    let reason = checkout.root.join(CONFIGURATION).is_file().then(|| failing(&checkout)).flatten();
+    let reason = if checkout.root.join(CONFIGURATION).is_file() { failing(&checkout).await } else { None };
     let Some(reason) = reason else {
         // The next failure begins a row of its own.
         let _ = std::fs::remove_file(marks);
@@ -136,25 +136,23 @@ impl Holds {
     }
 }
 
-fn failing(checkout: &Checkout) -> Option<String> {
+async fn failing(checkout: &Checkout) -> Option<String> {
     if checkout.cleanliness != Cleanliness::Clean || !checkout.is_pushed() {
         let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
         return reason(&reading, "`loopgate verify` fails on this working tree", "loopgate verify");
     }
     let repository = checkout.repository.clone()?;
-    let (of, reading) = runtime().ok()?.block_on(async {
-        let read = async {
-            let online = connect_as_anybody(&repository).await.ok()?;
-            let target = Target::Head { repository, sha: checkout.head };
-            let found = online.github.client(online.installation).pull_requests_of(&target).await.ok()?;
-            let (repository, number) = found.into_iter().next()?;
-            let of = PullRequest { repository, number };
-            let reader = Reader::from_environment().ok()?;
-            let reading = feedback::wait(&reader, &of, (None, Until::Final), WAITS).await.ok()?;
-            Some((of, reading))
-        };
-        tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()
-    })?;
+    let read = async {
+        let online = connect_as_anybody(&repository).await.ok()?;
+        let target = Target::Head { repository, sha: checkout.head };
+        let found = online.github.client(online.installation).pull_requests_of(&target).await.ok()?;
+        let (repository, number) = found.into_iter().next()?;
+        let of = PullRequest { repository, number };
+        let reader = Reader::from_environment().ok()?;
+        let reading = feedback::wait(&reader, &of, (None, Until::Final), WAITS).await.ok()?;
+        Some((of, reading))
+    };
+    let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()?;
     if reading.feedback.head() != checkout.head {
         return None;
     }

@@ -45,7 +45,7 @@ impl Project {
     }
 
     fn held(&self) -> Option<String> {
-        held(self.root())
+        futures::executor::block_on(held(Some(self.root().to_owned())))
     }
 }
 
@@ -90,7 +90,9 @@ fn only_a_failure_that_the_author_repairs_holds_an_agent() {
     project.verified("retry");
     std::fs::remove_file(project.root().join(CONFIGURATION)).unwrap();
     assert_eq!(project.held(), None, "there is no configuration");
-    assert_eq!(held(tempfile::tempdir().unwrap().path()), None, "there is no repository");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let held = futures::executor::block_on(held(Some(elsewhere.path().to_owned())));
+    assert_eq!(held, None, "there is no repository");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, FormatChoice},
-    runtime, working_tree,
+    working_tree,
 };
 use crate::{
     config::{self, OnlineFindings, Source},
@@ -49,18 +49,6 @@ pub struct Arguments {
     repository: Option<RepoName>,
 }
 
-/// A text and its name.
-struct Written {
-    name: String,
-    text: String,
-}
-
-impl Written {
-    fn source(&self) -> Source<'_> {
-        Source::new(&self.name, &self.text)
-    }
-}
-
 /// What was checked, and what came of it.
 struct Checked {
     name: String,
@@ -68,51 +56,49 @@ struct Checked {
     found: OnlineFindings,
 }
 
-pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     let checked = if arguments.online || arguments.repository.is_some() {
-        runtime()?.block_on(online(arguments))?
+        online(arguments).await?
     } else {
-        let own = read(arguments.file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))?;
-        let found = match config::load(None, Some(own.source())) {
+        let (name, text) = own(arguments)?;
+        let found = match config::load(None, Some(Source::new(&name, &text))) {
             Ok(loaded) => {
                 if loaded.policy.verify.checks.is_empty() {
                     output::note_line(format_args!(
-                        "nothing is checked: {} has no `verify.checks`; `loopgate init` writes those of a project",
-                        own.name
+                        "nothing is checked: {name} has no `verify.checks`; `loopgate init` writes those of a project"
                     ));
                 }
                 OnlineFindings { errors: Vec::new(), warnings: loaded.warnings }
             }
             Err(errors) => OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
         };
-        Checked { name: own.name, repository: None, found }
+        Checked { name, repository: None, found }
     };
     show(&checked, format)?;
     Ok(if checked.found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
 }
 
-fn read(path: &Path) -> Result<Written, CliError> {
-    Ok(Written { name: path.display().to_string(), text: output::read_text(path)? })
+/// The file that is named, else the one here; its name and text.
+fn own(arguments: &Arguments) -> Result<(String, String), CliError> {
+    output::read_named(arguments.file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))
 }
 
 /// Checks the file by itself first: what is wrong in it needs no network to be told.
 async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
-    let repository = match &arguments.repository {
-        Some(repository) => repository.clone(),
-        None => working_tree::repository_of_origin("name it with --repository OWNER/REPO")?,
-    };
+    let named = arguments.repository.as_ref();
+    let repository = working_tree::repository(named, "name it with --repository OWNER/REPO")?;
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,
-        (file, _) => Some(read(file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))?),
+        _ => Some(self::own(arguments)?),
     };
-    if let Some(own) = &own
-        && let Err(errors) = config::load(None, Some(own.source()))
+    if let Some((name, text)) = &own
+        && let Err(errors) = config::load(None, Some(Source::new(name, text)))
     {
         let found = OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() };
-        return Ok(Checked { name: own.name.clone(), repository: Some(repository), found });
+        return Ok(Checked { name: name.clone(), repository: Some(repository), found });
     }
     let Online { github, installation } = online::connect(&repository).await?;
-    let (client, own) = (github.client(installation), own.map(|own| (own.name, own.text)));
+    let client = github.client(installation);
     let CheckedConfiguration { file, found, .. } =
         Observer::new(github).check_configuration(&client, &repository, own).await?;
     let name = file.unwrap_or_else(|| format!("{repository}, without a file of its own,"));

@@ -45,11 +45,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let text = output::read_text(&arguments.file)?;
-    let (word, answer) =
-        answer(&text).map_err(|error| CliError::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
-    let yaml = serde_yaml::to_string(&answer).map_err(CliError::bad_data)?;
-    format.show(&answer, || yaml)?;
+    let (name, text) = output::read_named(&arguments.file)?;
+    let (word, answer) = answer(&text).map_err(|error| CliError::bad_data(format!("{name}: {error}")))?;
+    format.show_as_yaml(&answer)?;
     Ok(exit::of(word))
 }
 

@@ -7,10 +7,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    CliError, CommandResult, exit, feedback,
+    CliError, CommandResult, feedback,
     online::{self, PullRequest, Reader, Rights},
     output::Format,
-    reflex, runtime,
+    reflex,
 };
 use crate::{render, runner::FixerDispute};
 use loopgate_core::{
@@ -78,15 +78,13 @@ pub(super) enum HandedIn {
     },
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let Arguments { failure, kind, reason, .. } = arguments;
     let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
-    let handed_in = runtime()?.block_on(async {
-        match &arguments.pull_request {
-            Some(of) => on_pull_request(&Reader::from_environment()?, of, &dispute).await,
-            None => here(&dispute).await,
-        }
-    })?;
+    let handed_in = match &arguments.pull_request {
+        Some(of) => on_pull_request(&Reader::from_environment()?, of, &dispute).await?,
+        None => here(&dispute).await?,
+    };
     format.show(&handed_in, || match &handed_in {
         HandedIn::Comment { url, answer: CommentAnswer::CarriedOut } => {
             format!("{} is disputed: {}", dispute.failure, render::plain_line(url))
@@ -102,26 +100,26 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         HandedIn::Trailer { line } => format!(
             "No loop is active here. In the message of the commit that you push, this line disputes it:\n\n{line}"
         ),
-    })?;
-    Ok(exit::OK)
+    })
 }
 
-pub fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments, format: Format) -> CommandResult {
+pub async fn settle(
+    SettleArguments { pull_request, words, failure }: &SettleArguments,
+    format: Format,
+) -> CommandResult {
     let words: Vec<String> = failure.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
-    let words = words.join(" ");
-    if command::read(&format!("settle {words}")).is_err() {
+    let command = format!("settle {}", words.join(" "));
+    if command::read(&command).is_err() {
         return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
     }
-    let (url, answer) = runtime()?.block_on(async {
-        say(&Reader::from_environment()?, pull_request, &format!("settle {words}"), "comment on the pull request").await
-    })?;
+    let reader = Reader::from_environment()?;
+    let (url, answer) = say(&reader, pull_request, &command, "comment on the pull request").await?;
     let outcome = match answer {
         CommentAnswer::CarriedOut => "Settled",
         CommentAnswer::NoneYet => "Posted, and not answered yet",
     };
     let words = format!("{outcome}: {}", render::plain_line(&url));
-    format.show(&HandedIn::Comment { url, answer }, || words)?;
-    Ok(exit::OK)
+    format.show(&HandedIn::Comment { url, answer }, || words)
 }
 
 /// Whether Loopgate has answered a comment.

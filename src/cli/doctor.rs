@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{CliError, CommandResult, exit, online, output::Format, runtime};
+use super::{CommandResult, exit, online, output::Format};
 use crate::{
     github::doctor::{Arrives, Expected, Line, Outcome, examine},
     render::{Diagnosis, defused},
@@ -29,11 +29,8 @@ pub struct Arguments {
     repository: Option<RepoName>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let lines = runtime()?.block_on(async {
-        let github = online::as_app()?;
-        Ok::<_, CliError>(examine(&github, &expected(), arguments.repository.as_ref()).await)
-    })?;
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let lines = examine(&online::as_app()?, &expected(), arguments.repository.as_ref()).await;
     let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
     format.show(&diagnosis, || words(&lines))?;
     Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })

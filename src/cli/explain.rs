@@ -6,7 +6,6 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, Online, PullRequest},
     output::{self, Format},
-    runtime,
 };
 use crate::{
     github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
@@ -31,8 +30,8 @@ pub struct Arguments {
     gate: Option<GateName>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let looked = runtime()?.block_on(look(&arguments.pull_request))?;
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let looked = look(&arguments.pull_request).await?;
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
     let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
     if policy.state == StateBackend::Artifact && is_unknown {

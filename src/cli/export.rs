@@ -6,11 +6,10 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use super::{
-    CliError, CommandResult, exit,
+    CliError, CommandResult,
     online::{self, PullRequest},
     output::Format,
     run_source::RunSource,
-    runtime,
 };
 use crate::{
     refs::{GitObjects, RefName, StateStore},
@@ -60,25 +59,21 @@ impl FromStr for RecordedRun {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (repository, names) = match &arguments.run {
         RecordedRun::OnGithub(PullRequest { repository, number }) => {
             (Some(repository), &vec![RefName::pull_request(*number)])
         }
         RecordedRun::Here(names) => (None, names),
     };
-    let (state, attempts) = runtime()?.block_on(async {
-        match RunSource::open(repository).await? {
-            RunSource::OnGithub(objects) => recorded(&objects, names).await,
-            RunSource::Here(objects) => recorded(&objects, names).await,
-        }
-    })?;
+    let (state, attempts) = match RunSource::open(repository).await? {
+        RunSource::OnGithub(objects) => recorded(&objects, names).await?,
+        RunSource::Here(objects) => recorded(&objects, names).await?,
+    };
     let document = match arguments.schema {
         Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
     };
-    let yaml = serde_yaml::to_string(&document).map_err(CliError::bad_data)?;
-    format.show(&document, || yaml)?;
-    Ok(exit::OK)
+    format.show_as_yaml(&document)
 }
 
 /// The state in the first of these refs that there is, and the documents of its attempts that can be read.

@@ -9,7 +9,7 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, PullRequest, Reader},
     output::{self, Format},
-    runtime, working_tree,
+    run_source, working_tree,
 };
 use crate::{
     github::{Error, SystemClock, Waited},
@@ -54,30 +54,21 @@ fn until(text: &str) -> Result<Until, String> {
 
 /// A number and its unit: s, m or h; a day at most.
 fn time(text: &str) -> Result<TimeDelta, String> {
-    let told = || "write a number with its unit, s, m or h, at most 24h: 30m".to_owned();
-    let unit = text.char_indices().next_back().ok_or_else(told)?;
-    let number: u32 = text[..unit.0].parse().map_err(|_| told())?;
-    let seconds = match unit.1 {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        _ => return Err(told()),
-    };
-    let time = TimeDelta::seconds(i64::from(number) * seconds);
-    if time <= TimeDelta::days(1) { Ok(time) } else { Err(told()) }
+    let time = run_source::time(text, &[('s', 1), ('m', 60), ('h', 3_600)], TimeDelta::days(1));
+    time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let reading = match &arguments.pull_request {
         None => here(&std::env::current_dir()?, &arguments.evidence)?,
-        Some(of) => runtime()?.block_on(async {
+        Some(of) => {
             let reader = Reader::from_environment()?;
             if arguments.wait {
-                wait(&reader, of, (arguments.since, arguments.until), arguments.timeout).await
+                wait(&reader, of, (arguments.since, arguments.until), arguments.timeout).await?
             } else {
-                look(&reader, of, arguments.since).await
+                look(&reader, of, arguments.since).await?
             }
-        })?,
+        }
     };
     match format {
         Format::Json => output::document(&reading.json()),

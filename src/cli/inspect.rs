@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{CliError, CommandResult, exit, output, output::Format};
+use super::{CliError, CommandResult, output, output::Format};
 use crate::config::{self, Source};
 use loopgate_core::{
     GateName, Login,
@@ -91,11 +91,11 @@ pub struct ConfigArguments {
     organisation: Option<PathBuf>,
 }
 
-pub fn run(command: &Command, format: Format) -> CommandResult {
+pub async fn run(command: &Command, format: Format) -> CommandResult {
     match command {
         Command::Report(arguments) => report(arguments, format),
         Command::Comment(arguments) => comment(arguments, format),
-        Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format),
+        Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format).await,
         Command::Config(arguments) => settings(arguments, format),
         Command::Failure(arguments) => explain(arguments, format),
     }
@@ -105,7 +105,7 @@ fn report(arguments: &ReportArguments, format: Format) -> CommandResult {
     if let Some(file) = arguments.files.iter().find(|file| !file.exists() || file.is_dir()) {
         return Err(CliError::bad_data(format!("{} is no file", file.display())));
     }
-    show(&loopgate_reports::inspect(&arguments.files), format)
+    format.show_as_yaml(&loopgate_reports::inspect(&arguments.files))
 }
 
 fn comment(arguments: &CommentArguments, format: Format) -> CommandResult {
@@ -114,20 +114,14 @@ fn comment(arguments: &CommentArguments, format: Format) -> CommandResult {
         [] => config::presets().gates.into_keys().collect(),
         named => named.iter().cloned().collect(),
     };
-    show(&gate::inspect(&body, &arguments.bot, &gates), format)
+    format.show_as_yaml(&gate::inspect(&body, &arguments.bot, &gates))
 }
 
 /// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
 fn settings(arguments: &ConfigArguments, format: Format) -> CommandResult {
-    let read = |path: &PathBuf| match path.exists() || path.as_os_str() == "-" {
-        true => output::read_text(path).map(|text| Some((path.display().to_string(), text))),
-        false => Ok(None),
-    };
-    let repository = read(&arguments.file)?;
-    let organisation = match &arguments.organisation {
-        Some(path) => Some((path.display().to_string(), output::read_text(path)?)),
-        None => None,
-    };
+    let file = Some(&arguments.file).filter(|path| path.exists() || path.as_os_str() == "-");
+    let repository = file.map(|path| output::read_named(path)).transpose()?;
+    let organisation = arguments.organisation.as_deref().map(output::read_named).transpose()?;
     let settings = config::effective(
         organisation.as_ref().map(|(name, text)| Source::new(name, text)),
         repository.as_ref().map(|(name, text)| Source::new(name, text)),
@@ -142,15 +136,7 @@ fn settings(arguments: &ConfigArguments, format: Format) -> CommandResult {
         "settings": settings,
     });
     let line = |it: &config::Setting| format!("{} = {}  ({})\n", it.key, it.value, it.origin);
-    format.show(&document, || settings.iter().map(line).collect::<String>())?;
-    Ok(exit::OK)
-}
-
-/// For people as YAML: short enough to read as it is, and control characters come out escaped.
-fn show(document: &impl Serialize, format: Format) -> CommandResult {
-    let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
-    format.show(document, || yaml)?;
-    Ok(exit::OK)
+    format.show(&document, || settings.iter().map(line).collect::<String>())
 }
 
 fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
@@ -163,7 +149,7 @@ fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
     // One failure: a log may hold several, and no field of one may come from another.
     let failures = log.report.unwrap_or(report).failures.into_iter();
     let failure = failures.chain(log.failure).next().unwrap_or_default();
-    show(&Inspected { inspection: failure::inspect_failure(failure), excerpt: log.excerpt }, format)
+    format.show_as_yaml(&Inspected { inspection: failure::inspect_failure(failure), excerpt: log.excerpt })
 }
 
 /// A failure as it is understood, and the lines that are shown of it.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, output, output::Format};
 use crate::{
     github,
     refs::{self, GitObjects, LocalRepository},
@@ -16,12 +16,12 @@ use loopgate_core::{
 /// Bytes of a state that are read; larger ones were not written by us.
 const STATE_LIMIT: usize = 2 << 20;
 
-pub fn run(what: Option<&str>, format: Format) -> CommandResult {
+pub async fn run(what: Option<&str>, format: Format) -> CommandResult {
     let (place, text) = match what {
         Some(file) if file == "-" || Path::new(file).is_file() => {
             (file.to_owned(), output::read_text(Path::new(file))?)
         }
-        what => runtime()?.block_on(from_ref(what))?,
+        what => from_ref(what).await?,
     };
     let text = unpacked(&text).unwrap_or(text);
     let state: LoopState = serde_json::from_str(&text)
@@ -33,8 +33,7 @@ pub fn run(what: Option<&str>, format: Format) -> CommandResult {
         )));
     }
     // The document as it is written: unknown fields of newer writers included.
-    format.show(&state, || render::loop_report(&state, output::colour()))?;
-    Ok(exit::OK)
+    format.show(&state, || render::loop_report(&state, output::colour()))
 }
 
 /// The state in a status comment's text, or in one file of the artifact. Of several comments the last that holds one.

@@ -11,12 +11,11 @@ use rmcp::{ServiceExt as _, model::Extensions, service::ServerInitializeError};
 use serde_json::Value;
 use tokio::{
     fs::File,
+    runtime::Handle,
     sync::{Mutex, OnceCell},
 };
 
-use super::{
-    CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Reader, runtime, verify, working_tree,
-};
+use super::{CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Reader, verify, working_tree};
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
     render::{Currency, ReadFrom, Reading, Until},
@@ -30,17 +29,9 @@ use crate::{
     Claude Code: claude mcp add loopgate -- loopgate mcp", super::online::ENVIRONMENT))]
 pub struct Arguments {}
 
-pub fn run(_: &Arguments) -> CommandResult {
-    let runtime = runtime()?;
-    let ended = runtime.block_on(serve());
-    // A read of standard input may be under way, which nothing can end.
-    runtime.shutdown_background();
-    ended
-}
-
-async fn serve() -> CommandResult {
+pub async fn run() -> CommandResult {
     let (interrupter, interrupt) = Interrupter::new();
-    let session = Arc::new(Session::new(interrupt));
+    let session = Arc::new(Session { reader: OnceCell::new(), verifying: Arc::default(), interrupt });
     let serving = async {
         match Tools(Arc::clone(&session)).serve(streams()?).await {
             Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
@@ -54,7 +45,8 @@ async fn serve() -> CommandResult {
         () = runner::asked_to_stop() => Ok(exit::INTERRUPTED),
     };
     interrupter.interrupt();
-    session.checks_have_ended().await;
+    // This waits until no verification is under way any more.
+    drop(session.verifying.lock().await);
     ended
 }
 
@@ -82,17 +74,8 @@ struct Session {
 }
 
 impl Session {
-    pub fn new(interrupt: Interrupt) -> Self {
-        Self { reader: OnceCell::new(), verifying: Arc::default(), interrupt }
-    }
-
     async fn reader(&self) -> Result<&Reader, CliError> {
         self.reader.get_or_try_init(async || Reader::from_environment()).await
-    }
-
-    /// Resolves when no verification is under way any more.
-    pub async fn checks_have_ended(&self) {
-        drop(self.verifying.lock().await);
     }
 
     async fn verify(&self, input: Verify, stop: Stop) -> Result<Value, CliError> {
@@ -104,9 +87,9 @@ impl Session {
                 () = interrupt.interrupted() => {}
             }
         };
-        let arguments = verify::Arguments::of(input.checks, input.base);
+        let arguments = verify::Arguments::of(input.checks, input.base)?;
         let verified = tokio::task::spawn_blocking(move || {
-            let verified = verify::verify(&arguments, stop);
+            let verified = Handle::current().block_on(verify::verify(&arguments, stop));
             drop(guard);
             verified
         });

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -14,7 +13,7 @@ use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
     run_source::RunSource,
-    runtime, working_tree,
+    working_tree,
 };
 use crate::{
     refs::{ListObjects, MemoryNotes, MemoryStore},
@@ -116,51 +115,47 @@ struct QueryArguments {
     since: Option<NaiveDate>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
     let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
     let retention = Retention { days };
-    runtime()?.block_on(async {
-        if arguments.repository.is_none() && here.is_none() {
-            return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
-        }
-        match RunSource::open(arguments.repository.as_ref()).await? {
-            RunSource::OnGithub(objects) => {
-                carry_out(&MemoryStore::new(&objects, retention, Utc::now()), None, &arguments.command, format).await
-            }
-            RunSource::Here(objects) => {
-                let root = here.as_ref().map(|checkout| checkout.root.as_path());
-                carry_out(&MemoryStore::new(&objects, retention, Utc::now()), root, &arguments.command, format).await
-            }
-        }
-    })
+    if arguments.repository.is_none() && here.is_none() {
+        return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
+    }
+    match RunSource::open(arguments.repository.as_ref()).await? {
+        RunSource::OnGithub(objects) => carry_out(&objects, retention, None, &arguments.command, format).await,
+        RunSource::Here(objects) => carry_out(&objects, retention, here.as_ref(), &arguments.command, format).await,
+    }
 }
 
-/// `here` is the top of the working tree, where the memory is that of the repository here.
+/// `here` is the working tree, where the memory is that of the repository here.
 async fn carry_out<G: ListObjects>(
-    store: &MemoryStore<'_, G>,
-    here: Option<&Path>,
+    objects: &G,
+    retention: Retention,
+    here: Option<&Checkout>,
     command: &Command,
     format: Format,
 ) -> CommandResult {
+    let store = &MemoryStore::new(objects, retention, Utc::now());
     let memory = store.load().await?;
     match command {
         Command::Query(query) => {
-            show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format)?;
+            return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format);
         }
         Command::Patterns => {
             let patterns: Vec<(&Card, Pattern)> =
                 memory.cards.values().filter_map(|card| Some((card, card.pattern()?))).collect();
             let document: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
-            format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))))?;
+            return format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))));
         }
-        Command::Stats => format.show(&stats(&memory), || render::memory_stats(&memory))?,
+        Command::Stats => return format.show(&stats(&memory), || render::memory_stats(&memory)),
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
             let cards = memory.of_files(&files);
-            show_cards(&here.map_or_else(|| unplaced(cards.clone()), |root| placed(root, &cards)), &[], format)?;
+            let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
+            return show_cards(&cards, &[], format);
         }
         Command::Forget { id } => {
             let lines = store.forget(*id).await?;
@@ -228,10 +223,9 @@ impl QueryArguments {
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
     let retention = Retention { days: MemoryPolicy::default().retention_days };
     let memory = match RunSource::open(repository).await? {
-        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
-        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await,
+        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await?,
+        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await?,
     };
-    let memory = memory?;
     Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
 }
 
@@ -251,7 +245,7 @@ fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
     cards.iter().filter_map(found).collect()
 }
 
-fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
+fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> CommandResult {
     let found: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
     format.show(&render::memory_found(&found, seen), || {
         let mut words = vec![render::memory_cards(cards.iter().copied())];
@@ -294,21 +288,9 @@ async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: O
     let named = || PathBuf::from(format!("loopgate-memory-{}.jsonl", Utc::now().format("%Y%m%d-%H%M%S")));
     let archive = archive.map_or_else(named, Path::to_owned);
     let text = exported(store).await?;
-    if !yes {
-        if !io::stdin().is_terminal() {
-            return Err(CliError::usage("nobody can be asked here: pass --yes"));
-        }
-        output::note_text(format!(
-            "{} lines go, after they are archived in {}. Type yes: ",
-            text.lines().count(),
-            archive.display()
-        ));
-        let mut answer = String::new();
-        let _ = io::stderr().flush();
-        io::stdin().read_line(&mut answer)?;
-        if answer.trim() != "yes" {
-            return Err(CliError::usage("nothing was removed"));
-        }
+    let (lines, to) = (text.lines().count(), archive.display());
+    if !yes && !output::agrees(&format!("Remove {lines} lines, after they are archived in {to}? [yes/no]")) {
+        return Err(CliError::usage("nothing was removed; answer yes, or pass --yes"));
     }
     output::write(&archive, &text)?;
     store.clear().await?;

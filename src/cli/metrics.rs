@@ -1,12 +1,12 @@
 //! `loopgate metrics`: what the runs of a repository come to, against the targets.
 
+use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
     CliError, CommandResult, exit, online,
     output::{self, Format},
-    run_source::{RunSource, Since},
-    runtime,
+    run_source::{RunSource, since},
 };
 use crate::{
     github::{Clock as _, SystemClock},
@@ -31,8 +31,8 @@ pub struct Arguments {
     #[arg(value_name = "OWNER/REPO")]
     repository: Option<RepoName>,
     /// How far back; the time as long before is compared with
-    #[arg(long, default_value = "30d", value_name = "TIME")]
-    since: Since,
+    #[arg(long, default_value = "30d", value_parser = since, value_name = "TIME")]
+    since: TimeDelta,
     /// A document for programs, as with `--format json`
     #[arg(long, group = "shape")]
     json: bool,
@@ -44,19 +44,17 @@ pub struct Arguments {
     svg: bool,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let window = Window::back(SystemClock.now(), arguments.since.0);
-    let lines = runtime()?.block_on(async {
-        match RunSource::open(arguments.repository.as_ref()).await? {
-            RunSource::OnGithub(objects) => lines(&objects, window).await,
-            RunSource::Here(objects) => {
-                let mut all = lines(&objects, window).await?;
-                let whole = Window { from: window.before().from, to: window.to };
-                all.extend(RunLines::of_local_loops(&objects).read(whole).await?);
-                Ok(all)
-            }
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let window = Window::back(SystemClock.now(), arguments.since);
+    let lines = match RunSource::open(arguments.repository.as_ref()).await? {
+        RunSource::OnGithub(objects) => lines(&objects, window).await?,
+        RunSource::Here(objects) => {
+            let mut all = lines(&objects, window).await?;
+            let whole = Window { from: window.before().from, to: window.to };
+            all.extend(RunLines::of_local_loops(&objects).read(whole).await?);
+            all
         }
-    })?;
+    };
     let report = Report::of(&newest(lines), window);
     let of = arguments.repository.as_ref().map_or_else(|| "This repository".to_owned(), ToString::to_string);
     match format {

@@ -85,16 +85,6 @@ struct Cli {
     command: Command,
 }
 
-impl Cli {
-    fn loudness(&self) -> Loudness {
-        match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            (false, false) => Loudness::Usual,
-        }
-    }
-}
-
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the configured checks here, evaluate them, and write the evidence
@@ -206,7 +196,7 @@ pub fn main() -> ExitCode {
         }
     };
     let annotates = cli.format == FormatChoice::Github || actions::is_here();
-    let ended = run(cli).and_then(|code| output::all_written().map(|()| code));
+    let ended = run_to_end(cli).and_then(|code| output::all_written().map(|()| code));
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
@@ -220,8 +210,22 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> CommandResult {
-    output::behave(cli.loudness(), cli.colour);
+fn run_to_end(cli: Cli) -> CommandResult {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")))?;
+    let ended = runtime.block_on(run(cli));
+    // A read of standard input may be under way, which nothing can end.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn run(cli: Cli) -> CommandResult {
+    let loudness = match (cli.quiet, cli.verbose) {
+        (true, _) => Loudness::Quiet,
+        (_, true) => Loudness::Verbose,
+        (false, false) => Loudness::Usual,
+    };
+    output::behave(loudness, cli.colour);
     if actions::is_here() {
         actions::hide_from_checks();
     }
@@ -231,33 +235,33 @@ fn run(cli: Cli) -> CommandResult {
     }
     let format = || cli.format.plain();
     match cli.command {
-        Command::Verify(arguments) => verify::run(&arguments, cli.format),
-        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
-        Command::Loop(command) => reflex::run(&command, format()?),
+        Command::Verify(arguments) => verify::run(&arguments, cli.format).await,
+        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format).await,
+        Command::Loop(command) => reflex::run(&command, format()?).await,
         Command::Decide(arguments) => decide::run(&arguments, format()?),
-        Command::Setup(arguments) => setup::run(&arguments, format()?),
-        Command::Doctor(arguments) => doctor::run(&arguments, format()?),
-        Command::Serve(arguments) => serve::run(arguments),
-        Command::Reconcile(arguments) => reconcile::run(&arguments, format()?),
+        Command::Setup(arguments) => setup::run(&arguments, format()?).await,
+        Command::Doctor(arguments) => doctor::run(&arguments, format()?).await,
+        Command::Serve(arguments) => serve::run(arguments).await,
+        Command::Reconcile(arguments) => reconcile::run(&arguments, format()?).await,
         Command::Health(arguments) => operate::health(&arguments),
         Command::DeadLetters(arguments) => operate::dead_letters(&arguments, format()?),
         Command::Resync(arguments) => operate::resync(&arguments, format()?),
         Command::Init(arguments) => init::run(&arguments, format()?),
-        Command::Feedback(arguments) => feedback::run(&arguments, format()?),
-        Command::AgentStop(arguments) => agent_stop::run(&arguments),
-        Command::Dispute(arguments) => dispute::run(&arguments, format()?),
-        Command::Settle(arguments) => dispute::settle(&arguments, format()?),
-        Command::Mcp(arguments) => mcp::run(&arguments),
-        Command::VerifyMerge(arguments) => verify_merge::run(&arguments, format()?),
-        Command::Explain(arguments) => explain::run(&arguments, format()?),
-        Command::Metrics(arguments) => metrics::run(&arguments, format()?),
-        Command::Try(arguments) => try_history::run(&arguments, format()?),
-        Command::WhatIf(arguments) => what_if::run(&arguments, format()?),
-        Command::Export(arguments) => export::run(&arguments, format()?),
-        Command::Memory(arguments) => memory::run(&arguments, format()?),
-        Command::Inspect(command) => inspect::run(&command, format()?),
+        Command::Feedback(arguments) => feedback::run(&arguments, format()?).await,
+        Command::AgentStop(arguments) => agent_stop::run(&arguments).await,
+        Command::Dispute(arguments) => dispute::run(&arguments, format()?).await,
+        Command::Settle(arguments) => dispute::settle(&arguments, format()?).await,
+        Command::Mcp(_) => mcp::run().await,
+        Command::VerifyMerge(arguments) => verify_merge::run(&arguments, format()?).await,
+        Command::Explain(arguments) => explain::run(&arguments, format()?).await,
+        Command::Metrics(arguments) => metrics::run(&arguments, format()?).await,
+        Command::Try(arguments) => try_history::run(&arguments, format()?).await,
+        Command::WhatIf(arguments) => what_if::run(&arguments, format()?).await,
+        Command::Export(arguments) => export::run(&arguments, format()?).await,
+        Command::Memory(arguments) => memory::run(&arguments, format()?).await,
+        Command::Inspect(command) => inspect::run(&command, format()?).await,
         #[cfg(feature = "demo")]
-        Command::Demo(arguments) => demo::run(&arguments, format()?),
+        Command::Demo(arguments) => demo::run(&arguments, format()?).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut script);
@@ -265,14 +269,6 @@ fn run(cli: Cli) -> CommandResult {
             Ok(exit::OK)
         }
     }
-}
-
-/// The runtime of subcommands that wait for something.
-fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")))
 }
 
 #[cfg(test)]

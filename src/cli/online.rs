@@ -192,7 +192,8 @@ pub fn variable(name: &str) -> Option<String> {
     stored.beneath(set_here)(name)
 }
 
-fn set_here(name: &str) -> Option<String> {
+/// What the environment says; none where it is blank.
+pub fn set_here(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 

@@ -190,8 +190,7 @@ fn show<T: for<'a> Deserialize<'a>>(
     let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
     let document: Value = serde_json::from_str(answer).map_err(unreadable)?;
     let lines = lines(serde_json::from_str(answer).map_err(unreadable)?);
-    format.show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())?;
-    Ok(exit::OK)
+    format.show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())
 }
 
 /// The body of a good answer of the admin listener.

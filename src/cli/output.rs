@@ -5,7 +5,7 @@
 
 use std::{
     fmt::{Arguments, Display},
-    io::{self, ErrorKind, IsTerminal, Read, Write},
+    io::{self, BufRead, ErrorKind, IsTerminal, Read, Write},
     path::Path,
     sync::OnceLock,
 };
@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
-use super::CliError;
+use super::{CliError, CommandResult, exit};
 use crate::render::Colour;
 
 /// How results are printed.
@@ -25,17 +25,24 @@ pub enum Format {
 }
 
 impl Format {
-    /// Prints one result: the document for programs, or its words for people, which end their last line if need be.
-    pub fn show<W: Display>(self, document: &impl Serialize, words: impl FnOnce() -> W) -> Result<(), CliError> {
+    /// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
+    /// command that has shown its result has done what it was asked to.
+    pub fn show<W: Display>(self, document: &impl Serialize, words: impl FnOnce() -> W) -> CommandResult {
         match self {
-            Self::Json => return json(document),
+            Self::Json => json(document)?,
             Self::Human => {
                 let words = words().to_string();
                 let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
                 text(format_args!("{words}{end}"));
             }
         }
-        Ok(())
+        Ok(exit::OK)
+    }
+
+    /// The same as YAML for people: short enough to read as it is, and control characters come out escaped.
+    pub fn show_as_yaml(self, document: &impl Serialize) -> CommandResult {
+        let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
+        self.show(document, || yaml)
     }
 }
 
@@ -122,6 +129,23 @@ pub fn note_text(text: impl Display) {
     }
 }
 
+/// Asks, however little else is told. Whoever does not say yes does not agree.
+pub fn agrees(question: &str) -> bool {
+    // Without somebody to read it there is nobody to answer either.
+    let _ = write!(io::stderr().lock(), "{question} ");
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    if !answer.ends_with('\n') {
+        // Nobody pressed return: what is said next begins a line of its own.
+        note_line("");
+    }
+    read.is_ok() && is_yes(&answer)
+}
+
+pub fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
 /// Prints why nothing more comes.
 pub fn error_line(text: impl Display) {
     // The exit code says it too.
@@ -180,13 +204,17 @@ pub fn shown(path: &Path) -> String {
 /// The text of a file, or of standard input where the path is `-`.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let mut text = String::new();
-    let result = if path == Path::new("-") {
-        io::stdin().lock().take(INPUT_LIMIT).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(INPUT_LIMIT).read_to_string(&mut text))
-    };
-    result.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?;
+    open(path)?.take(INPUT_LIMIT).read_to_string(&mut text).map_err(|error| unreadable(path, &error))?;
     Ok(text)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CliError {
+    CliError::bad_data(format!("{} cannot be read: {error}", shown(path)))
+}
+
+/// A text, and what it is called.
+pub fn read_named(path: &Path) -> Result<(String, String), CliError> {
+    Ok((shown(path), read_text(path)?))
 }
 
 /// A document given on the command line, read piece by piece, whatever its size.
@@ -194,8 +222,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let opened = std::fs::File::open(path);
-    Ok(Box::new(opened.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?))
+    Ok(Box::new(std::fs::File::open(path).map_err(|error| unreadable(path, &error))?))
 }
 
 /// Which lines of the log are written, as `LOOPGATE_LOG` says.

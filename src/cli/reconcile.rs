@@ -13,9 +13,10 @@ use std::{
 
 use chrono::{TimeDelta, Utc};
 use clap::Args;
+use tokio::time::sleep;
 
 use self::report::{Answered, Ended, Looked, ReconcileReport};
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format};
 use crate::{
     channels::Channels,
     github::{
@@ -27,8 +28,6 @@ use crate::{
 };
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
 
-/// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
-const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
 /// What looking at one pull request costs, roughly: eleven reads, and some writes.
 const REQUESTS_PER_LOOK: u64 = 15;
 /// How often a look that failed is repeated: no other event may come to do it.
@@ -86,25 +85,23 @@ pub struct Arguments {
     most_requests: u64,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let token = std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.trim().is_empty()).ok_or_else(|| {
-        CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
-    })?;
-    let app = match std::env::var("LOOPGATE_APP_SLUG").ok().filter(|slug| !slug.is_empty()) {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let unset =
+        || CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`");
+    let token = set_here("GITHUB_TOKEN").ok_or_else(unset)?;
+    let app = match set_here("LOOPGATE_APP_SLUG") {
         Some(slug) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         None => AppSlug::actions(),
     };
     // Warnings of the rooms below, as plain lines: a workflow's log is read by people.
     let filter = output::log_filter(std::env::var("LOOPGATE_LOG").ok(), "warn")?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
-    runtime()?.block_on(async {
-        let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
-        let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
-        let github = Github::new(api, credentials, Setup::default())?;
-        let report = Run { arguments, github, app }.go().await?;
-        report.print(format)?;
-        Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
-    })
+    let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
+    let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
+    let github = Github::new(api, credentials, Setup::default())?;
+    let report = Run { arguments, github, app }.go().await?;
+    report.print(format)?;
+    Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
 }
 
 /// One run of the job.
@@ -145,10 +142,9 @@ impl Run<'_> {
             }
             report.answered.push(Answered { answer: answered.map(|answered| answered.answer), group });
         }
-        let mut budget = Budget::new(self.arguments.most_requests);
         let mut place = 0;
         while let Some((repository, number)) = found.get(place).cloned() {
-            if !budget.allows(self.github.usage().total) {
+            if !may_begin(place, self.github.usage().total, self.arguments.most_requests) {
                 report.left = found.len() - place;
                 break;
             }
@@ -190,7 +186,7 @@ impl Run<'_> {
     /// noted when the event happened; by now the job may have waited for a runner for minutes, and approvals written
     /// meanwhile would count as older than the head.
     async fn routed(&self, client: &Client) -> Result<InWorkflow, CliError> {
-        let body = read_event(&self.arguments.payload)?;
+        let body = actions::read_event(&self.arguments.payload)?;
         let bot = format!("{}[bot]", self.app.as_str()).parse().ok();
         // Only events about our own check runs ask for the id, and those start no workflow.
         let own = OwnApp { app_id: AppId::new(0), bot };
@@ -232,7 +228,7 @@ impl Run<'_> {
         let mut above = None;
         loop {
             let look = async || Box::pin(reconcile.run(job, Utc::now())).await;
-            let outcome = match trying(format!("#{}", job.number), look, pause).await {
+            let outcome = match trying(format!("#{}", job.number), look, sleep).await {
                 Ok(outcome) => outcome,
                 Err(failed) => return (Ended::Failed(failed), above),
             };
@@ -240,7 +236,7 @@ impl Run<'_> {
             let now = Utc::now();
             match outcome.revisit_at {
                 Some(at) if at <= now + WAITED_FOR && looks < MOST_LOOKS => {
-                    pause((at - now).to_std().unwrap_or_default()).await;
+                    sleep((at - now).to_std().unwrap_or_default()).await;
                     looks += 1;
                 }
                 revisit_at => return (Ended::Settled { result: outcome.result, revisit_at }, above),
@@ -249,7 +245,7 @@ impl Run<'_> {
     }
 
     async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<AnsweredGroup, Failed> {
-        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
+        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, sleep).await
     }
 }
 
@@ -272,10 +268,6 @@ async fn trying<T>(
     }
 }
 
-async fn pause(time: Duration) {
-    tokio::time::sleep(time).await;
-}
-
 /// What the event tells of this pull request. Where it names some, a head was seen on those only: on another one it may
 /// have come later.
 fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
@@ -283,32 +275,11 @@ fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
     hints.iter().filter(|hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }))).cloned().collect()
 }
 
-fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {
-    let unreadable = |error: std::io::Error| CliError::bad_data(format!("{} cannot be read: {error}", path.display()));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > EVENT_LIMIT {
-        return Err(CliError::bad_data(format!("{} is larger than 25 MB", path.display())));
-    }
-    std::fs::read(path).map_err(unreadable)
-}
-
-/// Requests that one run may make, of the 1,000 an hour that a repository's `GITHUB_TOKEN` has
+/// Whether the pull request at this place may be begun after so many requests. The first always may. A run has its share of
+/// the 1,000 an hour that a repository's `GITHUB_TOKEN` has
 /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
-struct Budget {
-    most: u64,
-    begun: bool,
-}
-
-impl Budget {
-    const fn new(most: u64) -> Self {
-        Self { most, begun: false }
-    }
-
-    /// Whether another pull request may be begun after so many requests. The first always may.
-    const fn allows(&mut self, asked: u64) -> bool {
-        let first = !self.begun;
-        self.begun = true;
-        first || asked + REQUESTS_PER_LOOK <= self.most
-    }
+const fn may_begin(place: usize, asked: u64, most: u64) -> bool {
+    place == 0 || asked + REQUESTS_PER_LOOK <= most
 }
 
 /// All in the order in which they are looked at: each run of the workflow goes on about where the one before had to
@@ -335,10 +306,8 @@ mod tests {
 
     #[test]
     fn one_look_is_always_allowed_and_the_last_stays_within_the_budget() {
-        let mut tight = Budget::new(0);
-        assert!(tight.allows(3) && !tight.allows(3));
-        let mut budget = Budget::new(100);
-        assert!(budget.allows(0) && budget.allows(85) && !budget.allows(86));
+        assert!(may_begin(0, 3, 0) && !may_begin(1, 3, 0));
+        assert!(may_begin(1, 85, 100) && !may_begin(1, 86, 100));
     }
 
     #[test]

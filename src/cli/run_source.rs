@@ -1,7 +1,5 @@
 //! Where recorded runs are read, from GitHub or from the repository here, and how far back.
 
-use std::str::FromStr;
-
 use chrono::TimeDelta;
 
 use super::{
@@ -12,25 +10,20 @@ use crate::{github::GithubObjects, refs::LocalRepository};
 use loopgate_core::RepoName;
 
 /// Longest time one can ask for, in days.
-const MOST_DAYS: u32 = 366;
+const MOST_DAYS: i64 = 366;
+
+/// A whole number with its unit, which is one of these and has so many seconds; `longest` at most.
+pub(super) fn time(text: &str, units: &[(char, i64)], longest: TimeDelta) -> Option<TimeDelta> {
+    let (number, seconds) = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(*unit)?, seconds)))?;
+    let time = TimeDelta::try_seconds(i64::from(number.parse::<u32>().ok()?).checked_mul(*seconds)?)?;
+    (time <= longest).then_some(time)
+}
 
 /// A time up to now: `30d`, `2w`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Since(pub TimeDelta);
-
-impl FromStr for Since {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let malformed = || format!("write a number of days or weeks, such as 30d or 2w, {MOST_DAYS}d at most");
-        let (number, each) = match (text.strip_suffix('d'), text.strip_suffix('w')) {
-            (Some(days), _) => (days, 1),
-            (_, Some(weeks)) => (weeks, 7),
-            _ => return Err(malformed()),
-        };
-        let days = number.parse::<u32>().ok().and_then(|number| number.checked_mul(each)).ok_or_else(malformed)?;
-        if (1..=MOST_DAYS).contains(&days) { Ok(Self(TimeDelta::days(days.into()))) } else { Err(malformed()) }
-    }
+pub(super) fn since(text: &str) -> Result<TimeDelta, String> {
+    let time = time(text, &[('d', 86_400), ('w', 7 * 86_400)], TimeDelta::days(MOST_DAYS));
+    let malformed = || format!("write a number of days or weeks, such as 30d or 2w, {MOST_DAYS}d at most");
+    time.filter(|time| !time.is_zero()).ok_or_else(malformed)
 }
 
 /// Where recorded runs are.
@@ -57,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_time_is_written_in_days_or_weeks() {
-        let days = |text: &str| text.parse::<Since>().map(|since| since.0.num_days()).ok();
+        let days = |text: &str| since(text).map(|since| since.num_days()).ok();
         assert_eq!([days("30d"), days("2w"), days("366d")], [Some(30), Some(14), Some(366)]);
         for wrong in ["", "30", "d", "0d", "367d", "-3d", "99999999999w", "1h"] {
             assert_eq!(days(wrong), None, "{wrong}");

@@ -6,7 +6,7 @@ use clap::Args;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{CliError, CommandResult, exit, output, runtime, setup};
+use super::{CliError, CommandResult, exit, output, setup};
 use crate::{
     channels::Channels,
     github::{
@@ -67,7 +67,7 @@ pub struct Arguments {
     poll: bool,
 }
 
-pub fn run(arguments: Arguments) -> CommandResult {
+pub async fn run(arguments: Arguments) -> CommandResult {
     let flag = |name: &str| match name {
         "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
         "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),
@@ -87,12 +87,11 @@ pub fn run(arguments: Arguments) -> CommandResult {
     } else {
         log.json().flatten_event(true).init();
     }
-    let runtime = runtime()?;
     let is_known = APP.iter().any(|name| given(name).is_some() || given(&format!("{name}_FILE")).is_some());
     if !is_known
         && stored()?.is_empty()
         && let Some(public_url) = given("LOOPGATE_PUBLIC_URL")
-        && let Some(ended) = runtime.block_on(setup::on_public_listener(&public_url, &folder, given))?
+        && let Some(ended) = setup::on_public_listener(&public_url, &folder, given).await?
     {
         return Ok(ended);
     }
@@ -106,7 +105,7 @@ pub fn run(arguments: Arguments) -> CommandResult {
             if is_known { "" } else { "\nRegister an App with `loopgate setup`; its credentials are found then." };
         CliError::bad_data(format!("{error}{advice}"))
     })?;
-    runtime.block_on(serve(config, read))
+    serve(config, read).await
 }
 
 async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, ServerConfigError>) -> CommandResult {

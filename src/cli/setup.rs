@@ -16,7 +16,6 @@ use url::Url;
 use super::{
     CliError, CommandResult, exit,
     output::{self, Format},
-    runtime,
 };
 use crate::{
     github::registration::{
@@ -98,11 +97,11 @@ impl ArrivalArguments {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
-    runtime()?.block_on(setup(arguments, format))
+    setup(arguments, format).await
 }
 
 impl Arguments {
@@ -142,8 +141,7 @@ async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(served) = served {
         served.end().await;
     }
-    tell(&app, &progress, &arguments.arrival.arrival(), format)?;
-    Ok(exit::OK)
+    tell(&app, &progress, &arguments.arrival.arrival(), format)
 }
 
 /// Serves the page, and waits until the credentials are on disk.
@@ -160,7 +158,8 @@ async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<(Regis
     Ok((registered(&pages).await?, served))
 }
 
-async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
+/// A listener, and where it listens.
+pub(super) async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CliError> {
     let taken = |error| CliError::unavailable(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(taken)?;
     let address = listener.local_addr().map_err(taken)?;
@@ -242,12 +241,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
     }
 }
 
-fn tell(
-    app: &RegisteredApp,
-    progress: &InstallationProgress,
-    arrival: &Arrival,
-    format: Format,
-) -> Result<(), CliError> {
+fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival, format: Format) -> CommandResult {
     let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
     let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
     let next = match (arrival, has_arrived) {

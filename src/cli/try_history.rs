@@ -14,7 +14,6 @@ use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, Format},
-    runtime,
 };
 use crate::{
     config,
@@ -46,9 +45,9 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let (name, text) = match &arguments.config {
-        Some(file) => (output::shown(file), output::read_text(file)?),
+        Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
     };
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
@@ -58,19 +57,17 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         true => policy.clone().with_checks_of(checks),
         false => policy.clone(),
     };
-    let (tried, stopped) = runtime()?.block_on(read(arguments, policy, &kept))?;
+    let (tried, stopped) = read(arguments, policy, &kept).await?;
     let trial = Trial::new(arguments.repository.to_string(), tried);
     if let Some(file) = &arguments.html {
-        fs::write(file, render::trial_page(&trial))
-            .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", output::shown(file))))?;
+        output::write(file, &render::trial_page(&trial))?;
     }
     format.show(&trial, || render::trial(&trial))?;
-    if let Some(error) = stopped {
+    if let Some(why) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(
-            "only {read} of {} pull requests were read: {}. Run it again to go on from there",
-            arguments.last,
-            with_remedy(&error)
+            "only {read} of {} pull requests were read: {why}. Run it again to go on from there",
+            arguments.last
         )));
     }
     Ok(exit::OK)
@@ -81,7 +78,7 @@ async fn read(
     arguments: &Arguments,
     policy: impl Fn(&[ExternalCheck]) -> Policy,
     kept: &TryCache,
-) -> Result<(Vec<Tried>, Option<Error>), CliError> {
+) -> Result<(Vec<Tried>, Option<String>), CliError> {
     let repository = &arguments.repository;
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
@@ -100,11 +97,11 @@ async fn read(
     .await)
 }
 
-/// Reads pull requests one after another, beside a progress bar; with the error that ended it early.
+/// Reads pull requests one after another, beside a progress bar; with what ended it early, and what to do about that.
 pub(super) async fn read_each<T>(
     listed: &[ListedPast],
     mut read: impl AsyncFnMut(&ListedPast) -> Result<T, Error>,
-) -> (Vec<T>, Option<Error>) {
+) -> (Vec<T>, Option<String>) {
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
     let bar = ProgressBar::new(listed.len() as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let (mut all, mut stopped) = (Vec::with_capacity(listed.len()), None);
@@ -113,7 +110,7 @@ pub(super) async fn read_each<T>(
         match read(one).await {
             Ok(one) => all.push(one),
             Err(error) => {
-                stopped = Some(error);
+                stopped = Some(with_remedy(&error));
                 break;
             }
         }
@@ -158,10 +155,8 @@ impl TryCache {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
         let digest = Sha256::digest(format!("{FORM}\n{}\n{configuration}", env!("CARGO_PKG_VERSION")));
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self(
-            cache.map(|cache| cache.join("loopgate/try").join(repository.owner()).join(repository.name()).join(digest)),
-        )
+        let below = format!("loopgate/try/{repository}/{}", hex::encode(&digest[..8]));
+        Self(cache.map(|cache| cache.join(below)))
     }
 
     fn file(folder: &Path, one: &ListedPast) -> PathBuf {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use chrono::Utc;
-use clap::Args;
+use clap::{Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
@@ -19,30 +19,24 @@ use super::{
     exit::FailOn,
     feedback, output,
     output::{FormatChoice, Loudness},
-    progress, runtime,
+    progress,
     working_tree::{self, CONFIGURATION, Shown},
 };
 use crate::{
     refs::LocalRepository,
     render::{self, Detail, Feedback},
-    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Plan, Ran, Selection, Trial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
-    evidence::{
-        BaseTestRun, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome,
-        RegressionTrial, RepeatedTest,
-    },
+    evidence::{CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome},
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RegressionProof, RequiredTest},
     state::LoopState,
     verdict::{coverage, gather},
 };
-
-/// How often an added test runs once more where nobody says.
-const BURN_IN: u32 = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -75,7 +69,7 @@ pub struct Arguments {
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
     base_tests: Option<bool>,
     /// How often each test that the change adds runs once more by itself, to find the flaky ones; 0: never
-    #[arg(long, env = "LOOPGATE_BURN_IN", default_value_t = BURN_IN, value_parser = clap::value_parser!(u32).range(..=100), value_name = "N")]
+    #[arg(long, env = "LOOPGATE_BURN_IN", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=100), value_name = "N")]
     burn_in: u32,
     /// Where evidence.json is written
     #[arg(long, default_value = working_tree::EVIDENCE, value_name = "DIRECTORY")]
@@ -86,49 +80,43 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// These checks alone, or all if there are none, against this base.
-    pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Self {
-        let evidence = PathBuf::from(working_tree::EVIDENCE);
-        Self {
-            checks,
-            config: None,
-            base,
-            jobs: None,
-            base_evidence: None,
-            base_tests: None,
-            burn_in: BURN_IN,
-            evidence,
-            fail_on: None,
-        }
+    /// These checks alone, or all if there are none, against this base; the rest as on a command line that says nothing
+    /// of it.
+    pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Result<Self, CliError> {
+        let usual = Self::augment_args(clap::Command::new("verify")).try_get_matches_from(["verify"])?;
+        Ok(Self { checks, base, ..Self::from_arg_matches(&usual)? })
     }
 }
 
-/// A verification that went to its end.
+/// A verification that went to its end: the working tree, seen as a pull request that nobody has opened yet.
 pub(super) struct Verified {
-    local: Local,
+    snapshot: Snapshot,
+    policy: Policy,
+    evidence: Evidence,
     decision: Decision,
     /// Where the evidence is.
     path: PathBuf,
     pub feedback: Feedback,
 }
 
-pub fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
-    let Some(Verified { local, decision, path, .. }) = verify(arguments, runner::asked_to_stop())? else {
+pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+    let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     };
-    report(&local, &decision, &path, format)?;
+    report(&verified, format)?;
+    let Verified { evidence, decision, .. } = &verified;
     if actions::is_here() && format != FormatChoice::Github {
         // Beside the results, not among them: a program may be reading those.
         output::note_text(render::annotation_commands(&decision.view));
     }
-    let code = code(&decision, &local.evidence);
-    let failing = local.evidence.checks.iter().filter(|check| check.outcome.is_failure()).count();
+    let code = code(decision, evidence);
+    let failing = evidence.checks.iter().filter(|check| check.outcome.is_failure()).count();
     Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, failing)))
 }
 
 /// Runs the checks, decides, and writes everything down; none where it was stopped.
-pub(super) fn verify(
+pub(super) async fn verify(
     arguments: &Arguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
@@ -141,15 +129,13 @@ pub(super) fn verify(
     let checkout = checkout.map_err(CliError::bad_data)?;
     let (base, changes) = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let base = base.as_deref();
-    let policy = policy(arguments, &checkout.root)?;
-    let parallel = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let mut policy = policy(arguments, &checkout.root)?;
     let selection = match arguments.checks.as_slice() {
         [] => Selection::All,
         names => Selection::Only(names.iter().cloned().collect::<BTreeSet<_>>()),
     };
-    let plan =
-        Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(CliError::bad_data)?;
-    let plan = plan.repeating(policy.retry.external_retry.commands());
+    let plan = Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), arguments.jobs);
+    let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
     if plan.is_empty() {
         return Err(CliError::bad_data(format!(
             "there is no check to run here: {CONFIGURATION} has no check with `run:`, and {} is no project whose usual \
@@ -158,7 +144,6 @@ pub(super) fn verify(
         )));
     }
     let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
-    let started = Utc::now();
     let trials = changes.as_ref().map(|changes| {
         let as_they_were = arguments.base_tests.unwrap_or_else(actions::is_here).then_some(checkout.head);
         Trials {
@@ -175,38 +160,34 @@ pub(super) fn verify(
     });
     let directory = checkout.root.join(&arguments.evidence);
     // However this process ends, what is left does not look like the evidence of something that did.
-    let cancelled = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
-    let ran = Ran { checks: plan.kinds().map(cancelled).collect(), coverage: None };
-    let unfinished = document(&checkout, ran, Environment::default(), changes.as_ref(), started);
-    let path = write(&Evidence { extent: EvidenceExtent::Interrupted, ..unfinished }, &directory)?;
+    let mut evidence = unfinished(&checkout, &plan, changes.as_ref());
+    let path = write(&evidence, &directory)?;
     action_outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    let Executed { ran, environment, proof, base_tests, burn_in, extent } =
-        execute(&plan, trials.as_ref(), advice.as_ref(), stop)?;
-    let told = document(&checkout, ran, environment, changes.as_ref(), started);
-    let evidence = Evidence { regression_proof: proof, base_tests, burn_in, extent, ..told };
+    execute(&plan, trials.as_ref(), advice.as_ref(), stop, &mut evidence).await;
     write(&evidence, &directory)?;
-    if extent == EvidenceExtent::Interrupted {
+    if evidence.extent == EvidenceExtent::Interrupted {
         return Ok(None);
     }
-    let mut local = Local::new(&checkout, base, changes, policy, evidence);
-    local.snapshot.base_evidence = base_evidence;
-    let mut decision = local.decide(Utc::now());
-    if decision.memory_questions(&local.policy).look_up
-        && let Ok(repository) = runtime()?.block_on(LocalRepository::open(&checkout.root))
+    let snapshot = Snapshot { base_evidence, ..observed(&checkout, base, changes, &evidence) };
+    // Only what was run can be asked for.
+    policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
+    let mut decision = decided(&snapshot, &policy);
+    if decision.memory_questions(&policy).look_up
+        && let Ok(repository) = LocalRepository::open(&checkout.root).await
     {
-        let found = working_tree::look_up(&repository, &checkout.root, &decision, &local.snapshot, &local.policy);
-        decision.remember(runtime()?.block_on(found));
+        let found = working_tree::look_up(&repository, &checkout.root, &decision, &snapshot, &policy);
+        decision.remember(found.await);
     }
-    let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
+    let summary = render::job_summary(&decision, &snapshot, &policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     tell_outputs(&decision, &path, &summary)?;
-    let document = render::feedback_document(&decision, &local.snapshot, &local.policy);
+    let feedback = render::feedback_document(&decision, &snapshot, &policy);
     let tree = if actions::is_here() { None } else { working_tree::tree(&checkout.root, &arguments.evidence) };
-    let document = tree.into_iter().fold(document, Feedback::of_tree);
-    output::write(&directory.join(feedback::FILE), &document.written())?;
-    Ok(Some(Verified { local, decision, path, feedback: document }))
+    let feedback = tree.into_iter().fold(feedback, Feedback::of_tree);
+    output::write(&directory.join(feedback::FILE), &feedback.written())?;
+    Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
 }
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.
@@ -247,16 +228,6 @@ fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -
     Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, checks: checks.collect() }
 }
 
-/// What running the checks brought.
-struct Executed {
-    ran: Ran,
-    environment: Environment,
-    proof: Option<RegressionTrial>,
-    base_tests: Vec<BaseTestRun>,
-    burn_in: Vec<RepeatedTest>,
-    extent: EvidenceExtent,
-}
-
 /// The analyzer command, and what it is told of.
 struct Advice<'a> {
     command: &'a str,
@@ -278,49 +249,43 @@ impl Advice<'_> {
     }
 }
 
-fn execute(
+/// Runs the checks and the trials into their evidence, which is whole unless it was stopped.
+async fn execute(
     plan: &Plan,
     trials: Option<&Trials<'_>>,
     advice: Option<&Advice<'_>>,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<Executed, CliError> {
+    evidence: &mut Evidence,
+) {
     let observer = progress::observer();
-    let (interrupter, interrupt) = Interrupter::new();
-    runtime()?.block_on(async {
-        let pressed = interrupt.clone();
-        let listening = tokio::spawn(async move {
-            stop.await;
-            interrupter.interrupt();
-            // Kept, so that the runner does not take us for gone.
-            std::future::pending::<()>().await;
-        });
-        let (mut ran, environment) =
-            tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
-        if let Some(advice) = advice
-            && !pressed.is_interrupted()
-        {
-            advice.ask(&mut ran, interrupt.clone()).await;
+    let interrupt = Interrupt::at(stop);
+    let (mut ran, environment) =
+        tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
+    if let Some(advice) = advice
+        && !interrupt.is_interrupted()
+    {
+        advice.ask(&mut ran, interrupt.clone()).await;
+    }
+    if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_interrupted()) {
+        if *proof {
+            output::note_line("running the tests of this change on the base and on the head");
+            evidence.regression_proof = Some(runner::prove(of, interrupt.clone()).await);
         }
-        let (mut proof, mut base_tests, mut burn_in) = (None, Vec::new(), Vec::new());
-        if let Some(Trials { of, proof: asked, as_they_were, burn_in: times }) =
-            trials.filter(|_| !pressed.is_interrupted())
-        {
-            if *asked {
-                output::note_line("running the tests of this change on the base and on the head");
-                proof = Some(runner::prove(of, interrupt.clone()).await);
-            }
-            if let Some(head) = as_they_were.filter(|_| !pressed.is_interrupted()) {
-                base_tests = runner::base_tests(of, head, interrupt.clone()).await;
-            }
-            if *times > 0 && !pressed.is_interrupted() {
-                burn_in = runner::burn_in(of, *times, interrupt).await;
-                render::not_repeated(&burn_in).iter().for_each(output::note_line);
-            }
+        if let Some(head) = as_they_were.filter(|_| !interrupt.is_interrupted()) {
+            evidence.base_tests = runner::base_tests(of, head, interrupt.clone()).await;
         }
-        listening.abort();
-        let extent = if pressed.is_interrupted() { EvidenceExtent::Interrupted } else { EvidenceExtent::Whole };
-        Ok(Executed { ran, environment, proof, base_tests, burn_in, extent })
-    })
+        if *burn_in > 0 && !interrupt.is_interrupted() {
+            evidence.burn_in = runner::burn_in(of, *burn_in, interrupt.clone()).await;
+            render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
+        }
+    }
+    let nothing = ChangedFiles::Complete(Vec::new());
+    let files = trials.map_or(&nothing, |trials| trials.of.files);
+    evidence.coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
+    (evidence.checks, evidence.environment, evidence.ended_at) = (ran.checks, environment, Utc::now());
+    if !interrupt.is_interrupted() {
+        evidence.extent = EvidenceExtent::Whole;
+    }
 }
 
 fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
@@ -330,17 +295,10 @@ fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
     Ok(gather::base(evidence.head_sha, vec![evidence]))
 }
 
-fn document(
-    checkout: &Checkout,
-    ran: Ran,
-    environment: Environment,
-    changes: Option<&Changes>,
-    started_at: Timestamp,
-) -> Evidence {
-    let nothing = ChangedFiles::Complete(Vec::new());
-    let files = changes.map_or(&nothing, |changes| &changes.files);
-    let coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
-    let run = ActionsRun::current();
+/// The evidence of checks none of which has run yet.
+fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Evidence {
+    let cancelled = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
+    let (run, now) = (ActionsRun::current(), Utc::now());
     Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
         repository: run.as_ref().map_or_else(|| working_tree::repository_name(checkout), |run| run.repository.clone()),
@@ -349,15 +307,15 @@ fn document(
         base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
         workflow: run.map(|run| run.origin),
-        environment,
-        started_at,
-        ended_at: Utc::now(),
-        checks: ran.checks,
-        coverage,
+        environment: Environment::default(),
+        started_at: now,
+        ended_at: now,
+        checks: plan.kinds().map(cancelled).collect(),
+        coverage: None,
         regression_proof: None,
         base_tests: Vec::new(),
         burn_in: Vec::new(),
-        extent: EvidenceExtent::Whole,
+        extent: EvidenceExtent::Interrupted,
     }
 }
 
@@ -387,51 +345,35 @@ fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Time
     PullRequest { body, ..working_tree::pull_request(checkout, shown, base, title, at) }
 }
 
-/// The working tree, seen as a pull request that nobody has opened yet.
-struct Local {
-    snapshot: Snapshot,
-    policy: Policy,
-    evidence: Evidence,
+/// The working tree with its evidence.
+fn observed(checkout: &Checkout, base: Option<&str>, changes: Option<Changes>, evidence: &Evidence) -> Snapshot {
+    if checkout.cleanliness == Cleanliness::Changed {
+        output::note_line(format_args!(
+            "The working tree differs from {}: the evidence is of what is here.",
+            checkout.head.short()
+        ));
+    }
+    let (base_sha, files) = match changes {
+        Some(Changes { merge_base, files }) => (merge_base, files),
+        None => (checkout.head, ChangedFiles::Complete(Vec::new())),
+    };
+    let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
+    pull_request.head.sha = evidence.head_sha;
+    pull_request.head.repository = Some(evidence.repository.clone());
+    working_tree::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()))
 }
 
-impl Local {
-    fn new(
-        checkout: &Checkout,
-        base: Option<&str>,
-        changes: Option<Changes>,
-        policy: Policy,
-        evidence: Evidence,
-    ) -> Self {
-        if checkout.cleanliness == Cleanliness::Changed {
-            output::note_line(format_args!(
-                "The working tree differs from {}: the evidence is of what is here.",
-                checkout.head.short()
-            ));
-        }
-        let (base_sha, files) = match changes {
-            Some(Changes { merge_base, files }) => (merge_base, files),
-            None => (checkout.head, ChangedFiles::Complete(Vec::new())),
-        };
-        let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
-        pull_request.head.sha = evidence.head_sha;
-        pull_request.head.repository = Some(evidence.repository.clone());
-        let snapshot = working_tree::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()));
-        // Only what was run can be asked for.
-        let mut policy = policy;
-        policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
-        Self { snapshot, policy, evidence }
-    }
-
-    /// The same decision a pull request would get for this evidence.
-    fn decide(&self, now: Timestamp) -> Decision {
-        let mut state = LoopState::begin(&self.snapshot, &self.policy, now);
-        state.pull_request = None;
-        state.task_alias.clear();
-        decide(&self.snapshot, &state, &self.policy, now)
-    }
+/// The same decision a pull request would get for this evidence.
+fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
+    let now = Utc::now();
+    let mut state = LoopState::begin(snapshot, policy, now);
+    state.pull_request = None;
+    state.task_alias.clear();
+    decide(snapshot, &state, policy, now)
 }
 
-fn report(local: &Local, decision: &Decision, path: &Path, format: FormatChoice) -> Result<(), CliError> {
+fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
+    let Verified { snapshot, policy, evidence, decision, path, .. } = verified;
     match format {
         FormatChoice::Github => {
             output::text(render::annotation_commands(&decision.view));
@@ -442,7 +384,7 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: FormatChoice)
                 Loudness::Verbose => Detail::Whole,
                 Loudness::Quiet | Loudness::Usual => Detail::Usual,
             };
-            let report = render::terminal_report(decision, &local.snapshot, &local.policy, detail, output::colour());
+            let report = render::terminal_report(decision, snapshot, policy, detail, output::colour());
             if actions::is_here() {
                 output::text(actions::silenced(&report))
             } else {
@@ -461,10 +403,10 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: FormatChoice)
             "attempt": decision.view.attempt,
             "failed_rules": decision.view.evaluation.failed_rules(),
             "warnings": decision.view.evaluation.warnings(),
-            "notes": render::notes(decision, &local.snapshot),
-            "feedback": render::feedback(&decision.view.feedback, local.policy.retry.feedback_max_length),
-            "checks": local.evidence.checks,
-            "burn_in": local.evidence.burn_in,
+            "notes": render::notes(decision, snapshot),
+            "feedback": render::feedback(&decision.view.feedback, policy.retry.feedback_max_length),
+            "checks": evidence.checks,
+            "burn_in": evidence.burn_in,
             "evidence_path": path,
         })),
     }

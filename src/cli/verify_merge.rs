@@ -4,7 +4,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{CliError, CommandResult, exit, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output::Format};
 use crate::{
     proof::{Envelope, Keys},
     refs::{LocalRepository, StateStore, all_runs},
@@ -57,24 +57,22 @@ struct Found {
     checks: Vec<CheckEvidence>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let checked = runtime()?.block_on(async {
-        // A server signs for many repositories, and a commit can be in several of them.
-        let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
-        let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");
-        let repository = arguments.repository.clone().or_else(origin).ok_or_else(unnamed)?;
-        let keys = Keys::read(&arguments.key).await.map_err(CliError::bad_data)?;
-        let here = std::env::current_dir()?;
-        let objects = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
-        let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
-        let merge = objects.resolve_commit(&arguments.merge).await?.ok_or_else(unknown)?;
-        let mut parents = Vec::new();
-        while let Some(parent) = objects.resolve_commit(&format!("{merge}^{}", parents.len() + 1)).await? {
-            parents.push(parent);
-        }
-        let found = find(&objects, merge, &parents).await?;
-        Ok::<_, CliError>(check(merge, &parents, found, &keys, &repository))
-    })?;
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    // A server signs for many repositories, and a commit can be in several of them.
+    let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
+    let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");
+    let repository = arguments.repository.clone().or_else(origin).ok_or_else(unnamed)?;
+    let keys = Keys::read(&arguments.key).await.map_err(CliError::bad_data)?;
+    let here = std::env::current_dir()?;
+    let objects = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+    let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
+    let merge = objects.resolve_commit(&arguments.merge).await?.ok_or_else(unknown)?;
+    let mut parents = Vec::new();
+    while let Some(parent) = objects.resolve_commit(&format!("{merge}^{}", parents.len() + 1)).await? {
+        parents.push(parent);
+    }
+    let found = find(&objects, merge, &parents).await?;
+    let checked = check(merge, &parents, found, &keys, &repository);
     format.show(&checked, || words(&checked))?;
     Ok(if checked.verified { exit::OK } else { exit::ESCALATE })
 }

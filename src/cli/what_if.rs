@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, Format},
-    run_source::Since,
-    runtime,
+    run_source::since,
     try_history::{read_each, with_remedy},
     working_tree,
 };
 use crate::{
     config,
-    github::{Clock as _, Error, Observer, PastState, SystemClock},
+    github::{Clock as _, Observer, PastState, SystemClock},
     render,
 };
 use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
@@ -37,37 +37,35 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// How far back, by the last change of the pull request
-    #[arg(long, default_value = "30d", value_name = "TIME")]
-    since: Since,
+    #[arg(long, default_value = "30d", value_parser = since, value_name = "TIME")]
+    since: TimeDelta,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let text = output::read_text(&arguments.config)?;
-    let policy = config::parse(&output::shown(&arguments.config), &text).map_err(CliError::bad_data)?;
-    let repository = match &arguments.repository {
-        Some(repository) => repository.clone(),
-        None => working_tree::repository_of_origin("name it: loopgate what-if OWNER/REPO")?,
-    };
-    let (compared, stopped) = runtime()?.block_on(compare(&repository, arguments.since, &policy))?;
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let (name, text) = output::read_named(&arguments.config)?;
+    let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
+    let named = arguments.repository.as_ref();
+    let repository = working_tree::repository(named, "name it: loopgate what-if OWNER/REPO")?;
+    let (compared, stopped) = compare(&repository, arguments.since, &policy).await?;
     format.show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),
-        Some(error) => Err(CliError::unavailable(format!(
-            "only {} pull requests were read: {}",
-            compared.runs,
-            with_remedy(&error)
-        ))),
+        Some(why) => Err(CliError::unavailable(format!("only {} pull requests were read: {why}", compared.runs))),
     }
 }
 
 /// The differences, and why reading ended early.
-async fn compare(repository: &RepoName, since: Since, policy: &Policy) -> Result<(WhatIf, Option<Error>), CliError> {
+async fn compare(
+    repository: &RepoName,
+    since: TimeDelta,
+    policy: &Policy,
+) -> Result<(WhatIf, Option<String>), CliError> {
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
     let listed = observer.changed_last(&client, repository, PastState::All, MOST).await;
     let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
-    let from = SystemClock.now() - since.0;
+    let from = SystemClock.now() - since;
     let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
     listed.retain(|one| one.updated_at >= from);
     if !is_all {

@@ -8,7 +8,7 @@ use std::{
 
 use chrono::Utc;
 
-use super::{CliError, actions, output};
+use super::{CliError, actions, online::set_here, output};
 use crate::{
     config,
     refs::{LocalRepository, MemoryStore},
@@ -122,7 +122,7 @@ fn run_within(policy: &mut Policy, folder: &str) {
 pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<String>, Option<Changes>), CliError> {
     let named = named.filter(|base| !base.is_empty());
     let Some(named) = named else {
-        let base = std::env::var("GITHUB_BASE_REF").ok().filter(|base| !base.is_empty());
+        let base = set_here("GITHUB_BASE_REF");
         let changes = Changes::against(directory, base.as_deref());
         return Ok((base, changes));
     };
@@ -130,11 +130,15 @@ pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<S
     Ok((Some(named.to_owned()), Some(changes)))
 }
 
-/// The repository on GitHub that the remote `origin` names; `else_do` is what to do where it names none.
-pub(super) fn repository_of_origin(else_do: &str) -> Result<RepoName, CliError> {
+/// The repository that is named, else the one on GitHub that the remote `origin` names; `else_do` is what to do where
+/// that names none.
+pub(super) fn repository(named: Option<&RepoName>, else_do: &str) -> Result<RepoName, CliError> {
+    if let Some(named) = named {
+        return Ok(named.clone());
+    }
     let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
-    let named = checkout.repository;
-    named.ok_or_else(|| CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}")))
+    let unnamed = || CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}"));
+    checkout.repository.ok_or_else(unnamed)
 }
 
 /// `owner/name` of the remote, else one made of the folder's name.

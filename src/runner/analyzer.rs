@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, io::Read as _, path::Path, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    command::{self, CommandLine, Ending},
+    command::{self, CommandLine},
     interrupt::Interrupt,
 };
 use loopgate_core::{
@@ -86,13 +86,8 @@ pub async fn ask(
         text
     };
     let finished = command::run(line, interrupt, read, |_| {}).await;
-    match finished.ending {
-        Ending::Exited(0) => {}
-        Ending::Exited(code) => return Err(format!("it ended with exit code {code}")),
-        Ending::Signalled(signal) => return Err(format!("it was ended by signal {signal}")),
-        Ending::NotStarted(why) => return Err(format!("it could not be started: {why}")),
-        Ending::TimedOut => return Err("it took longer than 60 seconds".to_owned()),
-        Ending::Interrupted => return Err("it was interrupted".to_owned()),
+    if let Some(why) = finished.ending.problem("it", TIMEOUT) {
+        return Err(why);
     }
     let analyses = answer(&finished.read.unwrap_or_default())?;
     let mut kept = 0;

@@ -11,6 +11,18 @@ use loopgate_core::{
 /// Largest diff read, in bytes; a larger one is "too large to read".
 const DIFF_LIMIT: usize = 64 * 1024 * 1024;
 
+/// A diff that reads alike whatever is configured; what is compared follows.
+pub(super) const DIFF: [&str; 8] = [
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--find-renames",
+    "--no-relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
 /// The commit a branch was made from, and what has changed since, uncommitted changes included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes {
@@ -24,16 +36,14 @@ impl Changes {
     /// # Errors
     /// When it is not there, or has no commit in common with what is checked out.
     pub fn against_named(directory: &Path, base: &str) -> Result<Self, NoBase> {
-        let base = base.to_owned();
-        let exists =
-            |name: String| git(directory, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).is_some();
-        match Self::against(directory, Some(&base)) {
-            Some(changes) => Ok(changes),
-            None if candidates(&base).into_iter().any(|name| exists(format!("{name}^{{commit}}"))) => {
-                Err(NoBase::Apart(base))
-            }
-            None => Err(NoBase::Missing(base)),
-        }
+        let exists = |name: &String| {
+            let commit = format!("{name}^{{commit}}");
+            git(directory, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).is_some()
+        };
+        Self::against(directory, Some(base)).ok_or_else(|| match candidates(base).iter().any(exists) {
+            true => NoBase::Apart(base.to_owned()),
+            false => NoBase::Missing(base.to_owned()),
+        })
     }
 
     /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the
@@ -46,21 +56,8 @@ impl Changes {
         };
         let merge_base =
             candidates.iter().find_map(|branch| git(directory, &["merge-base", "--end-of-options", branch, "HEAD"]))?;
-        let merge_base: Sha = merge_base.trim().parse().ok()?;
-        let diff = GitCommand::new(
-            directory,
-            &[
-                "diff",
-                "--no-color",
-                "--no-ext-diff",
-                "--no-textconv",
-                "--find-renames",
-                "--no-relative",
-                "--src-prefix=a/",
-                "--dst-prefix=b/",
-                &merge_base.to_string(),
-            ],
-        );
+        let merge_base: Sha = merge_base.parse().ok()?;
+        let diff = GitCommand::new(directory, &[&DIFF[..], &[&merge_base.to_string()]].concat());
         let diff = diff.run().and_then(GitOutput::success);
         Some(Self { merge_base, files: in_diff(diff).ok()? })
     }
@@ -99,9 +96,10 @@ fn default_branches(directory: &Path) -> Option<Vec<String>> {
     Some(LIKELY.iter().copied().filter(exists).map(str::to_owned).collect())
 }
 
-fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
+/// What a git command prints, without the line's end; none where it fails.
+pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let printed = GitCommand::new(directory, arguments).run().and_then(GitOutput::success).ok()?;
-    Some(String::from_utf8_lossy(&printed).into_owned())
+    Some(String::from_utf8_lossy(&printed).trim_end().to_owned())
 }
 
 /// The files of the diff that git printed, or why they cannot be told.

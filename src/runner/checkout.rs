@@ -5,6 +5,7 @@ use std::{
     thread,
 };
 
+use super::changes::git;
 use crate::git::{GitCommand, GitError};
 use loopgate_core::{RepoName, Sha};
 
@@ -66,32 +67,27 @@ impl Checkout {
         let root = root.map(PathBuf::from).ok_or_else(|| why_not(directory))?;
         let tree = tree.ok_or(CheckoutError::NoCommit)?;
         let status = status.unwrap_or_default();
-        let status = Status::read(&status);
+        let (head, branch, cleanliness) = read_status(&status);
         let id = |what: &'static str, text: &str| text.parse().map_err(|_| CheckoutError::Unreadable(what));
         Ok(Self {
-            head: id("status", status.head)?,
+            head: id("status", head)?,
             tree: id("rev-parse HEAD^{tree}", &tree)?,
-            branch: status.branch.map(str::to_owned),
+            branch: branch.map(str::to_owned),
             repository: remote.and_then(|url| repository_of(&url)),
-            cleanliness: status.cleanliness,
+            cleanliness,
             root,
         })
     }
 
     /// The folder of this working tree's own git files.
     pub fn git_folder(&self) -> Option<PathBuf> {
-        self.printed(&["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+        git(&self.root, &["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
     /// Whether a branch of a remote holds the head, as far as is known here.
     pub fn is_pushed(&self) -> bool {
         let contains = format!("--contains={}", self.head);
-        self.printed(&["for-each-ref", "--count=1", &contains, "refs/remotes"]).is_some_and(|name| !name.is_empty())
-    }
-
-    fn printed(&self, arguments: &[&str]) -> Option<String> {
-        let printed = GitCommand::new(&self.root, arguments).run().ok()?.success().ok()?;
-        Some(String::from_utf8_lossy(&printed).trim().to_owned())
+        git(&self.root, &["for-each-ref", "--count=1", &contains, "refs/remotes"]).is_some_and(|name| !name.is_empty())
     }
 }
 
@@ -112,23 +108,14 @@ fn why_not(directory: &Path) -> CheckoutError {
     }
 }
 
-/// What `git status` tells. Its headers: <https://git-scm.com/docs/git-status#_branch_headers>.
-struct Status<'a> {
-    head: &'a str,
-    branch: Option<&'a str>,
-    cleanliness: Cleanliness,
-}
-
-impl<'a> Status<'a> {
-    fn read(printed: &'a str) -> Self {
-        let header = |name: &str| printed.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(name));
-        let changed = printed.lines().any(|line| !line.starts_with('#'));
-        Self {
-            head: header("branch.oid ").unwrap_or_default(),
-            branch: header("branch.head ").filter(|&name| name != "(detached)"),
-            cleanliness: if changed { Cleanliness::Changed } else { Cleanliness::Clean },
-        }
-    }
+/// Head, branch and cleanliness, as `git status` prints them. Its headers:
+/// <https://git-scm.com/docs/git-status#_branch_headers>.
+fn read_status(printed: &str) -> (&str, Option<&str>, Cleanliness) {
+    let header = |name: &str| printed.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(name));
+    let is_clean = printed.lines().all(|line| line.starts_with('#'));
+    let branch = header("branch.head ").filter(|&name| name != "(detached)");
+    let cleanliness = if is_clean { Cleanliness::Clean } else { Cleanliness::Changed };
+    (header("branch.oid ").unwrap_or_default(), branch, cleanliness)
 }
 
 /// What git prints for each of some questions, without the line end; none where it says no. They are asked side by
@@ -186,14 +173,10 @@ mod tests {
 
     #[test]
     fn a_status_tells_commit_branch_and_changes() {
-        let read = |text| {
-            let Status { head, branch, cleanliness } = Status::read(text);
-            (head, branch, cleanliness)
-        };
         let text = "# branch.oid 1234\n# branch.head a/b\n# branch.upstream origin/a\n# branch.ab +1 -0\n";
-        assert_eq!(read(text), ("1234", Some("a/b"), Cleanliness::Clean));
+        assert_eq!(read_status(text), ("1234", Some("a/b"), Cleanliness::Clean));
         let text = "# branch.oid 1234\n# branch.head (detached)\n? # branch.oid 5678\n";
-        assert_eq!(read(text), ("1234", None, Cleanliness::Changed));
+        assert_eq!(read_status(text), ("1234", None, Cleanliness::Changed));
     }
 
     #[test]

@@ -89,6 +89,20 @@ pub enum Ending {
     NotStarted(String),
 }
 
+impl Ending {
+    /// What it says against a program that has `limit` to end; none where that ended with 0.
+    pub fn problem(&self, program: &str, limit: Duration) -> Option<String> {
+        Some(match self {
+            Self::Exited(0) => return None,
+            Self::Exited(code) => format!("{program} ended with exit code {code}"),
+            Self::Signalled(signal) => format!("{program} was ended by signal {signal}"),
+            Self::TimedOut => format!("{program} did not end within {} seconds", limit.as_secs()),
+            Self::Interrupted => format!("{program} was interrupted"),
+            Self::NotStarted(why) => format!("{program} could not be started: {why}"),
+        })
+    }
+}
+
 /// What is known of a command that has ended.
 #[derive(Debug)]
 pub struct Finished<T> {
@@ -173,11 +187,6 @@ pub async fn run<T: Send + 'static>(
         peak_rss_kb: usage.as_ref().map(|usage| usage.rusage.maxrss / 1024),
         read,
     }
-}
-
-/// The same where nobody reads a report: how it ended.
-pub async fn run_quietly(line: CommandLine, interrupt: Interrupt, live: impl FnMut(&[u8]) + Send + 'static) -> Ending {
-    run(line, interrupt, |_| (), live).await.ending
 }
 
 /// Starts the shell with one pipe for both streams, so that their order is kept.

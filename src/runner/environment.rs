@@ -42,8 +42,8 @@ fn framework(plan: &Plan) -> Option<TestFramework> {
 
 async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<String> {
     let line = CommandLine::new(ecosystem.row().version(), directory.as_ref(), PATIENCE);
-    let (_nobody, interrupt) = Interrupter::new();
-    let finished = command::run(line, interrupt, |_| (), |_| {}).await;
+    let (_, never) = Interrupter::new();
+    let finished = command::run(line, never, |_| (), |_| {}).await;
     (finished.ending == Ending::Exited(0)).then(|| said(ecosystem, &finished.output.head)).flatten()
 }
 

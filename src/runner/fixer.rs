@@ -120,16 +120,13 @@ pub async fn call(
     let finished = command::run(line, interrupt, |_| (), live).await;
     let output = format!("{}{}", finished.output.head, finished.output.tail);
     let end = match finished.ending {
-        Ending::Exited(0) => match answer_of(&answer, &output) {
-            Ok(report) => FixerEnd::Done(report),
-            Err(why) => FixerEnd::Broke(why),
-        },
-        Ending::Exited(code) => FixerEnd::Broke(format!("the fixer ended with exit code {code}")),
-        Ending::Signalled(signal) => FixerEnd::Broke(format!("the fixer was ended by signal {signal}")),
-        Ending::NotStarted(why) => FixerEnd::Broke(format!("the fixer could not be started: {why}")),
         Ending::TimedOut if timeout < own => FixerEnd::OutOfTime,
         Ending::TimedOut => FixerEnd::TimedOut,
         Ending::Interrupted => FixerEnd::Interrupted,
+        ending => match ending.problem("the fixer", timeout) {
+            Some(why) => FixerEnd::Broke(why),
+            None => answer_of(&answer, &output).map_or_else(FixerEnd::Broke, FixerEnd::Done),
+        },
     };
     let from = output.char_indices().rev().nth(TAIL).map_or(0, |(at, _)| at);
     Ok(FixerOutcome { end, wall: finished.wall, log_tail: output[from..].to_owned() })

@@ -44,14 +44,22 @@ impl Interrupter {
     pub fn interrupt(&self) {
         self.0.send_replace(true);
     }
-
-    /// Resolves when nobody listens any more.
-    pub async fn unheard(&self) {
-        self.0.closed().await;
-    }
 }
 
 impl Interrupt {
+    /// One that comes when `stop` resolves. Nothing waits for that once the interrupt is dropped. Must be called within a
+    /// runtime.
+    pub fn at(stop: impl Future<Output = ()> + Send + 'static) -> Self {
+        let (interrupter, interrupt) = Interrupter::new();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = stop => interrupter.interrupt(),
+                () = interrupter.0.closed() => {}
+            }
+        });
+        interrupt
+    }
+
     pub fn is_interrupted(&self) -> bool {
         *self.0.borrow()
     }

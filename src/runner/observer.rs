@@ -14,9 +14,3 @@ pub trait Observer: Send + Sync {
     fn output(&self, _check: &CheckName, _bytes: &[u8]) {}
     fn ended(&self, _evidence: &CheckEvidence) {}
 }
-
-/// Watches nothing.
-#[derive(Clone, Copy, Debug)]
-pub struct Quiet;
-
-impl Observer for Quiet {}

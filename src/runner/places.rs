@@ -77,7 +77,6 @@ impl<'a> Places<'a> {
             .unwrap_or_else(|| written.to_owned())
     }
 
-    /// The path relative to the root of a file that exists below it.
     /// Makes the paths of a failure, and those its texts mention, paths of the repository.
     pub fn settle(&self, failure: &mut Failure) {
         let root = format!("{}/", self.top.display());
@@ -110,6 +109,7 @@ impl<'a> Places<'a> {
         (!package.is_empty() && package != self.directory).then_some(package)
     }
 
+    /// The path relative to the root of a file that exists below it.
     fn inside(&self, path: &Path) -> Option<String> {
         let plain = normal(path);
         let relative = plain.strip_prefix(&self.root).ok()?;
@@ -127,16 +127,10 @@ impl<'a> Places<'a> {
             let file = self.root.join(file);
             file.components().zip(report.components()).take_while(|(one, other)| one == other).count()
         };
-        let mut nearest: Option<(usize, &String, bool)> = None;
-        for file in candidates {
-            let here = near(file);
-            nearest = match nearest {
-                Some((best, kept, _)) if best == here => Some((best, kept, false)),
-                Some(kept) if kept.0 > here => Some(kept),
-                _ => Some((here, file, true)),
-            };
-        }
-        nearest.filter(|(.., is_alone)| *is_alone).map(|(_, file, _)| file.clone())
+        let nearest = candidates.clone().map(|file| near(file)).max()?;
+        let mut meant = candidates.filter(|file| near(file) == nearest);
+        let file = meant.next()?;
+        meant.next().is_none().then(|| file.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which checks of a policy are run here, in what order, and how often.
 
-use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf};
+use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf, thread};
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
@@ -47,7 +47,8 @@ pub struct Planned {
 }
 
 impl Plan {
-    /// Plans the command checks of a policy; external checks are somebody else's to run.
+    /// Plans the command checks of a policy; external checks are somebody else's to run. Unless told otherwise, as many
+    /// run at once as there are cores.
     ///
     /// # Errors
     /// When the selection names an unknown or external check.
@@ -55,8 +56,9 @@ impl Plan {
         checks: &IndexMap<CheckName, CheckPolicy>,
         selection: &Selection,
         root: PathBuf,
-        parallel: NonZeroUsize,
+        parallel: Option<NonZeroUsize>,
     ) -> Result<Self, SelectionError> {
+        let parallel = parallel.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let wanted = match selection {
             Selection::All => checks.keys().cloned().collect(),
             Selection::Only(names) => with_needs(checks, names)?,

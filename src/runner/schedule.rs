@@ -28,8 +28,9 @@ pub struct Ran {
 /// Runs the plan to its end.
 ///
 /// A check whose need failed is skipped; an interrupt ends what runs and skips the rest.
-pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>) -> Ran {
-    let (fail_fast, failed_fast) = Interrupter::new();
+pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observer>) -> Ran {
+    // Ends all that runs: at an interrupt, and when a check fails fast.
+    let (stop, stopped) = Interrupter::new();
     let mut ended: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     let mut coverage: Option<Vec<FileCoverage>> = None;
     let mut waiting: Vec<&CheckName> = plan.checks.keys().collect();
@@ -38,27 +39,34 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
         let mut still_waiting = Vec::new();
         for name in waiting {
             let planned = &plan.checks[name];
-            let stopped = interrupt.is_interrupted() || failed_fast.is_interrupted();
-            match readiness(planned, plan, &ended) {
+            let evidence = match readiness(planned, plan, &ended) {
                 // Nobody chose to leave it out, so it is not skipped: nothing is known of it.
-                _ if interrupt.is_interrupted() => {
-                    let evidence = CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled);
-                    observer.ended(&evidence);
-                    ended.insert(name.clone(), evidence);
-                }
-                Readiness::Never(reason) => skip(name, planned, &reason, &mut ended, &*observer),
-                _ if stopped => skip(name, planned, "stopped", &mut ended, &*observer),
+                _ if interrupt.is_interrupted() => CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled),
+                Readiness::Never(reason) => skipped(name, planned, reason),
+                _ if stopped.is_interrupted() => skipped(name, planned, "stopped".to_owned()),
                 Readiness::Now if running.len() < plan.parallel.get() => {
                     observer.started(name);
-                    let stop = either(interrupt.clone(), failed_fast.clone());
-                    let (planned, root) = (planned.clone(), plan.root.clone());
-                    running.spawn(job::execute(name.clone(), planned, root, plan.repeats, stop, observer.clone()));
+                    let (planned, root, stopped) = (planned.clone(), plan.root.clone(), stopped.clone());
+                    running.spawn(job::execute(name.clone(), planned, root, plan.repeats, stopped, observer.clone()));
+                    continue;
                 }
-                Readiness::Now | Readiness::Later => still_waiting.push(name),
-            }
+                Readiness::Now | Readiness::Later => {
+                    still_waiting.push(name);
+                    continue;
+                }
+            };
+            observer.ended(&evidence);
+            ended.insert(name.clone(), evidence);
         }
         waiting = still_waiting;
-        let Some(evidence) = running.join_next().await else {
+        let evidence = tokio::select! {
+            evidence = running.join_next() => evidence,
+            () = interrupt.interrupted(), if !stopped.is_interrupted() => {
+                stop.interrupt();
+                continue;
+            }
+        };
+        let Some(evidence) = evidence else {
             if waiting.is_empty() {
                 break;
             }
@@ -71,7 +79,7 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
         }
         let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast == FailFast::On);
         if stops && evidence.outcome.is_failure() {
-            fail_fast.interrupt();
+            stop.interrupt();
         }
         observer.ended(&evidence);
         ended.insert(evidence.name.clone(), evidence);
@@ -98,31 +106,9 @@ fn readiness(planned: &Planned, plan: &Plan, ended: &BTreeMap<CheckName, CheckEv
     }
 }
 
-fn skip(
-    name: &CheckName,
-    planned: &Planned,
-    reason: &str,
-    ended: &mut BTreeMap<CheckName, CheckEvidence>,
-    observer: &dyn Observer,
-) {
-    let mut evidence = CheckEvidence::bare(name.clone(), planned.kind, Outcome::Skipped);
-    evidence.skipped_because = Some(reason.to_owned());
-    observer.ended(&evidence);
-    ended.insert(name.clone(), evidence);
-}
-
-/// An interrupt that comes when the first of the two does.
-fn either(mut one: Interrupt, mut other: Interrupt) -> Interrupt {
-    let (interrupter, both) = Interrupter::new();
-    tokio::spawn(async move {
-        tokio::select! {
-            () = one.interrupted() => interrupter.interrupt(),
-            () = other.interrupted() => interrupter.interrupt(),
-            // The check has ended and nobody listens any more.
-            () = interrupter.unheard() => {}
-        }
-    });
-    both
+fn skipped(name: &CheckName, planned: &Planned, reason: String) -> CheckEvidence {
+    let bare = CheckEvidence::bare(name.clone(), planned.kind, Outcome::Skipped);
+    CheckEvidence { skipped_because: Some(reason), ..bare }
 }
 
 #[cfg(all(test, unix))]
@@ -150,7 +136,7 @@ mod tests {
 
     fn plan(checks: &[(&str, CheckPolicy)], selection: &Selection) -> Result<Plan, SelectionError> {
         let checks = checks.iter().map(|(name, check)| (name.parse().unwrap(), check.clone())).collect();
-        Plan::new(&checks, selection, std::env::temp_dir(), NonZeroUsize::new(2).unwrap())
+        Plan::new(&checks, selection, std::env::temp_dir(), NonZeroUsize::new(2))
     }
 
     #[derive(Default)]

@@ -16,7 +16,7 @@ use std::{io::IsTerminal, time::Instant};
 
 use clap::Args;
 
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, setup};
 use narrator::{Narrator, Pace};
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ enum DemoError {
 }
 
 /// Plays the story. The exit code is 0 only if it ended as it is told.
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let json = arguments.json || format == Format::Json;
     if json && arguments.serve {
         return Err(CliError::usage("--serve is for people: it has no JSON"));
@@ -78,21 +78,19 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let pace = if is_watched { Pace::Reader } else { Pace::AtOnce };
     let narrator = if json { Narrator::silent() } else { Narrator::to_terminal(pace) };
     let started = Instant::now();
-    let played = runtime()?.block_on(async {
-        let pages = if arguments.serve { Some(playing::Listening::open().await?) } else { None };
-        let demo_world = demo_world::DemoWorld::open(pages.as_ref().map(playing::Listening::url)).await?;
-        let ending = story::play(&demo_world, narrator).await;
-        let facts = match &ending {
-            Ok(played) => Some(facts::gather(&demo_world, played, started.elapsed())?),
-            Err(_) => None,
-        };
-        if let (Some(pages), Ok(_)) = (pages, &ending) {
-            playing::until_stopped(&demo_world, pages).await?;
-        }
-        demo_world.close().await;
-        ending.map(|played| (played, facts))
-    });
-    let (played, facts) = played.map_err(|error: DemoError| CliError::unavailable(error))?;
+    let pages = if arguments.serve { Some(setup::bind("127.0.0.1:0").await?) } else { None };
+    let url = pages.as_ref().map(|(_, address)| format!("http://{address}"));
+    let demo_world = demo_world::DemoWorld::open(url).await?;
+    let ending = story::play(&demo_world, narrator).await;
+    let facts = match &ending {
+        Ok(played) => Some(facts::gather(&demo_world, played, started.elapsed())?),
+        Err(_) => None,
+    };
+    if let (Some(pages), Ok(_)) = (pages, &ending) {
+        playing::until_stopped(&demo_world, pages).await?;
+    }
+    demo_world.close().await;
+    let played = ending?;
     if let Some(facts) = facts.filter(|_| json) {
         output::json(&facts)?;
     }

@@ -2,7 +2,7 @@
 //!
 //! Each prepared change writes one file, so what CI finds follows from what stands there on the head.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use tokio::{net::TcpListener, sync::mpsc};
 
@@ -122,37 +122,22 @@ pub(super) fn tests(source: &str) -> Vec<Test> {
     ci::suite(there.filter(|name| name.rsplit("::").next().is_some_and(|test| source.contains(test))), fails)
 }
 
-/// Where the pages of pull requests will be.
-pub(super) struct Listening {
-    listener: TcpListener,
-    address: SocketAddr,
-}
-
-impl Listening {
-    pub async fn open() -> Result<Self, DemoError> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        Ok(Self { listener, address })
-    }
-
-    pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-}
-
-/// Serves the pages and answers what visitors do, until the process is asked to stop.
-pub(super) async fn until_stopped(demo_world: &DemoWorld, pages: Listening) -> Result<(), DemoError> {
+/// Serves the pages of pull requests here and answers what visitors do, until the process is asked to stop.
+pub(super) async fn until_stopped(
+    demo_world: &DemoWorld,
+    (listener, address): (TcpListener, SocketAddr),
+) -> Result<(), DemoError> {
     let DemoWorld { github, repo, .. } = demo_world;
     let required = ["loopgate / verify", "loopgate / gates"]
         .map(|name| RequiredCheck { context: name.to_owned(), app: Some(github.app_id()) });
     github.admin().protect(repo, "main", Protection { required_checks: required.into(), ..Protection::default() })?;
     let (acts, heard) = mpsc::channel(8);
-    let (url, dashboard) = (pages.url(), demo_world.dashboard());
+    let dashboard = demo_world.dashboard();
     let changes = PREPARED.iter().map(Prepared::change).collect();
     let playbook = Playbook { repo: repo.clone(), people: PEOPLE.into(), changes, dashboard: dashboard.clone(), acts };
-    let _pages = github.serve_pages(pages.listener, pages.address, playbook);
+    let _pages = github.serve_pages(listener, address, playbook);
     output::line(format_args!(
-        "\nNow it is your turn, until Ctrl-C:\n   {url}/{repo}   the pull requests:\n      push, comment, approve and \
+        "\nNow it is your turn, until Ctrl-C:\n   http://{address}/{repo}   the pull requests:\n      push, comment, approve and \
          merge as one of five people\n   {dashboard}   the dashboard: who acts next"
     ));
     tokio::select! {

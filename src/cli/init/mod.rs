@@ -340,13 +340,9 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
     }
     let files = stop_hooks::files(root, wish != Some(StopHooks::Remove))?;
     let paths = files.iter().map(|(path, _)| *path).collect::<Vec<_>>().join(", ");
-    if wish.is_none() && !files.is_empty() {
-        output::error_line(format!("Shall agents stop only with a green verdict? This changes {paths} [y/N]"));
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
-        if !matches!(answer.trim(), "y" | "yes") {
-            return Ok(());
-        }
+    let question = format!("Shall agents stop only with a green verdict? This changes {paths} [yes/no]");
+    if wish.is_none() && !files.is_empty() && !output::agrees(&question) {
+        return Ok(());
     }
     for (path, text) in files {
         write(root, &NewFile { path, text })?;

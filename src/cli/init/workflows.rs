@@ -113,38 +113,20 @@ fn python_tools(project: &Project, detected: &Detected) -> Vec<&'static str> {
 fn install(root: &Path, project: &Project, detected: &Detected) -> Vec<(String, String)> {
     let tools = python_tools(project, detected);
     let directory = root.join(&project.directory);
-    let within: Vec<&Path> = directory.ancestors().take_while(|above| above.starts_with(root)).collect();
-    // A lock file stands at the top of its workspace, and is installed from there.
-    let locked = |names: &[&str]| within.iter().find(|above| names.iter().any(|name| above.join(name).is_file()));
-    let place = |at: &Path| at.strip_prefix(root).unwrap_or(at).to_string_lossy().replace('\\', "/");
     let here = || project.directory.clone();
+    for lock in project.ecosystem.locks() {
+        // It stands at the top of its workspace, and is installed from there.
+        let mut within = directory.ancestors().take_while(|above| above.starts_with(root));
+        let Some(above) = within.find(|above| above.join(&lock.name).is_file()) else { continue };
+        let text = std::fs::read_to_string(above.join(&lock.name)).unwrap_or_default();
+        let missing = tools.iter().filter(|tool| !text.contains(&format!("\"{tool}\"")));
+        let added = missing.filter_map(|tool| Some(format!(" && {} {tool}", lock.add.as_ref()?)));
+        let place = above.strip_prefix(root).unwrap_or(above).to_string_lossy().replace('\\', "/");
+        return vec![(lock.install.clone() + &added.collect::<String>(), place)];
+    }
     match project.ecosystem {
-        Ecosystem::Node => {
-            let locks: [(&[&str], &str); 4] = [
-                (&["pnpm-lock.yaml"], "corepack enable && pnpm install --frozen-lockfile"),
-                (&["yarn.lock"], "corepack enable && yarn install --immutable"),
-                (&["bun.lock", "bun.lockb"], "npm install --global bun && bun install --frozen-lockfile"),
-                (&["package-lock.json", "npm-shrinkwrap.json"], "npm ci"),
-            ];
-            let found = locks.iter().find_map(|(names, command)| Some((*command, place(locked(names)?))));
-            let (command, at) = found.unwrap_or(("npm install", here()));
-            vec![(command.to_owned(), at)]
-        }
+        Ecosystem::Node => vec![("npm install".to_owned(), here())],
         Ecosystem::Python => {
-            // Each with what installs a tool that the lock file does not have.
-            let locks = [
-                ("uv.lock", "pipx install uv && uv sync --all-groups", "uv pip install"),
-                ("poetry.lock", "pipx install poetry && poetry install", "poetry run python -m pip install"),
-                ("pdm.lock", "pipx install pdm && pdm sync --dev", "pdm run python -m pip install"),
-                ("Pipfile.lock", "pipx install pipenv && pipenv sync --dev", "pipenv run python -m pip install"),
-            ];
-            for (lock, command, adds) in locks {
-                let Some(above) = locked(&[lock]) else { continue };
-                let text = std::fs::read_to_string(above.join(lock)).unwrap_or_default();
-                let missing = tools.iter().filter(|tool| !text.contains(&format!("\"{tool}\"")));
-                let added: String = missing.map(|tool| format!(" && {adds} {tool}")).collect();
-                return vec![(format!("{command}{added}"), place(above))];
-            }
             let mut words: Vec<String> = tools.iter().map(|tool| (*tool).to_owned()).collect();
             for file in ["requirements.txt", "requirements-dev.txt", "requirements-test.txt"] {
                 if directory.join(file).is_file() {

@@ -96,17 +96,12 @@ impl ReconcileReport {
         } else if self.looked.is_empty() && self.answered.is_empty() {
             let _ = writeln!(text, "{}: no open pull request is concerned", self.event);
         }
-        for Answered { group, answer } in &self.answered {
-            let words = match answer {
-                Ok(GroupAnswer::Final) => "answered".to_owned(),
-                Ok(GroupAnswer::Unfinished) => "its own checks are waited for".to_owned(),
-                Ok(GroupAnswer::Dormant) => "no pull request in it is looked after here".to_owned(),
-                Err(failed) => format!("not done: {failed}"),
-            };
+        for answered in &self.answered {
+            let (group, (_, words)) = (&answered.group, answered.result());
             let _ = writeln!(text, "merge queue, {}@{}: {words}", group.repository, group.head.short());
         }
         for looked in &self.looked {
-            let _ = writeln!(text, "{}#{}: {}", looked.repository, looked.number, looked.ended.words());
+            let _ = writeln!(text, "{}#{}: {}", looked.repository, looked.number, looked.ended.result().1);
             for problem in looked.ended.problems() {
                 let _ = writeln!(text, "  could not {problem}");
             }
@@ -144,13 +139,19 @@ impl ReconcileReport {
 }
 
 impl Answered {
-    fn document(&self) -> Value {
-        let result = match &self.answer {
-            Ok(GroupAnswer::Final) => "answered",
-            Ok(GroupAnswer::Unfinished) => "unfinished",
-            Ok(GroupAnswer::Dormant) => "dormant",
-            Err(_) => "failed",
+    /// For programs, and for people.
+    fn result(&self) -> (&'static str, String) {
+        let (word, words) = match &self.answer {
+            Ok(GroupAnswer::Final) => ("answered", "answered"),
+            Ok(GroupAnswer::Unfinished) => ("unfinished", "its own checks are waited for"),
+            Ok(GroupAnswer::Dormant) => ("dormant", "no pull request in it is looked after here"),
+            Err(failed) => return ("failed", format!("not done: {failed}")),
         };
+        (word, words.to_owned())
+    }
+
+    fn document(&self) -> Value {
+        let (result, _) = self.result();
         let reason = self.answer.as_ref().err().map(|failed| &failed.reason);
         json!({ "repository": self.group.repository, "head": self.group.head, "result": result, "reason": reason })
     }
@@ -158,16 +159,15 @@ impl Answered {
 
 impl Looked {
     fn document(&self) -> Value {
-        let mut told = json!({ "repository": self.repository, "number": self.number });
+        let (result, _) = self.ended.result();
+        let mut told = json!({ "repository": self.repository, "number": self.number, "result": result });
         match &self.ended {
             Ended::Failed(failed) => {
-                told["result"] = "failed".into();
                 told["reason"] = failed.reason.clone().into();
                 let retry_at = if let Retry::At(at) | Retry::Paced(at) = failed.retry { Some(at) } else { None };
                 told["retry_at"] = json!(retry_at);
             }
             Ended::Settled { result, revisit_at } => {
-                told["result"] = kind(result).into();
                 told["revisit_at"] = json!(revisit_at);
                 if let Settled::Decided(summary) = result {
                     told["decision"] = json!(summary.word);
@@ -187,31 +187,26 @@ impl Looked {
     }
 }
 
-const fn kind(result: &Settled) -> &'static str {
-    match result {
-        Settled::Dormant => "dormant",
-        Settled::Nothing => "nothing",
-        Settled::ReadOnly => "read_only",
-        Settled::Decided(_) => "decided",
-    }
-}
-
 impl Ended {
-    fn words(&self) -> String {
+    /// For programs, and for people.
+    fn result(&self) -> (&'static str, String) {
         let (result, revisit_at) = match self {
-            Self::Failed(failed) => return format!("not done: {failed}"),
+            Self::Failed(failed) => return ("failed", format!("not done: {failed}")),
             Self::Settled { result, revisit_at } => (result, revisit_at),
         };
-        let words = match result {
-            Settled::Dormant => "the base branch has no .github/loopgate.yml, so nothing is written here".to_owned(),
-            Settled::Nothing => "there is nothing to loop over".to_owned(),
-            Settled::ReadOnly => "the repository is archived: nothing may be written there".to_owned(),
-            Settled::Decided(summary) => format!("{}; changes made: {}", summary.subject, summary.effects),
+        let decided;
+        let (word, words) = match result {
+            Settled::Dormant => ("dormant", "the base branch has no .github/loopgate.yml, so nothing is written here"),
+            Settled::Nothing => ("nothing", "there is nothing to loop over"),
+            Settled::ReadOnly => ("read_only", "the repository is archived: nothing may be written there"),
+            Settled::Decided(summary) => {
+                decided = format!("{}; changes made: {}", summary.subject, summary.effects);
+                ("decided", decided.as_str())
+            }
         };
-        match revisit_at {
-            Some(at) => format!("{words}; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")),
-            None => words,
-        }
+        let then =
+            revisit_at.map(|at| format!("; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")));
+        (word, format!("{words}{}", then.unwrap_or_default()))
     }
 
     fn problems(&self) -> Vec<String> {

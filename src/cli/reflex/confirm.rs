@@ -2,8 +2,11 @@
 
 use std::io::{BufRead, Write};
 
-use super::new::{MajorWord, Proposal, check, score};
-use crate::cli::CliError;
+use super::{
+    drive::listed,
+    new::{Proposal, check, score},
+};
+use crate::cli::{CliError, output::is_yes};
 use loopgate_core::{
     CheckName,
     observed::CodeType,
@@ -13,12 +16,12 @@ use loopgate_core::{
 };
 
 /// Where questions go and answers come from.
-pub(super) struct Terminal<R, W> {
-    pub input: R,
-    pub output: W,
+pub(super) struct Terminal<'a> {
+    pub input: &'a mut dyn BufRead,
+    pub output: &'a mut dyn Write,
 }
 
-impl<R: BufRead, W: Write> Terminal<R, W> {
+impl Terminal<'_> {
     fn say(&mut self, text: &str) {
         // Without somebody to read it there is nobody to answer either, and that is told below.
         let _ = writeln!(self.output, "{text}");
@@ -43,11 +46,7 @@ impl<R: BufRead, W: Write> Terminal<R, W> {
 }
 
 /// Shows the criteria and the limit and asks for each, for both again after any change.
-pub(super) fn confirm<R: BufRead, W: Write>(
-    proposal: &mut Proposal,
-    policy: &Policy,
-    terminal: &mut Terminal<R, W>,
-) -> Result<(), CliError> {
+pub(super) fn confirm(proposal: &mut Proposal, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     let has_context = !proposal.task.prompt.trim().is_empty()
         && proposal.told_type.is_some()
         && (!proposal.known.is_empty() || !proposal.settings.checks.is_empty());
@@ -69,12 +68,8 @@ pub(super) fn confirm<R: BufRead, W: Write>(
     }
 }
 
-fn is_yes(answer: &str) -> bool {
-    matches!(answer.to_lowercase().as_str(), "y" | "yes")
-}
-
 /// The limit where it is right, else another one.
-fn confirmed_limit<R: BufRead, W: Write>(limit: u32, terminal: &mut Terminal<R, W>) -> Result<u32, CliError> {
+fn confirmed_limit(limit: u32, terminal: &mut Terminal<'_>) -> Result<u32, CliError> {
     loop {
         let answer = terminal
             .ask(&format!("At most {limit} iterations. Is this limit right? [yes, or a number from 1 to 10]"))?;
@@ -97,9 +92,7 @@ pub(super) fn criteria(proposal: &Proposal, policy: &Policy) -> String {
             format!("{id}: {description} ({severity}, weight {weight}, phase {phase:?})")
         })
         .collect();
-    let list = |names: &[CheckName]| {
-        if names.is_empty() { "none".to_owned() } else { super::drive::listed(names) }
-    };
+    let list = |names: &[CheckName]| if names.is_empty() { "none".to_owned() } else { listed(names) };
     let given: Vec<String> = settings.checks.iter().map(|(name, command)| format!("{name} ({command})")).collect();
     let major = match settings.major {
         Major::Fail => "failed rules of severity fail",
@@ -124,7 +117,7 @@ pub(super) fn criteria(proposal: &Proposal, policy: &Policy) -> String {
 }
 
 /// The set-up questions, for a task that says too little by itself.
-fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), CliError> {
+fn set_up(proposal: &mut Proposal, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     if proposal.task.prompt.trim().is_empty() {
         proposal.task.prompt = terminal.ask("What is to be done?")?;
         if let Some(inferred) = reflex::infer_type(&proposal.task.prompt) {
@@ -148,7 +141,7 @@ fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal
             })?;
         settings.checks.extend(checks);
     }
-    let known = super::drive::listed(&settings.mandatory);
+    let known = listed(&settings.mandatory);
     let mandatory = settings.mandatory.clone();
     settings.mandatory =
         again(terminal, &format!("Mandatory checks, whatever their kind? [{known}]"), mandatory, |answer| {
@@ -164,19 +157,15 @@ fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal
         again(terminal, &format!("Iterations at most, 1 to 10? [{}]", settings.limit), settings.limit, |answer| {
             answer.parse().ok().filter(|limit| (1..=10).contains(limit))
         })?;
-    let known = if settings.major == Major::Fail { "fail" } else { "warn" };
-    settings.major = again(
-        terminal,
-        &format!("Which failed rules are major: fail, or warn too? [{known}]"),
-        settings.major,
-        |answer| <MajorWord as clap::ValueEnum>::from_str(answer, true).ok().map(Major::from),
-    )?;
+    let known = settings.major.as_str();
+    let question = format!("Which failed rules are major: fail, or warn too? [{known}]");
+    settings.major = again(terminal, &question, settings.major, |answer| Major::of_word(&answer.to_lowercase()))?;
     Ok(())
 }
 
 /// Asks until the answer can be read; an empty one keeps what is known.
-fn again<R: BufRead, W: Write, T>(
-    terminal: &mut Terminal<R, W>,
+fn again<T>(
+    terminal: &mut Terminal<'_>,
     question: &str,
     known: T,
     read: impl Fn(&str) -> Option<T>,
@@ -209,11 +198,12 @@ mod tests {
 
     /// What is shown and asked, and what is confirmed in the end.
     fn conversation(mut proposal: Proposal, answers: &str) -> (Result<Proposal, String>, String) {
-        let mut terminal = Terminal { input: answers.as_bytes(), output: Vec::new() };
+        let mut shown = Vec::new();
+        let mut terminal = Terminal { input: &mut answers.as_bytes(), output: &mut shown };
         let confirmed = confirm(&mut proposal, &crate::config::presets(), &mut terminal)
             .map(|()| proposal)
             .map_err(|stop| stop.message);
-        (confirmed, String::from_utf8(terminal.output).unwrap())
+        (confirmed, String::from_utf8(shown).unwrap())
     }
 
     #[test]

@@ -4,14 +4,14 @@
 use chrono::Utc;
 
 use super::{
-    ConsoleOutput, Progress, Session, listening,
+    ConsoleOutput, Progress, Session,
     local_workspace::{LocalWorkspace, person},
     locked,
 };
 use crate::{
     cli::{CliError, actions, output::Format},
     render,
-    runner::{FixerDispute, Head},
+    runner::{self, FixerDispute, Head, Interrupt},
 };
 use loopgate_core::{
     UserId,
@@ -33,7 +33,8 @@ pub async fn dispute_here(dispute: &FixerDispute) -> Result<Option<Alias>, CliEr
     let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else { return Ok(None) };
     let console = ConsoleOutput::new(Format::Json);
     let _locks = locked(&workspace, &alias, &console)?;
-    let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
+    let stop = Interrupt::at(runner::asked_to_stop());
+    let mut session = Session::open(&workspace, &alias, None, &console, stop).await?;
     let progress = session.dispute(dispute, person().to_string()).await?;
     progress.map(|_| Some(alias)).map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use chrono::{TimeDelta, Utc};
+use chrono::Utc;
 
 use super::{
     console_output::ConsoleOutput,
@@ -16,13 +16,13 @@ use super::{
 use crate::{
     cli::CliError,
     refs::{AttemptFile, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
-    render::{loop_breach, loop_critique, loop_plan},
+    render::{loop_breach, loop_call, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
     CheckName, Sha,
     observed::ChangedFiles,
-    policy::Policy,
+    policy::{Policy, Trigger},
     reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Turn},
     state::{LoopState, RunStatus, Step},
     verdict::evaluate,
@@ -248,6 +248,12 @@ impl<'g> Session<'g> {
         self.save(turn, None).await
     }
 
+    /// Calls a person instead of going on.
+    pub(super) async fn call_a_person(&mut self, cause: Trigger, notes: Vec<String>) -> Result<Progress, CliError> {
+        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &self.governed(), Utc::now());
+        self.save(turn, None).await
+    }
+
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
     pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
@@ -323,14 +329,9 @@ async fn read_text(workspace: &LocalWorkspace, tip: Sha, path: &str) -> Result<S
     }
 }
 
-/// How far a duration of the policy is from now on, for timers.
-pub(super) fn std_duration(delta: TimeDelta) -> Duration {
-    delta.to_std().unwrap_or(Duration::ZERO)
-}
-
 /// Names as the policy has them.
-pub(super) fn listed(names: &[CheckName]) -> String {
-    names.iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
+pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a CheckName>) -> String {
+    names.into_iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// The record of what a person changed between two iterations.

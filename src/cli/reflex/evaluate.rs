@@ -1,11 +1,9 @@
 //! EVALUATE: running what is prepared, and what the evidence amounts to.
 
-use std::{num::NonZeroUsize, thread};
-
 use chrono::Utc;
 
 use super::{
-    drive::{Progress, Session, settings},
+    drive::{Progress, Session, listed, settings},
     local_workspace::only,
 };
 use crate::{
@@ -74,11 +72,9 @@ impl Session<'_> {
             return self.judge(decision, snapshot, &checked, &policy).await;
         }
         // Every failure lies outside the code, also after the repetitions.
-        let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
-        let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
-        let cause = Trigger::ExternalDependencyDown;
-        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &policy, Utc::now());
-        self.save(turn, None).await
+        let failing = checked.checks.iter().filter(|check| check.outcome.is_failure()).map(|check| &check.name);
+        let notes = vec![format!("{} failed for reasons outside the code, again and again.", listed(failing))];
+        self.call_a_person(Trigger::ExternalDependencyDown, notes).await
     }
 
     async fn judge(
@@ -123,10 +119,8 @@ impl Session<'_> {
     async fn run_checks(&self, policy: &Policy, known: CheckedAttempt) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
-        let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let root = self.workspace.root().to_owned();
-        let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
-        let plan = plan.repeating(policy.retry.external_retry.commands());
+        let plan = Plan::new(&wanted, &Selection::All, self.workspace.root().to_owned(), None);
+        let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
             tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));
@@ -215,8 +209,4 @@ impl Session<'_> {
         }
         self.judged.as_ref().ok_or_else(|| CliError::unavailable("there is no evaluation"))
     }
-}
-
-fn names<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> String {
-    checks.map(|check| check.name.as_str()).collect::<Vec<&str>>().join(", ")
 }

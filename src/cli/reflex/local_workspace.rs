@@ -10,7 +10,7 @@ use crate::{
         working_tree::{self, Shown},
     },
     config,
-    refs::{GitObjects, LoadedRun, LocalRepository, RefName, StateStore},
+    refs::{LoadedRun, LocalRepository, RefName, StateStore},
     runner::{Checkout, Holder, Lock, LockError, Worktree},
 };
 use loopgate_core::{
@@ -220,9 +220,4 @@ pub(super) fn only(policy: &Policy, checks: &[CheckName]) -> Policy {
     let mut policy = policy.clone();
     policy.verify.checks.retain(|name, _| checks.contains(name));
     policy
-}
-
-/// Whether a ref exists, for refs that are not runs.
-pub(super) async fn exists(workspace: &LocalWorkspace, alias: &Alias) -> Result<bool, CliError> {
-    Ok(workspace.repository.read_ref(&task_ref(alias)).await?.is_some())
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    io::{BufRead, Write},
     time::{Duration, Instant},
 };
 
@@ -75,8 +74,7 @@ pub struct CleanArguments {
 
 /// Whether what was committed between two commits is for a fixer to change: what pushes a loop's
 /// commits from another job asks this.
-pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
-    let worktree = Worktree::at(&std::env::current_dir()?).map_err(CliError::bad_data)?;
+pub(super) fn judge(worktree: &Worktree, JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
     let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
     let files = &changes(*before, *after)?;
@@ -105,26 +103,24 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     Ok(exit::ESCALATE)
 }
 
-pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+pub async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments, format: Format) -> CommandResult {
     let alias = workspace.meant(arguments.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
     if state.has_ended() {
         return super::over(&state, format);
     }
-    end_whoever_runs(&workspace, &alias).await?;
+    end_whoever_runs(workspace, &alias).await?;
     let now = Utc::now();
     let _locks = workspace.lock(&alias, now)?;
     let console = ConsoleOutput::new(format);
-    let (_keep, interrupt) = Interrupter::new();
-    let mut session = Session::open(&workspace, &alias, None, &console, interrupt).await?;
+    let (_, never) = Interrupter::new();
+    let mut session = Session::open(workspace, &alias, None, &console, never).await?;
     if !session.state.has_ended() {
         let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
         session.save(turn, None).await?;
     }
     let state = &session.state;
-    format.show(&report::document(state), || format!("{alias}: {}", render::loop_verdict(state)))?;
-    Ok(exit::OK)
+    format.show(&report::document(state), || format!("{alias}: {}", render::loop_verdict(state)))
 }
 
 /// Asks a process that runs the loop on this machine to end, as Ctrl-C would, and waits for it.
@@ -156,8 +152,7 @@ async fn end_whoever_runs(workspace: &LocalWorkspace, alias: &Alias) -> Result<(
     Ok(())
 }
 
-pub async fn list(format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+pub async fn list(workspace: &LocalWorkspace, format: Format) -> CommandResult {
     let mut states = Vec::new();
     for alias in workspace.aliases().await? {
         states.push(workspace.state(&alias).await?);
@@ -169,24 +164,20 @@ pub async fn list(format: Format) -> CommandResult {
     format.show(&document, || match states.as_slice() {
         [] => "There is no loop here; `loopgate loop new` begins one.".to_owned(),
         states => render::loop_list(states, current.as_deref()),
-    })?;
-    Ok(exit::OK)
+    })
 }
 
-pub async fn history(which: &Which, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+pub async fn history(workspace: &LocalWorkspace, which: &Which, format: Format) -> CommandResult {
     let alias = workspace.looked_at(which.alias.as_ref()).await?;
     let store = workspace.store(&alias);
     let tip = workspace.repository.read_ref(&local_workspace::task_ref(&alias)).await?;
     let tip = tip.ok_or_else(|| local_workspace::no_such(&alias))?;
     let lines = store.history(tip).await?;
     let document = json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines });
-    format.show(&document, || render::loop_history(&lines))?;
-    Ok(exit::OK)
+    format.show(&document, || render::loop_history(&lines))
 }
 
-pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments, format: Format) -> CommandResult {
     let (mut doomed, mut kept) = (Vec::new(), Vec::new());
     match &arguments.alias {
         Some(alias) => {
@@ -212,7 +203,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
     }
     let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");
     let question = format!("Delete the state and history of {names}? [yes/no]");
-    if !doomed.is_empty() && !arguments.yes && !agrees(&question) {
+    if !doomed.is_empty() && !arguments.yes && !output::agrees(&question) {
         return Err(CliError::usage("nothing was deleted; answer yes, or pass --yes"));
     }
     for alias in &doomed {
@@ -227,18 +218,5 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult 
     let [deleted, kept] = [&doomed, &kept].map(|of| of.iter().map(Alias::as_str).collect::<Vec<_>>());
     let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": deleted, "kept": kept });
     let words = if doomed.is_empty() { "There is nothing to delete.".to_owned() } else { format!("Deleted: {names}") };
-    format.show(&document, || words)?;
-    Ok(exit::OK)
-}
-
-fn agrees(question: &str) -> bool {
-    output::note_text(format_args!("{question} "));
-    let _ = std::io::stderr().flush();
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    if !answer.ends_with('\n') {
-        // Nobody pressed return: what is said next begins a line of its own.
-        output::note_line("");
-    }
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    format.show(&document, || words)
 }

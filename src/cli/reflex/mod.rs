@@ -28,10 +28,10 @@ use self::{
     drive::{Progress, Session},
     local_workspace::LocalWorkspace,
 };
-use super::{CliError, CommandResult, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::{
     render,
-    runner::{self, Interrupt, Interrupter},
+    runner::{self, Interrupt},
 };
 use loopgate_core::{
     commands::command,
@@ -133,61 +133,62 @@ pub struct StatusArguments {
     full: bool,
 }
 
-pub fn run(command: &Command, format: Format) -> CommandResult {
-    runtime()?.block_on(async {
-        match command {
-            Command::New(arguments) => new::run(arguments, format).await,
-            Command::Resume(arguments) => resume(arguments, format).await,
-            Command::Status(arguments) => status(arguments, format).await,
-            Command::Next(which) => go_on(which, Until::OneStep, format).await,
-            Command::Run(arguments) => {
-                let code = go_on(&arguments.which, Until::ItStops, format).await?;
-                Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
-            }
-            Command::Stop(arguments) => manage::stop(arguments, format).await,
-            Command::List => manage::list(format).await,
-            Command::History(which) => manage::history(which, format).await,
-            Command::Judge(arguments) => manage::judge(arguments),
-            Command::Clean(arguments) => manage::clean(arguments, format).await,
+pub async fn run(command: &Command, format: Format) -> CommandResult {
+    let workspace = &LocalWorkspace::open().await?;
+    match command {
+        Command::New(arguments) => new::run(workspace, arguments, format).await,
+        Command::Resume(arguments) => go_on(workspace, &arguments.which, GoOn::Resumed(arguments), format).await,
+        Command::Status(arguments) => status(workspace, arguments, format).await,
+        Command::Next(which) => go_on(workspace, which, GoOn::OneStep, format).await,
+        Command::Run(arguments) => {
+            let code = go_on(workspace, &arguments.which, GoOn::UntilItStops, format).await?;
+            Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
         }
-    })
-}
-
-/// How long a loop is run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    OneStep,
-    ItStops,
-}
-
-async fn go_on(which: &Which, until: Until, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
-    let alias = workspace.meant(which.alias.as_ref()).await?;
-    let state = workspace.state(&alias).await?;
-    match state.status {
-        RunStatus::Escalated => report::ended(&state, "", Progress::Over, &ConsoleOutput::new(format), format),
-        RunStatus::InProgress => {
-            let console = ConsoleOutput::new(format);
-            let _locks = locked(&workspace, &alias, &console)?;
-            let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
-            session.ask_for_its_branch()?;
-            finish(&mut session, until, format).await
-        }
-        _ => over(&state, format),
+        Command::Stop(arguments) => manage::stop(workspace, arguments, format).await,
+        Command::List => manage::list(workspace, format).await,
+        Command::History(which) => manage::history(workspace, which, format).await,
+        Command::Judge(arguments) => manage::judge(&workspace.worktree, arguments),
+        Command::Clean(arguments) => manage::clean(workspace, arguments, format).await,
     }
 }
 
-async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
-    let alias = workspace.meant(arguments.which.alias.as_ref()).await?;
+/// How a loop is run.
+#[derive(Clone, Copy)]
+enum GoOn<'a> {
+    OneStep,
+    UntilItStops,
+    /// The same, also where a person was called.
+    Resumed(&'a ResumeArguments),
+}
+
+async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn<'_>, format: Format) -> CommandResult {
+    let alias = workspace.meant(which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
+    let console = ConsoleOutput::new(format);
     if state.has_ended() {
         return over(&state, format);
     }
-    let console = ConsoleOutput::new(format);
-    let _locks = locked(&workspace, &alias, &console)?;
-    let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
+    if state.status == RunStatus::Escalated && !matches!(how, GoOn::Resumed(_)) {
+        return report::ended(&state, "", Progress::Over, &console, format);
+    }
+    let _locks = locked(workspace, &alias, &console)?;
+    let stop = Interrupt::at(runner::asked_to_stop());
+    let mut session = Session::open(workspace, &alias, None, &console, stop).await?;
     session.ask_for_its_branch()?;
+    if let GoOn::Resumed(arguments) = how {
+        resume(&mut session, arguments).await?;
+    }
+    let progress = loop {
+        let progress = session.step().await?;
+        if progress != Progress::On || matches!(how, GoOn::OneStep) {
+            break progress;
+        }
+    };
+    report::ended(&session.state, &session.artifact, progress, &console, format)
+}
+
+/// Takes a person's word, if one was called, and makes the loop the active one.
+async fn resume(session: &mut Session<'_>, arguments: &ResumeArguments) -> Result<(), CliError> {
     session.settle(arguments.settle.as_ref()).await?;
     if session.state.status == RunStatus::Escalated && arguments.settle.is_none() {
         let edits = session.refused_edits()?;
@@ -203,23 +204,12 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
         let turn = Turn::resumed(&session.state, local_workspace::person(), accepted, chrono::Utc::now());
         session.save(turn, None).await?;
     }
-    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
-    finish(&mut session, Until::ItStops, format).await
+    Ok(session.workspace.repository.enter_task(&local_workspace::task_ref(&session.alias)).await?)
 }
 
 fn over(state: &LoopState, format: Format) -> CommandResult {
     format.show(&report::document(state), || report::is_over(state))?;
     Ok(report::code(state))
-}
-
-async fn finish(session: &mut Session<'_>, until: Until, format: Format) -> CommandResult {
-    let progress = loop {
-        let progress = session.step().await?;
-        if progress != Progress::On || until == Until::OneStep {
-            break progress;
-        }
-    };
-    report::ended(&session.state, &session.artifact, progress, session.console, format)
 }
 
 fn locked(
@@ -234,20 +224,7 @@ fn locked(
     Ok(locks)
 }
 
-/// Ctrl-C and a termination signal end what runs; the state stays as it was saved.
-fn listening() -> Interrupt {
-    let (interrupter, interrupt) = Interrupter::new();
-    tokio::spawn(async move {
-        runner::asked_to_stop().await;
-        interrupter.interrupt();
-        // Kept, so that nobody takes us for gone.
-        std::future::pending::<()>().await;
-    });
-    interrupt
-}
-
-async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+async fn status(workspace: &LocalWorkspace, arguments: &StatusArguments, format: Format) -> CommandResult {
     let alias = workspace.looked_at(arguments.which.alias.as_ref()).await?;
     let (state, rebuilt) = workspace.load(&alias).await?;
     if let Some(how) = rebuilt {
@@ -260,7 +237,7 @@ async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
             let loaded = workspace.store(&alias).load().await?;
-            let artifact = drive::artifact(&workspace, loaded.tip).await?;
+            let artifact = drive::artifact(workspace, loaded.tip).await?;
             output::text(report::whole(&state, &artifact, ConsoleOutput::new(format).colour));
         }
         Format::Human => output::text(render::loop_status(&state)),

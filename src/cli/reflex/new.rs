@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{
-        CliError, CommandResult, exit,
+        CliError, CommandResult,
         output::{self, Format},
         working_tree::{self, Shown},
     },
@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ALIAS")]
     alias: Option<Alias>,
     /// What kind of change it is
-    #[arg(long = "type", value_parser = task_type(), value_name = "TYPE")]
+    #[arg(long = "type", value_parser = words(CodeType::ALL, CodeType::as_str, CodeType::of_word), value_name = "TYPE")]
     task_type: Option<CodeType>,
     /// What it looks like when it is done
     #[arg(long, value_name = "TEXT")]
@@ -67,9 +67,9 @@ pub struct Arguments {
     /// How many iterations at most [default: as configured, else 4]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10), value_name = "N")]
     max_iterations: Option<u32>,
-    /// Which failed rules count as major issues
-    #[arg(long, value_enum, value_name = "WHICH")]
-    major: Option<MajorWord>,
+    /// Which failed rules count as major issues: those of severity fail, or those of severity warn too
+    #[arg(long, value_parser = words(Major::ALL, Major::as_str, Major::of_word), value_name = "WHICH")]
+    major: Option<Major>,
     /// The task command: run once, before the first evaluation; its edits become a commit
     #[arg(long, value_name = "COMMAND")]
     produce: Option<String>,
@@ -90,26 +90,13 @@ pub struct Arguments {
     yes: bool,
 }
 
-fn task_type() -> impl TypedValueParser<Value = CodeType> {
-    let words = PossibleValuesParser::new(CodeType::ALL.map(CodeType::as_str));
-    words.try_map(|word| CodeType::of_word(&word).ok_or("no type of task"))
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum MajorWord {
-    /// Those of severity fail
-    Fail,
-    /// Those of severity warn too
-    Warn,
-}
-
-impl From<MajorWord> for Major {
-    fn from(word: MajorWord) -> Self {
-        match word {
-            MajorWord::Fail => Self::Fail,
-            MajorWord::Warn => Self::Warn,
-        }
-    }
+/// Takes the words of an enumeration, and names them in the help.
+fn words<T: Clone + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    word: fn(T) -> &'static str,
+    of_word: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(word)).try_map(move |word| of_word(&word).ok_or("no such word"))
 }
 
 pub(super) fn check(text: &str) -> Result<(CheckName, String), String> {
@@ -127,17 +114,10 @@ pub(super) fn score(text: &str) -> Result<Score, String> {
 pub(super) fn settings_of(policy: &Policy) -> Settings {
     Settings {
         task_type: CodeType::NewFunction,
-        mandatory: Vec::new(),
         threshold_a: policy.evaluate.thresholds.a,
         threshold_b: policy.evaluate.thresholds.b,
-        major: Major::Fail,
         limit: policy.retry.max_iterations,
-        checks: Vec::new(),
-        produce: None,
-        document: None,
-        fix_command: None,
-        config: None,
-        base: None,
+        ..Settings::default()
     }
 }
 
@@ -154,12 +134,11 @@ pub(super) struct Proposal {
     pub fixer: Option<String>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let workspace = LocalWorkspace::open().await?;
+pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Format) -> CommandResult {
     let policy = workspace.policy(arguments.config.as_deref())?;
     let mut proposal = propose(arguments, &policy);
     if !arguments.yes {
-        let mut terminal = Terminal { input: std::io::stdin().lock(), output: std::io::stderr() };
+        let mut terminal = Terminal { input: &mut std::io::stdin().lock(), output: &mut std::io::stderr() };
         confirm(&mut proposal, &policy, &mut terminal)?;
     }
     if proposal.known.is_empty() && proposal.settings.checks.is_empty() {
@@ -179,21 +158,20 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
             return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
         }
     }
-    let alias = free_alias(&workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
+    let alias = free_alias(workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();
     let _locks = workspace.lock(&alias, now)?;
     if arguments.yes && format == Format::Human {
         output::line(format_args!("{}\n", confirm::criteria(&proposal, &policy).trim()));
     }
-    let state = begun(&workspace, &policy, &alias, proposal, now)?;
+    let state = begun(workspace, &policy, &alias, proposal, now)?;
     let console = ConsoleOutput::new(format);
-    let (_keep, interrupt) = Interrupter::new();
-    let mut session = Session::open(&workspace, &alias, Some(state), &console, interrupt).await?;
+    let (_, never) = Interrupter::new();
+    let mut session = Session::open(workspace, &alias, Some(state), &console, never).await?;
     let turn = Turn::begun(session.state.clone(), now);
     session.save(turn, None).await?;
     workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
-    report::began(&session.state, format)?;
-    Ok(exit::OK)
+    report::began(&session.state, format)
 }
 
 /// What the task, the configuration and the command line amount to.
@@ -206,7 +184,7 @@ fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
         mandatory: arguments.mandatory.clone(),
         threshold_a: arguments.threshold_a.unwrap_or(defaults.threshold_a),
         threshold_b: arguments.threshold_b.unwrap_or(defaults.threshold_b),
-        major: arguments.major.map_or(defaults.major, Major::from),
+        major: arguments.major.unwrap_or(defaults.major),
         limit: arguments.max_iterations.or_else(|| reflex::infer_limit(&prompt)).unwrap_or(defaults.limit),
         checks: arguments.checks.clone(),
         produce: arguments.produce.clone(),
@@ -255,7 +233,7 @@ fn begun(
 /// The alias asked for, if no loop that goes on has it; else one made of the task that is free.
 async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &str) -> Result<Alias, CliError> {
     if let Some(alias) = asked {
-        if local_workspace::exists(workspace, alias).await? {
+        if workspace.aliases().await?.contains(alias) {
             let state = workspace.state(alias).await?;
             if !state.has_ended() {
                 return Err(CliError::bad_data(format!(

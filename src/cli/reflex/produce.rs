@@ -39,21 +39,14 @@ impl Session<'_> {
             environment: BTreeMap::from([task, self.mark()]),
             ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
         };
-        let ending = runner::run_command(line, self.interrupt.clone(), self.console.echo()).await;
+        let finished = runner::run_command(line, self.interrupt.clone(), |_| (), self.console.echo()).await;
         self.hold(&anchor, "The task command")?;
         let edits = self.workspace.worktree.edits_since(before, head)?;
-        let breach = match ending {
-            Ending::Exited(0) => None,
-            Ending::Interrupted => {
-                self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
-                return Ok(Produce::Interrupted);
-            }
-            Ending::Exited(code) => Some(format!("the task command ended with exit code {code}")),
-            Ending::Signalled(signal) => Some(format!("the task command was ended by signal {signal}")),
-            Ending::TimedOut => Some("the task command did not end within 30 minutes".to_owned()),
-            Ending::NotStarted(why) => Some(format!("the task command could not be started: {why}")),
-        };
-        if let Some(why) = breach {
+        if finished.ending == Ending::Interrupted {
+            self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
+            return Ok(Produce::Interrupted);
+        }
+        if let Some(why) = finished.ending.problem("the task command", PRODUCE_TIMEOUT) {
             self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
             return Ok(Produce::Broke(why));
         }

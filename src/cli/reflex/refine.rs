@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use chrono::{TimeDelta, Utc};
 
-use super::drive::{Progress, Session, by_a_person, settings, std_duration};
+use super::drive::{Progress, Session, by_a_person, settings};
 use crate::{
     cli::{CliError, actions, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
@@ -126,13 +126,11 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                let notes = vec![loop_exhausted(&exhausted)];
-                let cause = Trigger::BudgetExhausted;
-                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
-                return self.save(turn, None).await;
+                return self.call_a_person(Trigger::BudgetExhausted, vec![loop_exhausted(&exhausted)]).await;
             }
         };
-        let wait = std_duration(backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands()));
+        let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
+        let wait = wait.to_std().unwrap_or_default();
         if !wait.is_zero() && !self.rest(wait).await {
             return Ok(Progress::Interrupted);
         }
@@ -149,7 +147,7 @@ impl Session<'_> {
             feedback,
             attempt: self.state.iteration,
             max_attempts: self.state.max_iterations,
-            time_left: left.map(std_duration),
+            time_left: left.map(|left| left.to_std().unwrap_or_default()),
         };
         let outcome = runner::call_fixer(call, self.interrupt.clone(), self.console.echo())
             .await
@@ -178,11 +176,11 @@ impl Session<'_> {
             FixerEnd::TimedOut => {
                 let seconds = fixer.timeout.num_seconds();
                 let words = format!("The fixer did not end within {seconds} s (`fixer.timeout`) and was ended.");
-                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words, policy).await
+                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words).await
             }
             FixerEnd::OutOfTime => {
                 let words = "The fixer was ended: `fixer.budget.wall_time` is used up.".to_owned();
-                self.ended_fixer(&edits, Trigger::BudgetExhausted, words, policy).await
+                self.ended_fixer(&edits, Trigger::BudgetExhausted, words).await
             }
             FixerEnd::Broke(why) => {
                 self.put_aside(&edits, "Edits of a fixer that failed\n")?;
@@ -194,19 +192,12 @@ impl Session<'_> {
         }
     }
 
-    async fn ended_fixer(
-        &mut self,
-        edits: &Edits,
-        cause: Trigger,
-        words: String,
-        policy: &Policy,
-    ) -> Result<Progress, CliError> {
+    async fn ended_fixer(&mut self, edits: &Edits, cause: Trigger, words: String) -> Result<Progress, CliError> {
         let mut notes = vec![words];
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
             notes.push(format!("What it had done is put aside: git show {}", self.aside()));
         }
-        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
-        self.save(turn, None).await
+        self.call_a_person(cause, notes).await
     }
 
     async fn take_or_refuse(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{console_output::ConsoleOutput, drive::Progress};
 use crate::{
     cli::{
-        CliError,
+        CommandResult,
         action_outputs::Outputs,
         exit,
         output::{self, Format},
@@ -69,7 +69,7 @@ pub(super) fn document(state: &LoopState) -> Value {
 }
 
 /// After `new`.
-pub(super) fn began(state: &LoopState, format: Format) -> Result<(), CliError> {
+pub(super) fn began(state: &LoopState, format: Format) -> CommandResult {
     let LoopState { task_alias, max_iterations, .. } = state;
     format.show(&document(state), || {
         format!("{task_alias} is set up: at most {max_iterations} iterations.\nRun it: loopgate loop run")
@@ -94,7 +94,7 @@ pub(super) fn ended(
     progress: Progress,
     console: &ConsoleOutput,
     format: Format,
-) -> Result<u8, CliError> {
+) -> CommandResult {
     let alias = &state.task_alias;
     match format {
         Format::Json => output::json(&document(state))?,

@@ -11,7 +11,7 @@ mod site;
 mod table;
 mod workflows;
 
-use std::{collections::BTreeSet, path::Path};
+use std::{cell::OnceCell, collections::BTreeSet, path::Path};
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
@@ -25,7 +25,7 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
-use table::{EcosystemRow, TABLE, Usual};
+use table::{EcosystemRow, LockFile, TABLE};
 
 loopgate_core::words! {
     /// What a project is made with.
@@ -73,6 +73,11 @@ impl Ecosystem {
         &self.row().title
     }
 
+    /// The likeliest first.
+    pub fn locks(self) -> &'static [LockFile] {
+        &self.row().locks
+    }
+
     pub(super) fn row(self) -> &'static EcosystemRow {
         TABLE.ecosystem(self)
     }
@@ -85,33 +90,30 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
     let mut idle = Vec::new();
     for project in &detected.projects {
         let directory = root.join(&project.directory);
-        let site = Site { directory: &directory, root, purpose };
+        let site = Site { directory: &directory, root, purpose, described: OnceCell::new() };
         let alone = detected.projects.iter().filter(|other| other.directory == project.directory).count() == 1;
-        let found = match project.ecosystem {
-            Ecosystem::Node => node::checks(&site),
-            Ecosystem::Python => python::checks(&site),
-            ecosystem => TABLE.checks(ecosystem, &site),
-        };
+        let found = TABLE.checks(project.ecosystem, &site);
         if found.is_empty() {
             idle.push(project.clone());
         }
-        let names: Vec<&str> = found.iter().map(|check| check.name).collect();
-        for check in &found {
-            let Some(name) = named(project, alone, check.name) else { continue };
-            if let Some(program) = check.program.filter(|program| !site.can_call(program)) {
+        let names: Vec<&String> = found.iter().map(|(row, _)| &row.name).collect();
+        for (row, run) in &found {
+            let Some(name) = named(project, alone, &row.name) else { continue };
+            if let Some(program) = row.program.as_deref().filter(|program| !site.can_call(program)) {
                 detected.left_out.push((name, program));
                 continue;
             }
-            let needs = check.needs.iter().filter(|need| names.contains(need));
-            let mut command = CommandCheck::new(check.run.clone());
+            let needs = row.needs.iter().filter(|need| names.contains(need));
+            let mut command = CommandCheck::new(run.clone());
             command.timeout = TIMEOUT;
             command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
-            command.reports = check.reports.to_vec();
-            detected.measures_coverage |= measures_coverage(check, &site);
-            command.report_pattern = check.pattern.and_then(|pattern| Pattern::parse(pattern).ok());
+            command.reports.clone_from(&row.reports);
+            detected.measures_coverage |= row.kind == CheckKind::Test && measures_coverage(run, &site);
+            command.report_pattern =
+                row.pattern.as_ref().and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
             let source = CheckSource::Command(command);
-            let policy = CheckPolicy { kind: check.kind, source, presence: CheckPresence::Detected };
+            let policy = CheckPolicy { kind: row.kind, source, presence: CheckPresence::Detected };
             detected.checks.insert(name, policy);
         }
     }
@@ -141,12 +143,11 @@ impl Detected {
 }
 
 /// Whether a test's own configuration has pytest-cov or Jest write a report of the coverage.
-fn measures_coverage(check: &Usual, site: &Site<'_>) -> bool {
+fn measures_coverage(run: &str, site: &Site<'_>) -> bool {
     let says = |files: &[&str], word: &str| files.iter().any(|file| site.text(file).contains(word));
     let pytest = ["pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"];
-    check.kind == CheckKind::Test
-        && (check.run.contains("pytest") && says(&pytest, "--cov-report=xml")
-            || check.run.contains("jest") && says(&["package.json"], "collectCoverage\": true"))
+    run.contains("pytest") && says(&pytest, "--cov-report=xml")
+        || run.contains("jest") && says(&["package.json"], "collectCoverage\": true")
 }
 
 /// `test` at the top, `api/test` below, with the ecosystem in front where one directory has several.

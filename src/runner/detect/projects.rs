@@ -7,44 +7,13 @@ use std::{
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{Ecosystem, node, site::Manifest};
+use super::{Ecosystem, node, site::Manifest, table::TABLE};
 
 /// How deep below the top projects are looked for: `packages/web/app`.
 const DEPTH: usize = 3;
 /// Directories looked at, and projects taken at most.
 const DIRECTORIES: usize = 5_000;
 const PROJECTS: usize = 40;
-
-/// Directories that hold no project of this repository's own people: dependencies, what was built, what tests read,
-/// what is measured, and what is shown to readers. Hidden ones are passed over too, and those that begin with `_`, as Go does
-/// (<https://pkg.go.dev/cmd/go#hdr-Package_lists_and_patterns>).
-const NOT_LOOKED_INTO: [&str; 25] = [
-    "bench",
-    "benchmark",
-    "benchmarks",
-    "bower_components",
-    "build",
-    "dist",
-    "doc",
-    "docs",
-    "env",
-    "example",
-    "examples",
-    "fixtures",
-    "fuzz",
-    "node_modules",
-    "out",
-    "samples",
-    "site-packages",
-    "target",
-    "templates",
-    "test",
-    "testdata",
-    "tests",
-    "third_party",
-    "vendor",
-    "venv",
-];
 
 /// A project: a directory, and what is made with which tools in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,8 +91,10 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
             parent.contains("<modules>")
         }
         Ecosystem::Gradle => {
-            ["settings.gradle", "settings.gradle.kts"].iter().any(|file| top.join(file).is_file())
-                && !["settings.gradle", "settings.gradle.kts"].iter().any(|file| inner.join(file).is_file())
+            let has_settings = |folder: &Path| {
+                ["settings.gradle", "settings.gradle.kts"].iter().any(|file| folder.join(file).is_file())
+            };
+            has_settings(&top) && !has_settings(&inner)
         }
     }
 }
@@ -176,8 +147,8 @@ fn inside(root: &Path, directory: &str) -> Vec<String> {
         let name = entry.file_name().into_string().ok()?;
         // A configuration could not name what has a drive's colon or a backslash in it.
         let named = !name.contains([':', '\\']) && !name.contains(char::is_control);
-        let looked_into =
-            named && !name.starts_with(['.', '_']) && NOT_LOOKED_INTO.binary_search(&name.as_str()).is_err();
+        let is_passed_over = TABLE.no_projects.split_whitespace().any(|other| other == name);
+        let looked_into = named && !name.starts_with(['.', '_']) && !is_passed_over;
         (is_directory && looked_into).then_some(name)
     });
     names

@@ -1,20 +1,24 @@
 //! A project's directory, and the files in which the project describes itself.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
-use super::Purpose;
+use super::{Purpose, python::Described};
 use loopgate_core::policy::REPORTS_VARIABLE;
 
 /// What the commands are for, and where.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     /// The project's directory.
     pub directory: &'a Path,
     /// The top of the repository.
     pub root: &'a Path,
     pub purpose: Purpose,
+    /// What a Python project says of its tools, once it is asked for.
+    pub described: OnceCell<Described>,
 }
 
 impl Site<'_> {
@@ -28,6 +32,10 @@ impl Site<'_> {
 
     pub fn manifest(&self, file: &str) -> Manifest {
         Manifest::read(&self.directory.join(file))
+    }
+
+    pub fn python(&self) -> &Described {
+        self.described.get_or_init(|| Described::of(self.directory))
     }
 
     /// Where the project's own people say what is run: files of the directory, then the workflows.

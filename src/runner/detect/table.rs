@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use regex::Regex;
 use serde::Deserialize;
 
-use super::{Ecosystem, Purpose, site::Site};
+use super::{Ecosystem, Purpose, node, python, site::Site};
 use loopgate_core::evidence::CheckKind;
 
 /// The table, read once.
@@ -16,13 +17,29 @@ pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
     ecosystems: Vec<EcosystemRow>,
+    /// Names of directories in which no project is looked for, with blanks between them.
+    pub no_projects: String,
     /// What a word in a job's name says that the job is evidence of: words with blanks between them.
     pub job_words: Vec<(CheckKind, String)>,
     /// What an expression says of the commands of a job.
-    pub job_commands: Vec<(CheckKind, String)>,
+    pub job_commands: Vec<(CheckKind, Expression)>,
+    /// For a script that is such a check and whose last command matches, the options that make it write a report.
+    pub script_options: Vec<(CheckKind, Expression, String)>,
     parts: BTreeMap<String, Vec<Alternative>>,
-    patterns: BTreeMap<String, String>,
+    pub patterns: BTreeMap<String, String>,
     checks: Vec<CheckRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Expression(pub Regex);
+
+impl TryFrom<String> for Expression {
+    type Error = regex::Error;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Regex::new(&text).map(Self)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -34,6 +51,21 @@ pub(in crate::runner) struct EcosystemRow {
     pub runtime: String,
     version: String,
     version_on_windows: Option<String>,
+    #[serde(default)]
+    pub locks: Vec<LockFile>,
+}
+
+/// A file that names the exact packages of a project.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    pub name: String,
+    /// The program that writes it.
+    pub writer: String,
+    /// The command that installs these packages where the program may be missing.
+    pub install: String,
+    /// The beginning of a command that then installs one more.
+    pub add: Option<String>,
 }
 
 impl EcosystemRow {
@@ -54,21 +86,39 @@ struct Alternative {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CheckRow {
+pub(super) struct CheckRow {
     of: Ecosystem,
-    name: String,
-    kind: CheckKind,
+    /// Its short name: `test`, `lint`.
+    pub name: String,
+    pub kind: CheckKind,
     run: String,
-    pattern: Option<String>,
+    /// Names under which packages keep the script that is this check, the usual one first.
     #[serde(default)]
-    needs: Vec<String>,
+    pub scripts: Vec<String>,
+    /// The name of an expression that finds failures in output that is in no format of its own.
+    pub pattern: Option<String>,
+    /// By short names; those that are not there are left out.
     #[serde(default)]
-    reports: Vec<String>,
-    program: Option<String>,
+    pub needs: Vec<String>,
+    /// Report files that its tool writes by itself.
+    #[serde(default)]
+    pub reports: Vec<String>,
+    /// Without this program the check cannot run, and is no loss.
+    pub program: Option<String>,
     #[serde(default)]
     when: Vec<Condition>,
     #[serde(default)]
     also: Vec<Condition>,
+}
+
+/// What Python's test files are written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tests {
+    Any,
+    Pytest,
+    /// The standard library's own runner, with none of pytest's marks.
+    Unittest,
 }
 
 /// What a project's files show.
@@ -87,38 +137,11 @@ enum Condition {
     Script(Vec<String>),
     /// A target of the Makefile.
     Target(String),
-}
-
-/// A check by its short name: `test`, `lint`.
-#[derive(Clone, Debug)]
-pub(super) struct Usual {
-    pub name: &'static str,
-    pub kind: CheckKind,
-    pub run: String,
-    /// By short names; those that are not there are left out.
-    pub needs: Vec<&'static str>,
-    /// Report files that its tool writes by itself.
-    pub reports: &'static [String],
-    /// Finds failures in output that is in no format of its own.
-    pub pattern: Option<&'static str>,
-    /// Without this program the check cannot run, and is no loss: it is left out where the program is missing.
-    pub program: Option<&'static str>,
-}
-
-impl Usual {
-    /// A check with the pattern of that name, which needs the project's `build` if it is a test.
-    pub fn new(name: &'static str, kind: CheckKind, run: String, pattern: Option<&str>) -> Self {
-        let needs = if kind == CheckKind::Test { vec!["build"] } else { Vec::new() };
-        Self {
-            name,
-            kind,
-            run,
-            needs,
-            reports: &[],
-            pattern: pattern.and_then(|name| TABLE.pattern(name)),
-            program: None,
-        }
-    }
+    /// A tool that the files of a Python project name.
+    Named(String),
+    NotNamed(String),
+    /// Python's test files.
+    Tests(Tests),
 }
 
 impl Table {
@@ -128,46 +151,41 @@ impl Table {
         row.expect("the table is part of the program, and a test looks for each ecosystem")
     }
 
-    fn pattern(&self, name: &str) -> Option<&str> {
-        self.patterns.get(name).map(String::as_str)
-    }
-
-    /// The checks of a project that the table knows of.
-    pub fn checks(&'static self, ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {
-        let mut found: Vec<Usual> = Vec::new();
+    /// The checks that a project has, and their commands.
+    pub fn checks(&self, ecosystem: Ecosystem, site: &Site<'_>) -> Vec<(&CheckRow, String)> {
+        let mut found: Vec<(&CheckRow, String)> = Vec::new();
         for row in self.checks.iter().filter(|row| row.of == ecosystem) {
-            let is_new = found.iter().all(|check| check.name != row.name);
+            let is_new = found.iter().all(|(other, _)| other.name != row.name);
             if is_new && any_holds(&row.when, site) && any_holds(&row.also, site) {
-                found.push(Usual {
-                    name: &row.name,
-                    kind: row.kind,
-                    run: self.filled_in(&row.run, site),
-                    needs: row.needs.iter().map(String::as_str).collect(),
-                    reports: &row.reports,
-                    pattern: row.pattern.as_deref().and_then(|name| self.pattern(name)),
-                    program: row.program.as_deref(),
-                });
+                found.extend(self.filled_in(&row.run, row, site).map(|command| (row, command)));
             }
         }
         found
     }
 
-    /// A command with its parts and the paths of its reports put in.
-    fn filled_in(&self, command: &str, site: &Site<'_>) -> String {
+    /// A command, or a piece of one, with what its braces name put in. None where the project has no such thing.
+    pub fn filled_in(&self, command: &str, row: &CheckRow, site: &Site<'_>) -> Option<String> {
         let mut pieces = command.split('{');
         let mut filled = pieces.next().unwrap_or_default().to_owned();
         for (name, rest) in pieces.filter_map(|piece| piece.split_once('}')) {
-            match name.strip_prefix("report:") {
-                Some(report) => filled.push_str(&site.report(report)),
-                None => {
-                    let mut alternatives = self.parts.get(name).into_iter().flatten();
+            let (name, argument) = name.split_once(':').unwrap_or((name, ""));
+            match name {
+                "report" => filled.push_str(&site.report(argument)),
+                "script" => filled.push_str(&node::call(row, site)?),
+                "python" => filled.push_str(&python::interpreter(site)),
+                "code" => filled.push_str(&python::own_code(site.directory)?),
+                "tox" => filled.push_str(&python::tox(site)?),
+                "mypy" => filled.push_str(python::mypy(site)?),
+                "linted" => filled.push_str(&python::own_paths(site, argument)),
+                part => {
+                    let mut alternatives = self.parts.get(part).into_iter().flatten();
                     let chosen = alternatives.find(|part| any_holds(&part.when, site));
                     filled.push_str(chosen.map_or("", |part| &part.text));
                 }
             }
             filled.push_str(rest);
         }
-        filled
+        Some(filled)
     }
 }
 
@@ -191,6 +209,10 @@ impl Condition {
                 let names_all = |line: &str| words.iter().all(|word| line.contains(word));
                 site.purpose == Purpose::WriteDown && site.scripts().iter().any(|text| text.lines().any(names_all))
             }
+            Self::Named(tool) => site.python().all.contains(tool),
+            Self::NotNamed(tool) => !site.python().all.contains(tool),
+            Self::Tests(Tests::Any) => site.python().tests.is_some(),
+            Self::Tests(tests) => site.python().tests == Some(*tests),
             Self::Target(name) => {
                 let files = ["GNUmakefile", "makefile", "Makefile"].map(|file| site.text(file)).concat();
                 let mut rules = files.lines().filter_map(|line| Some(line.strip_prefix(name.as_str())?.trim_start()));
@@ -222,12 +244,10 @@ mod tests {
         for row in &TABLE.checks {
             assert!(row.pattern.as_ref().is_none_or(|name| TABLE.patterns.contains_key(name)), "{row:?}");
             let named = row.run.split('{').skip(1).filter_map(|piece| Some(piece.split_once('}')?.0));
-            for name in named.filter(|name| !name.starts_with("report:")) {
-                assert!(TABLE.parts.contains_key(name), "{row:?}");
+            for name in named.map(|name| name.split(':').next().unwrap_or_default()) {
+                let is_found_out = "report script python code tox mypy linted".split(' ').any(|own| own == name);
+                assert!(is_found_out || TABLE.parts.contains_key(name), "{row:?}");
             }
-        }
-        for (_, expression) in &TABLE.job_commands {
-            assert!(regex::Regex::new(expression).is_ok(), "{expression}");
         }
     }
 }

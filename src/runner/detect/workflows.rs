@@ -4,12 +4,8 @@
 //! job's name after a slash
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
 
-use std::{
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+use std::path::{Path, PathBuf};
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::{
@@ -177,12 +173,8 @@ fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
 
 /// What commands are evidence of, among the kinds that are wanted.
 fn kind_of_commands(commands: &str, is_wanted: impl Fn(CheckKind) -> bool) -> Option<CheckKind> {
-    static EXPRESSIONS: LazyLock<Vec<(CheckKind, Regex)>> = LazyLock::new(|| {
-        let rows = TABLE.job_commands.iter();
-        rows.filter_map(|(kind, expression)| Some((*kind, Regex::new(expression).ok()?))).collect()
-    });
-    let mut rows = EXPRESSIONS.iter().filter(|(kind, _)| is_wanted(*kind));
-    rows.find(|(_, expression)| expression.is_match(commands)).map(|(kind, _)| *kind)
+    let mut rows = TABLE.job_commands.iter().filter(|(kind, _)| is_wanted(*kind));
+    rows.find(|(_, expression)| expression.0.is_match(commands)).map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]

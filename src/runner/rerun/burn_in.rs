@@ -6,10 +6,10 @@
 
 use std::{fs, path::Path, time::Instant};
 
-use super::{Rerun, RerunEnd, Tree, Trial};
+use super::{Rerun, Trial};
 use crate::runner::interrupt::Interrupt;
 use loopgate_core::{
-    evidence::{Failure, RepeatedTest, RepetitionGap},
+    evidence::{Failure, ProofEnd, RepeatedTest, RepetitionGap},
     verdict::coverage::{Declared, new_tests},
 };
 
@@ -22,25 +22,25 @@ const SHARE: u32 = 4;
 pub async fn burn_in(trial: &Trial<'_>, times: u32, interrupt: Interrupt) -> Vec<RepeatedTest> {
     let limit = trial.checks.iter().filter_map(|(_, check)| check.timeout.to_std().ok()).max().unwrap_or_default();
     let deadline = Instant::now() + limit / SHARE;
-    let tree = Tree { top: trial.root, working_tree: trial.root };
     let (mut tests, reruns): (Vec<RepeatedTest>, Vec<Option<Rerun>>) =
         new_tests(trial.files).iter().take(MOST_TESTS).map(|test| planned(trial, test)).unzip();
     for _ in 0..times {
         let open = tests.iter_mut().zip(&reruns).filter(|(test, _)| test.gap.is_none());
         for (test, rerun) in open.filter_map(|(test, rerun)| Some((test, rerun.as_ref()?))) {
             let timeout = deadline.saturating_duration_since(Instant::now());
-            let end = match timeout.is_zero() {
-                true => RerunEnd::OutOfTime,
-                false => rerun.run(tree, timeout, interrupt.clone()).await,
-            };
+            if timeout.is_zero() {
+                test.gap = Some(RepetitionGap::OutOfTime);
+                continue;
+            }
+            let (end, _) = rerun.run(trial.root, timeout, interrupt.clone()).await;
             if interrupt.is_interrupted() {
                 return Vec::new();
             }
             match end {
-                RerunEnd::Passed => test.runs += 1,
-                RerunEnd::Failed(_) => (test.runs, test.failed) = (test.runs + 1, test.failed + 1),
-                RerunEnd::Broken => test.gap = Some(RepetitionGap::Broken),
-                RerunEnd::OutOfTime => test.gap = Some(RepetitionGap::OutOfTime),
+                ProofEnd::Passed => test.runs += 1,
+                ProofEnd::Failed => (test.runs, test.failed) = (test.runs + 1, test.failed + 1),
+                ProofEnd::Broken if Instant::now() >= deadline => test.gap = Some(RepetitionGap::OutOfTime),
+                ProofEnd::Broken => test.gap = Some(RepetitionGap::Broken),
             }
         }
     }

@@ -1,5 +1,6 @@
-//! Tests that run again: chosen tests, in a tree, so many times. The flake test, burn-in, the base's tests on the head and
-//! the proof of regression all run them here, and each makes its own of how they ended.
+//! Tests that run again: chosen tests, in a tree, so many times. Burn-in, the base's tests on the head and the proof of
+//! regression all run them here, and each makes its own of how they ended. The flake test runs a check once more
+//! (`job.rs`), on its failing tests: it needs the reports.
 
 mod burn_in;
 #[cfg(all(test, unix))]
@@ -8,11 +9,7 @@ mod flake;
 mod proof;
 mod tree;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, path::Path, time::Duration};
 
 pub use self::{
     burn_in::burn_in,
@@ -25,7 +22,7 @@ use super::{
 };
 use loopgate_core::{
     CheckName, Sha,
-    evidence::{CheckKind, CheckResults, Failure, framework_of},
+    evidence::{CheckKind, CheckResults, Failure, ProofEnd, framework_of},
     failure::{self, CheckContext},
     observed::ChangedFiles,
     policy::CommandCheck,
@@ -47,27 +44,10 @@ pub struct Trial<'a> {
 /// One test, or all tests of a file, and the command that runs nothing else.
 #[derive(Clone, Debug)]
 struct Rerun {
+    /// Its directory is the working tree, whose installed packages and built parts every other tree uses.
     line: CommandLine,
     /// Part of the name by which the tool reports the test; empty for a file.
     name: String,
-}
-
-/// Where tests run, and where the working tree is whose installed packages and built parts they use.
-#[derive(Clone, Copy)]
-struct Tree<'a> {
-    top: &'a Path,
-    working_tree: &'a Path,
-}
-
-/// How chosen tests ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum RerunEnd {
-    Passed,
-    /// With the names of those that failed.
-    Failed(Vec<String>),
-    /// Without a word on any test: it could not be built, is not there, or was cut off.
-    Broken,
-    OutOfTime,
 }
 
 impl Rerun {
@@ -84,7 +64,7 @@ impl Rerun {
             let (command, framework) = (Some(run.as_str()), Some(framework_of(&run)));
             let context = CheckContext { name, kind: CheckKind::Test, framework, command, directory: Some(&directory) };
             let test = test(&directory);
-            let line = CommandLine::new(failure::alone(&test, &context)?, PathBuf::new(), Duration::ZERO);
+            let line = CommandLine::new(failure::alone(&test, &context)?, trial.root, Duration::ZERO);
             let environment = check.environment.clone();
             Some(Self { line: CommandLine { environment, ..line }, name: test.test_name.unwrap_or_default() })
         })
@@ -95,37 +75,31 @@ impl Rerun {
         Self::of(trial, root, |_| Failure { test_file: Some(file.to_owned()), ..Failure::default() })
     }
 
-    /// Runs it once.
-    async fn run(&self, tree: Tree<'_>, timeout: Duration, interrupt: Interrupt) -> RerunEnd {
-        let mut line = CommandLine { directory: tree.top.to_owned(), timeout, ..self.line.clone() };
-        if tree.top != tree.working_tree {
-            let paths = [tree.top.to_owned(), tree.top.join("src")].map(|path| path.display().to_string());
+    /// Runs it once in the tree below `top`: how it ended, and the names of the tests that failed. It is broken without a
+    /// word on any test: where it could not be built, is not there, or was cut off.
+    async fn run(&self, top: &Path, timeout: Duration, interrupt: Interrupt) -> (ProofEnd, Vec<String>) {
+        let mut line = CommandLine { directory: top.to_owned(), timeout, ..self.line.clone() };
+        if top != self.line.directory {
+            let paths = [top.to_owned(), top.join("src")].map(|path| path.display().to_string());
             // An editable installation leads to the working tree; what stands first in the path wins.
             line.environment.entry("PYTHONPATH".to_owned()).or_insert(paths.join(":"));
             if line.shell.contains("cargo ") && std::env::var_os("CARGO_TARGET_DIR").is_none() {
-                let target = tree.working_tree.join("target").display().to_string();
+                let target = self.line.directory.join("target").display().to_string();
                 line.environment.entry("CARGO_TARGET_DIR".to_owned()).or_insert(target);
             }
         }
         let read = |output| loopgate_reports::read("output", output, &ReadOptions::default());
         let finished = command::run(line, interrupt, read, |_| {}).await;
-        let Some(report) = finished.read else { return RerunEnd::Broken };
-        match finished.ending {
-            Ending::TimedOut => RerunEnd::OutOfTime,
-            Ending::Exited(0) if executed(report.results) != Some(0) => RerunEnd::Passed,
-            Ending::Exited(1..) => {
-                let failing = report.failures.into_iter().filter_map(|failure| failure.test_name);
-                let failing: Vec<String> = failing.filter(|test| self.is_test(test)).collect();
-                if failing.is_empty() { RerunEnd::Broken } else { RerunEnd::Failed(failing) }
-            }
-            _ => RerunEnd::Broken,
-        }
-    }
-
-    /// Whether a name is that of a chosen test. A file that could not be read is named too, and is none.
-    fn is_test(&self, name: &str) -> bool {
+        let Some(report) = finished.read else { return (ProofEnd::Broken, Vec::new()) };
         let last = self.name.rsplit(['.', ':', ' ']).next().unwrap_or_default();
-        name.contains(last) && language_of(name).is_none()
+        let named = report.failures.into_iter().filter_map(|failure| failure.test_name);
+        // A file that could not be read is named too, and is no test.
+        let failing: Vec<String> = named.filter(|test| test.contains(last) && language_of(test).is_none()).collect();
+        match finished.ending {
+            Ending::Exited(0) if executed(report.results) != Some(0) => (ProofEnd::Passed, Vec::new()),
+            Ending::Exited(1..) if !failing.is_empty() => (ProofEnd::Failed, failing),
+            _ => (ProofEnd::Broken, Vec::new()),
+        }
     }
 }
 
@@ -136,8 +110,10 @@ fn executed(results: Option<CheckResults>) -> Option<u64> {
 
 /// The usual command of a test file's language, and the folder of its package.
 fn usual(root: &Path, path: &str) -> Option<(String, String)> {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let package = |manifest: &str| above(root, folder, manifest).map(|package| package.display().to_string());
+    let package = |manifest: &str| {
+        let mut above = Path::new(path).ancestors().skip(1);
+        above.find(|folder| root.join(folder).join(manifest).is_file()).map(|folder| folder.display().to_string())
+    };
     let (command, directory) = match language_of(path)? {
         "rust" => ("cargo test", package("Cargo.toml")?),
         "python" => ("python -m pytest", String::new()),
@@ -153,11 +129,6 @@ fn usual(root: &Path, path: &str) -> Option<(String, String)> {
         _ => return None,
     };
     Some((command.to_owned(), directory))
-}
-
-/// The nearest folder at or above `folder` that holds a file of this name, relative to the top.
-fn above(root: &Path, folder: &str, name: &str) -> Option<PathBuf> {
-    Path::new(folder).ancestors().find(|folder| root.join(folder).join(name).is_file()).map(Path::to_owned)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{Rerun, RerunEnd, Tree, Trial, tree::BaseTree};
+use super::{Rerun, Trial, tree::BaseTree};
 use crate::runner::interrupt::Interrupt;
 use loopgate_core::{
     Sha,
@@ -24,7 +24,8 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs the trial. Never fails: what could not be run is a verdict that says why.
 pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
-    let tests = added_tests(trial.files);
+    let adds = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0 && is_test(&file.path);
+    let tests: Vec<&ChangedFile> = trial.files.known().iter().filter(adds).collect();
     if tests.is_empty() {
         return no_test_file(trial.files);
     }
@@ -35,24 +36,17 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
         let names: Vec<&str> = tests.iter().take(3).map(|file| file.path.as_str()).collect();
         return unknown(format!("it is not known how to run {} alone", names.join(", ")));
     }
-    let worktree = match BaseTree::of(trial.root, trial.base) {
-        Ok(worktree) => worktree,
+    let base = match BaseTree::with_tests_of(trial) {
+        Ok(base) => base,
         Err(reason) => return unknown(reason),
     };
-    if let Err(error) = worktree.lay_over(trial) {
-        return unknown(format!("the tests cannot be laid over the base: {error}"));
-    }
     let mut runs = Vec::new();
-    let (base, head) = (Tree { top: worktree.path(), working_tree: trial.root }, trial.root);
     for (file, rerun) in named {
-        let on_base = proof_end(&rerun.run(base, TIMEOUT, interrupt.clone()).await);
+        let (on_base, _) = rerun.run(&base.path, TIMEOUT, interrupt.clone()).await;
         // A test that passes without the change proves nothing, whatever it does with it.
         let on_head = match on_base {
             ProofEnd::Passed => ProofEnd::Passed,
-            _ => {
-                let tree = Tree { top: head, working_tree: head };
-                proof_end(&rerun.run(tree, TIMEOUT, interrupt.clone()).await)
-            }
+            ProofEnd::Failed | ProofEnd::Broken => rerun.run(trial.root, TIMEOUT, interrupt.clone()).await.0,
         };
         runs.push(ProofRun { file: file.path.clone(), command: rerun.line.shell, on_base, on_head });
         if interrupt.is_interrupted() {
@@ -68,36 +62,21 @@ pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> V
     let edited = trial.files.known().iter().filter(|file| file.deletions > 0 && file.status != FileStatus::Added);
     let before = edited.filter_map(|file| file.paths().last());
     let files: Vec<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
-    let Some(worktree) = (!files.is_empty()).then(|| BaseTree::of(trial.root, head).ok()).flatten() else {
-        return Vec::new();
-    };
-    if worktree.put_back(trial.root, trial.base, &files).is_err() {
+    if files.is_empty() {
         return Vec::new();
     }
-    let tree = Tree { top: worktree.path(), working_tree: trial.root };
+    let Ok(tree) = BaseTree::with_files_of_base(trial, head, &files) else { return Vec::new() };
     let mut runs = Vec::new();
     for file in files {
-        let Some(rerun) = Rerun::of_file(trial, worktree.path(), file) else { continue };
-        let end = rerun.run(tree, TIMEOUT, interrupt.clone()).await;
-        let on_head = proof_end(&end);
-        let failing = match end {
-            RerunEnd::Failed(names) => names.into_iter().take(MOST_NAMED).collect(),
-            RerunEnd::Passed | RerunEnd::Broken | RerunEnd::OutOfTime => Vec::new(),
-        };
+        let Some(rerun) = Rerun::of_file(trial, &tree.path, file) else { continue };
+        let (on_head, mut failing) = rerun.run(&tree.path, TIMEOUT, interrupt.clone()).await;
+        failing.truncate(MOST_NAMED);
         runs.push(BaseTestRun { file: file.to_owned(), command: rerun.line.shell, on_head, failing });
         if interrupt.is_interrupted() {
             return Vec::new();
         }
     }
     runs
-}
-
-const fn proof_end(end: &RerunEnd) -> ProofEnd {
-    match end {
-        RerunEnd::Passed => ProofEnd::Passed,
-        RerunEnd::Failed(_) => ProofEnd::Failed,
-        RerunEnd::Broken | RerunEnd::OutOfTime => ProofEnd::Broken,
-    }
 }
 
 /// One test that fails without the change and passes with it is enough.
@@ -131,11 +110,6 @@ fn no_test_file(files: &ChangedFiles) -> RegressionTrial {
     }
     let reason = "no test file was added or changed.".to_owned();
     RegressionTrial { verdict: ProofVerdict::NotProved, tests: Vec::new(), reason }
-}
-
-fn added_tests(files: &ChangedFiles) -> Vec<&ChangedFile> {
-    let there = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0 && is_test(&file.path);
-    files.known().iter().filter(there).collect()
 }
 
 #[cfg(all(test, unix))]

@@ -20,11 +20,12 @@ const LARGEST_FILE: u64 = 16 << 20;
 /// A git worktree on a commit, removed when dropped.
 pub struct BaseTree {
     root: PathBuf,
-    path: PathBuf,
+    /// Its top.
+    pub path: PathBuf,
 }
 
 impl BaseTree {
-    pub fn of(root: &Path, commit: Sha) -> Result<Self, String> {
+    fn of(root: &Path, commit: Sha) -> Result<Self, String> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
         let path = std::env::temp_dir().join(name);
@@ -38,13 +39,31 @@ impl BaseTree {
         }
     }
 
-    /// Its top.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The base with the change's test files over it.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn with_tests_of(trial: &Trial<'_>) -> Result<Self, String> {
+        let tree = Self::of(trial.root, trial.base)?;
+        tree.lay_over(trial).map_err(|error| format!("the tests cannot be laid over the base: {error}"))?;
+        tree.link_installed(trial.root);
+        Ok(tree)
     }
 
-    /// Puts the change's test files over the base, and what the working tree has installed beside it.
-    pub fn lay_over(&self, trial: &Trial<'_>) -> std::io::Result<()> {
+    /// The head with files as they are in the base.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn with_files_of_base(trial: &Trial<'_>, head: Sha, files: &[&str]) -> Result<Self, String> {
+        let tree = Self::of(trial.root, head)?;
+        let source = format!("--source={}", trial.base);
+        let arguments = ["--literal-pathspecs", "restore", &source, "--worktree", "--"];
+        git(&tree.path, &[&arguments, files].concat())?;
+        tree.link_installed(trial.root);
+        Ok(tree)
+    }
+
+    fn lay_over(&self, trial: &Trial<'_>) -> std::io::Result<()> {
         for file in trial.files.known().iter().filter(|file| is_of_tests(&file.path)) {
             let target = self.inside(&file.path)?;
             if file.status == FileStatus::Removed {
@@ -61,23 +80,7 @@ impl BaseTree {
                 fs::copy(&source, &target)?;
             }
         }
-        self.link_packages(trial.root);
         Ok(())
-    }
-
-    /// Puts files back as they were in a commit.
-    pub fn put_back(&self, root: &Path, commit: Sha, files: &[&str]) -> Result<(), String> {
-        let source = format!("--source={commit}");
-        let arguments = ["--literal-pathspecs", "restore", &source, "--worktree", "--"];
-        git(&self.path, &[&arguments, files].concat())?;
-        self.link_packages(root);
-        Ok(())
-    }
-
-    fn link_packages(&self, root: &Path) {
-        for package in ["", "packages", "apps", "frontend", "web"] {
-            self.link_installed(root, Path::new(package));
-        }
     }
 
     /// A place in the worktree, with no link of the base on the way to it.
@@ -96,15 +99,17 @@ impl BaseTree {
     }
 
     /// Packages are installed beside the manifest, and are no part of the repository.
-    fn link_installed(&self, root: &Path, package: &Path) {
-        let (installed, wanted) =
-            (root.join(package).join("node_modules"), self.path.join(package).join("node_modules"));
-        if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
-            // Without it the run is broken, and says so.
-            #[cfg(unix)]
-            let _ = std::os::unix::fs::symlink(installed, wanted);
-            #[cfg(windows)]
-            let _ = std::os::windows::fs::symlink_dir(installed, wanted);
+    fn link_installed(&self, root: &Path) {
+        for package in ["", "packages", "apps", "frontend", "web"] {
+            let place = Path::new(package).join("node_modules");
+            let (installed, wanted) = (root.join(&place), self.path.join(&place));
+            if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
+                // Without it the run is broken, and says so.
+                #[cfg(unix)]
+                let _ = std::os::unix::fs::symlink(installed, wanted);
+                #[cfg(windows)]
+                let _ = std::os::windows::fs::symlink_dir(installed, wanted);
+            }
         }
     }
 }
@@ -129,7 +134,7 @@ fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
 
 /// Whether a file belongs to the tests: data and snapshots beside them do too.
 fn is_of_tests(path: &str) -> bool {
-    let in_data_folder =
-        || path.rsplit('/').skip(1).any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
-    is_test(path) || in_test_folder(path) || in_data_folder()
+    let mut folders = path.rsplit('/').skip(1);
+    let in_data_folder = folders.any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
+    is_test(path) || in_test_folder(path) || in_data_folder
 }

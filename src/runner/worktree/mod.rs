@@ -146,18 +146,8 @@ impl Worktree {
     }
 
     fn printed_diff(&self, from: Sha, to: Sha) -> Result<Vec<u8>, GitError> {
-        let arguments = [
-            "diff",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--find-renames",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            &from.to_string(),
-            &to.to_string(),
-        ];
-        self.command(&arguments, None).run()?.success()
+        let (from, to) = (from.to_string(), to.to_string());
+        self.command(&[&changes::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
     }
 
     /// Deletes a ref; fine if it is gone.

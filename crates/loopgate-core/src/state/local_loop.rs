@@ -99,15 +99,16 @@ pub struct Ask {
     pub options: Vec<String>,
 }
 
-/// What counts as a major issue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Major {
-    /// Rules of severity fail.
-    #[default]
-    Fail,
-    /// Those of severity warn too.
-    Warn,
+words! {
+    /// What counts as a major issue.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Major {
+        /// Rules of severity fail.
+        #[default]
+        Fail = "fail",
+        /// Those of severity warn too.
+        Warn = "warn",
+    }
 }
 
 /// A step that broke its contract once.
