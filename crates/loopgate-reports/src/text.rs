@@ -178,12 +178,13 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The failure that a text tells of, which is its trace too.
-pub(super) fn failure(text: &str) -> Failure {
-    let stack_trace =
-        Some(text.trim_matches('\n')).filter(|text| !text.is_empty()).map(|text| clipped(text, MAX_TRACE));
-    let error_message = stack_trace.clone().unwrap_or_default();
-    read_block(Failure { error_message, stack_trace, ..Failure::default() })
+/// What a tool's text says of a failure of which this much is known. Without a message of its own the whole text is read
+/// for it.
+pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
+    let (message, text) = (message.trim_matches('\n'), text.trim_matches('\n'));
+    let error_message = clipped(if message.is_empty() { text } else { message }, MAX_TRACE);
+    let stack_trace = (!text.is_empty()).then(|| clipped(text, MAX_TRACE));
+    read_block(Failure { error_message, stack_trace, ..known })
 }
 
 /// The first line that says something, trimmed.

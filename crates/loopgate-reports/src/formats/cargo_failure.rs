@@ -57,14 +57,23 @@ fn read(output: &str, name: &str) -> Failure {
         Regex::new(r"(?sm) panicked at '(?P<message>.*?)', (?P<place>[^'\n]+:[0-9]+:[0-9]+)$").expect("a constant")
     });
     let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
+    /// What a panic says goes on to the note about backtraces, the backtrace, or the next panic.
+    static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+        let ends = r"note: |stack backtrace:|thread '|Backtrace \[";
+        let whole = format!(r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*(?:\n(?:{ends})|$)");
+        Regex::new(&whole).expect("a constant")
+    });
     let own = whole.find(&format!("thread '{name}' ")).map(|at| &whole[at..]);
     let told = own.filter(|own| !own.contains("Any { .. }")).unwrap_or(&whole);
-    let mut failure = text::failure(told);
+    let mut failure = text::failure(Failure::default(), "", told);
+    if let Some(panic) = MESSAGE.captures(told) {
+        failure.error_message = text::clipped(&panic["message"], MAX_MESSAGE);
+    }
     // A text as `Debug` writes it.
     if let Ok(text) = serde_json::from_str(&failure.error_message) {
         failure.error_message = text;
     }
-    if told.starts_with("note: test did not panic as expected") {
+    if told.lines().any(|line| line.starts_with("note: test did not panic as expected")) {
         failure.error_type = ErrorType::AssertionError;
         failure.error_message = "test did not panic as expected".to_owned();
     } else if failure.error_message.is_empty() {

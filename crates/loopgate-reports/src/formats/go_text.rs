@@ -18,15 +18,29 @@ pub(super) fn is_chatter(line: &str) -> bool {
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
     let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
+    let logged = |line: &&str| log_line(line).is_some();
     // What is only logged (`t.Log`) looks as what says why the test failed, and stands above it.
-    let logged = |says: fn(&str) -> bool| lines.iter().position(|line| log_line(line).is_some_and(says));
-    let panics = lines.iter().any(|line| line.contains("panic: "));
-    let start = if panics { None } else { logged(tells).or_else(|| logged(|_| true)) };
-    let mut failure = text::failure(&lines[start.unwrap_or(0)..].join("\n"));
-    failure.error_message = failure.stack_trace.as_deref().and_then(testify_error).unwrap_or_else(|| {
-        let lines = failure.error_message.lines().map(|line| line.trim_start_matches(' '));
-        lines.collect::<Vec<_>>().join("\n")
-    });
+    let is_verdict = |line: &&str| log_line(line).is_some_and(|(.., message)| tells(message));
+    let start = if lines.first().is_some_and(logged) { lines.iter().position(is_verdict) } else { None };
+    let trace = &lines[start.unwrap_or(0)..];
+    // The lines below the first one that is logged go on with its message.
+    let panics = trace.iter().any(|line| line.starts_with("panic: "));
+    let at = trace.iter().position(logged).filter(|_| !panics);
+    let (place, mut message) = (at.and_then(|at| log_line(trace[at])), String::new());
+    if let (Some(at), Some((.., first))) = (at, place) {
+        let below = trace[at + 1..].iter().take_while(|line| !logged(line)).map(|line| line.trim_start_matches(' '));
+        message = std::iter::once(first).chain(below).collect::<Vec<_>>().join("\n");
+    }
+    let said = testify_error(&message).unwrap_or(message);
+    let mut failure = text::failure(Failure::default(), &said, &trace.join("\n"));
+    if !said.is_empty() && !said.starts_with("panic: ") {
+        failure.error_message = text::clipped(said.trim(), MAX_MESSAGE);
+    }
+    // A race is logged by the library's own `testing.go`.
+    if let Some((file, line, _)) = place.filter(|(file, ..)| *file != "testing.go") {
+        (failure.test_file, failure.line_number) = (Some(text::path(file)), Some(line));
+        failure.source = Some(text::location(file, Some(line)));
+    }
     // Go gives the file's name only.
     let named = [failure.source.as_mut().map(|place| &mut place.file), failure.test_file.as_mut()];
     for file in named.into_iter().flatten().filter(|file| !package.is_empty() && !file.contains('/')) {
@@ -59,12 +73,11 @@ fn tells(message: &str) -> bool {
 }
 
 /// `    cart_test.go:12: message`
-fn log_line(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let (file, rest) = line.split_once(':')?;
+fn log_line(line: &str) -> Option<(&str, u32, &str)> {
+    let (file, rest) = line.trim_start().split_once(':')?;
     let (number, message) = rest.split_once(':')?;
-    let is_place = file.ends_with(".go") && !file.contains(char::is_whitespace) && numbers::line(number).is_some();
-    is_place.then(|| message.trim_start_matches(' '))
+    let is_place = file.ends_with(".go") && !file.contains(char::is_whitespace);
+    Some((file, numbers::line(number).filter(|_| is_place)?, message.trim_start_matches(' ')))
 }
 
 /// What stands at `Error:` in testify's table.

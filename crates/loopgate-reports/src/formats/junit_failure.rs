@@ -96,11 +96,11 @@ pub(super) fn describe(details: Option<&Details>, case: &Case<'_>, framework: Op
     }
     let trace = trace.trim();
     if details.is_printed {
-        return text::failure(trace);
+        return text::failure(Failure::default(), "", trace);
     }
     // pytest says no more of a file that cannot be imported.
     let says_nothing = matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
-    let (class, message) = match says_nothing.then(|| text::failure(trace)) {
+    let (class, message) = match says_nothing.then(|| text::failure(Failure::default(), "", trace)) {
         Some(read) => (read.error_class, read.error_message),
         None => (None, details.message.trim().to_owned()),
     };

@@ -102,7 +102,7 @@ impl Nextest {
     /// Takes a line that a failing test printed, if one does.
     fn printed(&mut self, line: &str) -> bool {
         let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) else { return false };
-        let is_rule = line.trim_start().starts_with("────");
+        let is_rule = line.trim_start().starts_with("────") || line.starts_with("  Cancelling due to ");
         let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
         if is_rule {
             self.prints = None;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
 use regex::Regex;
 
-use crate::{Case, Clip, Collector, Flaw, MAX_TRACE, Mark, text};
+use crate::{Case, Clip, Collector, Flaw, Mark, text};
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
 
@@ -158,5 +158,5 @@ fn ran(line: &str) -> Option<u64> {
 fn failure(trace: &str) -> Failure {
     // What a test printed is quoted below what went wrong.
     let told = trace.split("\nStdout:").next().unwrap_or_default();
-    Failure { stack_trace: Some(text::clipped(trace.trim(), MAX_TRACE)), ..text::failure(told) }
+    text::failure(Failure::default(), told, trace.trim())
 }

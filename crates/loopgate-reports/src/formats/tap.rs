@@ -407,7 +407,7 @@ impl Point {
         if comments.is_empty() {
             return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
         }
-        text::failure(comments.trim_end())
+        text::failure(Failure::default(), "", comments.trim_end())
     }
 
     /// Of comments ahead of all points the ones from `Failed test 'adds'` on, up to those of the next test.
@@ -447,7 +447,7 @@ impl Point {
 fn explained(failure: Failure, file: &str, above: &str) -> Failure {
     let crash = above.split("\nNode.js v").find(|crash| crash.contains(file));
     match crash.filter(|_| failure.error_message == "test failed") {
-        Some(crash) => Failure { test_file: failure.test_file, ..text::failure(crash.trim()) },
+        Some(crash) => text::failure(Failure { test_file: failure.test_file, ..Failure::default() }, "", crash.trim()),
         None => failure,
     }
 }

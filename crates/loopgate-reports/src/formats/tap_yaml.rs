@@ -2,7 +2,10 @@
 
 use super::tap;
 use crate::{Clip, Collector, Flaw, MAX_MESSAGE, numbers, text};
-use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, SourceLocation},
+    failure::{Changes, complete},
+};
 
 /// The YAML below a test point, of which only plain keys and block texts are read.
 pub(super) struct Yaml {
@@ -87,26 +90,34 @@ impl Yaml {
         let class = self.get(&["name", "type", "failuretype"]).filter(|class| !class.contains('\n'));
         let place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text));
         let place = place.filter(|place| !place.file.contains("/node_modules/"));
-        let trace = self.get(&["stack"]);
-        // Node's `location` is where the test begins; where it failed stands in the stack alone.
-        let says_begin = trace.is_some() && self.get(&["location"]).is_some();
+        let mut trace = self.get(&["stack"]);
+        // Node's `location` is where the test begins; where it failed stands in the stack alone, without `at`.
+        let is_node = self.get(&["location"]).is_some();
+        if let Some(stack) = trace.as_mut().filter(|_| is_node) {
+            *stack = stack.lines().map(|line| format!("    at {line}")).collect::<Vec<_>>().join("\n");
+        }
+        let fails_at = place.as_ref().filter(|_| !is_node);
         let short = |text: String| text::clipped(text.trim(), MAX_MESSAGE);
-        Failure {
+        let mut failure = Failure {
             error_type: match self.get(&["failuretype"]).as_deref() {
                 Some("testTimeoutFailure") => ErrorType::TimeoutError,
                 _ => ErrorType::Other,
             },
             error_class: class.map(|class| text::name(&class)),
             error_message: short(message),
-            line_number: place.as_ref().filter(|_| !says_begin).and_then(|place| place.line),
+            line_number: fails_at.and_then(|place| place.line),
             test_file: place.as_ref().map(|place| place.file.clone()),
             // tap says in a difference alone what the sides are.
             stack_trace: self.get(&["diff"]).into_iter().chain(trace).reduce(|diff, trace| format!("{diff}\n{trace}")),
             expected: self.get(&["expected", "wanted", "want"]).map(short),
             actual: self.get(&["actual", "found", "got"]).map(short),
-            source: place.filter(|_| !says_begin),
+            source: fails_at.cloned(),
             ..Failure::default()
-        }
+        };
+        complete(&mut failure, &Changes::default());
+        failure.line_number = failure.line_number.or(place.as_ref().and_then(|place| place.line));
+        failure.source = failure.source.or(place);
+        failure
     }
 
     /// `/repo/cart.js:3:5`, `Test.<anonymous> (/repo/cart.js:3:5)`, or a file whose line stands beside or below it.

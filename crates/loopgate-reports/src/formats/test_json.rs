@@ -156,7 +156,7 @@ fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
 
 /// What a text of message and frames says.
 fn read_text(whole: &str) -> Failure {
-    let read = text::failure(whole);
+    let read = text::failure(Failure::default(), "", whole);
     let stack_trace = read.stack_trace.filter(|trace| *trace != read.error_message);
     Failure { stack_trace, test_file: None, line_number: None, source: None, ..read }
 }

@@ -1,12 +1,12 @@
 //! One block: what a tool printed of one failing test, or one finding of a compiler or linter.
 
-use loopgate_core::{
-    evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation},
-    failure,
-};
+use std::sync::LazyLock;
+
+use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation};
+use regex::Regex;
 
 use super::tools::{self, BlockReader, Found, Means, Tool};
-use crate::{Clip, MAX_MESSAGE, MAX_TRACE, numbers, severity, text};
+use crate::{Clip, MAX_MESSAGE, numbers, severity, text};
 
 /// Lines that explain a finding.
 const MAX_FINDING_LINES: usize = 60;
@@ -186,15 +186,9 @@ impl Block {
 impl FailedTest {
     /// Reads the message out of `message`, or if that is empty out of the whole text.
     pub(super) fn new(file: &str, name: &str, message: &str, trace: &str) -> Self {
-        let (message, trace) = (message.trim_matches('\n'), trace.trim_matches('\n'));
-        let is_test = !name.is_empty();
-        let failure = failure::read_block(Failure {
-            test_name: is_test.then(|| name.to_owned()),
-            test_file: (!file.is_empty()).then(|| file.to_owned()),
-            error_message: text::clipped(if message.is_empty() { trace } else { message }, MAX_TRACE),
-            stack_trace: (!trace.is_empty()).then(|| trace.to_owned()),
-            ..Failure::default()
-        });
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let test = Failure { test_name: known(name), test_file: known(file), ..Failure::default() };
+        let failure = text::failure(test, message, trace);
         Self { file: file.to_owned(), name: name.to_owned(), phase: "", failure }
     }
 }
@@ -264,25 +258,31 @@ fn without_captured(text: &str) -> &str {
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
 fn pytest(heading: &str, text: &str) -> FailedTest {
+    /// `tests/test_cart.py:4: AssertionError`
+    static FRAME: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#).expect("a constant"));
     let trace = without_captured(text);
-    // Of errors that follow from each other the last was raised.
-    let message = trace.rsplit(" exception:\n").next().unwrap_or_default();
-    let message = message.rsplit(" exception occurred:\n").next().unwrap_or_default();
-    // The core knows the frame of the test itself.
-    let in_file = |name: &str| {
-        let told = FailedTest::new("", name, message, trace);
-        let source = told.failure.source.as_ref().map(|source| &source.file);
-        FailedTest { file: told.failure.test_file.as_ref().or(source).cloned().unwrap_or_default(), ..told }
-    };
+    // The error that was raised last: the last lines marked with `E`.
+    let lines: Vec<&str> = trace.lines().collect();
+    let is_marked = |line: &str| line == "E" || line.starts_with("E  ");
+    let last = lines.chunk_by(|one, next| is_marked(one) == is_marked(next)).rfind(|lines| is_marked(lines[0]));
+    let lines = last.unwrap_or_default().iter().map(|line| line.strip_prefix("E   ").unwrap_or("").trim_end());
+    let message = lines.collect::<Vec<_>>().join("\n");
+    // All fixtures that there are stand below one that there is not.
+    let end = if message.starts_with("fixture '") { message.find('\n') } else { None };
+    let message = &message[..end.unwrap_or(message.len())];
+    // A fixture's frames do not tell where the test stands.
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
-            return FailedTest { phase, ..in_file(name) };
+            return FailedTest { phase, ..FailedTest::new("", name, message, trace) };
         }
     }
-    match heading.strip_prefix("ERROR collecting ") {
-        Some(file) => FailedTest::new(file, "", message, trace),
-        None => in_file(heading),
+    if let Some(file) = heading.strip_prefix("ERROR collecting ") {
+        return FailedTest::new(file, "", message, trace);
     }
+    // The test stands at the outermost frame.
+    let file = FRAME.captures(trace).map_or(String::new(), |frame| text::path(&frame["file"]));
+    FailedTest::new(&file, heading, message, trace)
 }
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
