@@ -56,13 +56,13 @@ fn read(output: &str, name: &str) -> Failure {
     static OLD_LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?sm) panicked at '(?P<message>.*?)', (?P<place>[^'\n]+:[0-9]+:[0-9]+)$").expect("a constant")
     });
-    let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
     /// What a panic says goes on to the note about backtraces, the backtrace, or the next panic.
     static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
         let ends = r"note: |stack backtrace:|thread '|Backtrace \[";
         let whole = format!(r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*(?:\n(?:{ends})|$)");
         Regex::new(&whole).expect("a constant")
     });
+    let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
     let own = whole.find(&format!("thread '{name}' ")).map(|at| &whole[at..]);
     let told = own.filter(|own| !own.contains("Any { .. }")).unwrap_or(&whole);
     let mut failure = text::failure(Failure::default(), "", told);

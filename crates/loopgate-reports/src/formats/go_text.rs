@@ -18,26 +18,19 @@ pub(super) fn is_chatter(line: &str) -> bool {
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
     let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
-    let logged = |line: &&str| log_line(line).is_some();
     // What is only logged (`t.Log`) looks as what says why the test failed, and stands above it.
     let is_verdict = |line: &&str| log_line(line).is_some_and(|(.., message)| tells(message));
-    let start = if lines.first().is_some_and(logged) { lines.iter().position(is_verdict) } else { None };
-    let trace = &lines[start.unwrap_or(0)..];
-    // The lines below the first one that is logged go on with its message.
-    let panics = trace.iter().any(|line| line.starts_with("panic: "));
-    let at = trace.iter().position(logged).filter(|_| !panics);
-    let (place, mut message) = (at.and_then(|at| log_line(trace[at])), String::new());
-    if let (Some(at), Some((.., first))) = (at, place) {
-        let below = trace[at + 1..].iter().take_while(|line| !logged(line)).map(|line| line.trim_start_matches(' '));
-        message = std::iter::once(first).chain(below).collect::<Vec<_>>().join("\n");
-    }
-    let said = testify_error(&message).unwrap_or(message);
-    let mut failure = text::failure(Failure::default(), &said, &trace.join("\n"));
-    if !said.is_empty() && !said.starts_with("panic: ") {
-        failure.error_message = text::clipped(said.trim(), MAX_MESSAGE);
+    let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());
+    let start = if begins_logged { lines.iter().position(is_verdict) } else { None };
+    let lines = &lines[start.unwrap_or(0)..];
+    let (file, line, logged) = logged(lines).unwrap_or_default();
+    let message = testify_error(&logged).unwrap_or(logged);
+    let mut failure = text::failure(Failure::default(), &message, &lines.join("\n"));
+    if !message.is_empty() && !message.starts_with("panic: ") {
+        failure.error_message = text::clipped(message.trim(), MAX_MESSAGE);
     }
     // A race is logged by the library's own `testing.go`.
-    if let Some((file, line, _)) = place.filter(|(file, ..)| *file != "testing.go") {
+    if !matches!(file, "" | "testing.go") {
         (failure.test_file, failure.line_number) = (Some(text::path(file)), Some(line));
         failure.source = Some(text::location(file, Some(line)));
     }
@@ -47,6 +40,15 @@ pub(super) fn failure(output: &str, package: &str) -> Failure {
         *file = format!("{package}/{file}");
     }
     failure
+}
+
+/// The first message that a test logged, with the lines that belong to it, and its place; none where the test panics.
+fn logged<'l>(lines: &[&'l str]) -> Option<(&'l str, u32, String)> {
+    let at = lines.iter().position(|line| log_line(line).is_some())?;
+    let (file, line, first) = log_line(lines[at]).filter(|_| !lines.iter().any(|line| line.starts_with("panic: ")))?;
+    let below = lines[at + 1..].iter().take_while(|line| log_line(line).is_none());
+    let message = std::iter::once(first).chain(below.map(|line| line.trim_start_matches(' ')));
+    Some((file, line, message.collect::<Vec<_>>().join("\n")))
 }
 
 /// `x.go:3:23: undefined: total`, as the compiler and vet write it, relative to the module.
