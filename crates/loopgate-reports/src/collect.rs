@@ -8,13 +8,9 @@ use loopgate_core::{
     failure::{self, Changes},
 };
 
-use super::{
-    OutcomesMode, ReadOptions, Report, Unreadable,
-    coverage::CoverageTable,
-    identities::{Identities, MAX_SUITES, Names, Recorded},
-    notes::{Flaw, Notes},
-    text,
-};
+use crate::coverage::CoverageTable;
+use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
+use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, text};
 
 /// One test as a report tells of it.
 #[derive(Clone, Copy)]
@@ -77,21 +73,16 @@ pub(super) struct Collector<'o> {
     options: &'o ReadOptions,
     pub notes: Notes,
     pub framework: Option<TestFramework>,
-    /// Present once the report turned out to be one of tests, even of none.
-    results: Option<CheckResults>,
+    /// Grows with what is read. It has results once it turned out to be one of tests, even of none.
+    report: Report,
     seconds: f64,
     identities: Identities,
     /// The suites begun so far, and the one that cases belong to.
     suites: u32,
     suite: u32,
     unnamed: u64,
-    failures: Vec<Failure>,
-    failures_not_kept: u64,
-    findings: Vec<Finding>,
-    findings_not_kept: u64,
     /// No kept finding is milder, once as many are kept as may be.
     mildest_kept: Option<FindingSeverity>,
-    flaky_tests: Vec<String>,
     pub coverage: CoverageTable,
 }
 
@@ -101,30 +92,25 @@ impl<'o> Collector<'o> {
             options,
             notes: Notes::default(),
             framework: None,
-            results: None,
+            report: Report::EMPTY,
             seconds: 0.0,
             identities: Identities::default(),
             suites: 0,
             suite: 0,
             unnamed: 0,
-            failures: Vec::new(),
-            failures_not_kept: 0,
-            findings: Vec::new(),
-            findings_not_kept: 0,
             mildest_kept: None,
-            flaky_tests: Vec::new(),
             coverage: CoverageTable::default(),
         }
     }
 
     /// Says that this report is about tests, so that none is a result too.
     pub fn expect_tests(&mut self) {
-        self.results.get_or_insert_default();
+        self.report.results.get_or_insert_default();
     }
 
     /// Whether the details of one more failure would be kept.
     pub fn wants_failures(&self) -> bool {
-        self.failures.len() < self.options.keep
+        self.report.failures.len() < self.options.keep
     }
 
     pub fn add_seconds(&mut self, seconds: f64) {
@@ -154,7 +140,7 @@ impl<'o> Collector<'o> {
                 Recorded::Another
             }
         };
-        let results = self.results.get_or_insert_default();
+        let results = self.report.results.get_or_insert_default();
         let (state, tries) = match recorded {
             Recorded::Another => (case.state, 0),
             Recorded::Continued { before, now } => {
@@ -173,12 +159,12 @@ impl<'o> Collector<'o> {
                 (TestState::Flaky, failed + errors)
             }
         };
-        count(self.results.get_or_insert_default(), state, |count| *count += 1);
+        count(self.report.results.get_or_insert_default(), state, |count| *count += 1);
         if state.is_failure() {
             self.keep_case(&case, id, failure);
         }
-        if state == TestState::Flaky && self.flaky_tests.len() < self.options.keep {
-            self.flaky_tests.push(case.title());
+        if state == TestState::Flaky && self.report.flaky_tests.len() < self.options.keep {
+            self.report.flaky_tests.push(case.title());
         }
         tries
     }
@@ -203,7 +189,7 @@ impl<'o> Collector<'o> {
     /// Counts tests of which nothing but the result is known.
     pub fn anonymous_cases(&mut self, state: TestState, tests: u64) {
         self.unnamed += tests;
-        count(self.results.get_or_insert_default(), state, |count| *count += tests);
+        count(self.report.results.get_or_insert_default(), state, |count| *count += tests);
     }
 
     /// A failure that is no test's: a compile error, a crash between tests.
@@ -211,25 +197,33 @@ impl<'o> Collector<'o> {
         self.keep_failure(failure);
     }
 
-    /// What a linter, scanner or compiler says. An error fails its check, so it is a failure too.
-    pub fn diagnostic(&mut self, finding: Finding, is_error: IsError, trace: Option<String>) {
-        if let IsError::Yes(error_type) = is_error {
-            self.keep_failure(|| failure_of(&finding, error_type, trace));
+    /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a
+    /// failure too.
+    pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
+        if let Some(error_type) = error_type {
+            self.keep_failure(|| Failure {
+                error_type,
+                error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
+                error_message: finding.message.clone(),
+                stack_trace: trace,
+                source: finding.location.clone(),
+                ..Failure::default()
+            });
         }
-        if self.findings.len() < self.options.keep {
-            self.findings.push(finding);
+        if self.report.findings.len() < self.options.keep {
+            self.report.findings.push(finding);
             return;
         }
-        self.findings_not_kept += 1;
+        self.report.findings_not_kept += 1;
         // A critical finding after hundreds of notes is the one to keep.
         if self.mildest_kept.is_some_and(|mildest| finding.severity <= mildest) {
             return;
         }
-        let mildest = self.findings.iter().enumerate().rev().min_by_key(|(_, kept)| kept.severity);
+        let mildest = self.report.findings.iter().enumerate().rev().min_by_key(|(_, kept)| kept.severity);
         if let Some((at, severity)) = mildest.map(|(at, kept)| (at, kept.severity)) {
             if severity < finding.severity {
-                self.findings.remove(at);
-                self.findings.push(finding);
+                self.report.findings.remove(at);
+                self.report.findings.push(finding);
             }
             self.mildest_kept = Some(severity);
         }
@@ -237,26 +231,23 @@ impl<'o> Collector<'o> {
 
     /// What a linter says; from [`FindingSeverity::High`] on it is an error.
     pub fn lint(&mut self, finding: Finding) {
-        let is_error = match finding.severity {
-            FindingSeverity::High | FindingSeverity::Critical => IsError::Yes(ErrorType::LintError),
-            _ => IsError::No,
-        };
-        self.diagnostic(finding, is_error, None);
+        let is_error = finding.severity >= FindingSeverity::High;
+        self.diagnostic(finding, is_error.then_some(ErrorType::LintError), None);
     }
 
     /// Whether nothing was found at all.
     pub fn holds_nothing(&self) -> bool {
-        self.results.is_none() && self.failures.is_empty() && self.findings.is_empty()
+        self.report.results.is_none() && self.report.failures.is_empty() && self.report.findings.is_empty()
     }
 
     /// The failures kept so far, for parsers that learn more of them later.
     pub fn failures_mut(&mut self) -> &mut [Failure] {
-        &mut self.failures
+        &mut self.report.failures
     }
 
     fn keep_failure(&mut self, failure: impl FnOnce() -> Failure) {
         if !self.wants_failures() {
-            self.failures_not_kept += 1;
+            self.report.failures_not_kept += 1;
             return;
         }
         let mut failure = failure();
@@ -264,15 +255,15 @@ impl<'o> Collector<'o> {
         if failure.expected == failure.actual {
             (failure.expected, failure.actual) = (None, None);
         }
-        self.failures.push(failure);
+        self.report.failures.push(failure);
     }
 
     /// The test passed when it was tried again.
     fn forget_failures(&mut self, id: Option<TestId>, tries: u64) {
         for _ in 0..tries {
-            match self.failures.iter().rposition(|kept| kept.test_id == id) {
-                Some(at) => drop(self.failures.remove(at)),
-                None => self.failures_not_kept = self.failures_not_kept.saturating_sub(1),
+            match self.report.failures.iter().rposition(|kept| kept.test_id == id) {
+                Some(at) => drop(self.report.failures.remove(at)),
+                None => self.report.failures_not_kept = self.report.failures_not_kept.saturating_sub(1),
             }
         }
     }
@@ -281,45 +272,30 @@ impl<'o> Collector<'o> {
     pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
         let left_out = self.identities.left_out();
         self.notes.flaws(Flaw::TooManyTests, left_out, || "after some 780,000 others");
-        let coverage = self.coverage.finish(&mut self.notes);
-        let mut quality = self.notes.quality();
-        let mut lines = Vec::new();
-        let is_whole = ended.is_ok();
+        let mut report = self.report;
+        report.coverage = self.coverage.finish(&mut self.notes);
+        report.quality = self.notes.quality();
+        report.is_whole = ended.is_ok();
         if let Err(reason) = ended {
-            let nothing = self.results.is_none_or(|results| results.total == 0)
-                && self.failures.is_empty()
-                && self.findings.is_empty()
-                && coverage.is_none();
-            quality = if nothing { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
-            lines.push(reason.to_string());
+            let is_empty = report.results.is_none_or(|results| results.total == 0)
+                && report.failures.is_empty()
+                && report.findings.is_empty()
+                && report.coverage.is_none();
+            report.quality = if is_empty { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
+            report.notes.push(reason.to_string());
         }
-        lines.extend(self.notes.into_lines());
+        report.notes.extend(self.notes.into_lines());
         // The table's memory is given back before the tables of failures are built.
-        let identities = std::mem::take(&mut self.identities);
-        let test_outcomes =
-            (self.options.test_outcomes == OutcomesMode::Build).then(|| identities.into_test_outcomes(self.unnamed));
+        let wants_outcomes = self.options.test_outcomes == OutcomesMode::Build;
+        let identities = self.identities;
+        report.test_outcomes = wants_outcomes.then(|| identities.into_test_outcomes(self.unnamed));
         // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
         let changes = Changes::default();
-        self.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
-        if let Some(results) = &mut self.results {
+        report.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
+        if let Some(results) = &mut report.results {
             results.duration_ms = (self.seconds * 1000.0).round() as u64;
         }
-        Report {
-            path: path.to_owned(),
-            format,
-            framework: self.framework,
-            quality,
-            notes: lines,
-            is_whole,
-            results: self.results,
-            failures: self.failures,
-            failures_not_kept: self.failures_not_kept,
-            findings: self.findings,
-            findings_not_kept: self.findings_not_kept,
-            flaky_tests: self.flaky_tests,
-            coverage,
-            test_outcomes,
-        }
+        Report { path: path.to_owned(), format, framework: self.framework, ..report }
     }
 }
 
@@ -335,22 +311,4 @@ fn count(results: &mut CheckResults, state: TestState, change: impl Fn(&mut u64)
         TestState::Errored => change(&mut results.errors),
         TestState::Skipped => change(&mut results.skipped),
     }
-}
-
-fn failure_of(finding: &Finding, error_type: ErrorType, trace: Option<String>) -> Failure {
-    Failure {
-        error_type,
-        error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
-        error_message: finding.message.clone(),
-        stack_trace: trace,
-        source: finding.location.clone(),
-        ..Failure::default()
-    }
-}
-
-/// Whether a diagnostic is an error by its tool's own word, and of which type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IsError {
-    Yes(ErrorType),
-    No,
 }

@@ -9,10 +9,7 @@ use indexmap::IndexMap;
 
 use loopgate_core::evidence::FileCoverage;
 
-use super::{
-    notes::{Flaw, Notes},
-    text,
-};
+use crate::{Flaw, Notes, text};
 
 /// Lines kept, over all files; a project with more has them counted, but not told apart by file.
 const MAX_LINES: usize = 4_000_000;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use loopgate_core::evidence::{CheckResults, Failure, ReportFormat, ReportQuality, TestFramework};
 
-use super::{Coverage, ReadOptions, Report, read_file};
+use super::{ReadOptions, Report, read_file};
 
 /// `schema` of an inspection document.
 pub const INSPECTION_SCHEMA: &str = "loopgate.report-inspection/v1";
@@ -81,26 +81,23 @@ pub fn inspect<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Inspection
 impl FromIterator<Report> for Inspection {
     fn from_iter<I: IntoIterator<Item = Report>>(reports: I) -> Self {
         let (mut totals, mut tests) = (Totals::default(), CheckResults::default());
-        let see = |report: &Report| {
+        let mut files = Vec::new();
+        for report in reports {
             tests.add(&report.results.unwrap_or_default());
-            totals.add(report);
-        };
-        let files = reports.into_iter().inspect(see).map(InspectedReport::from).collect();
+            let file = InspectedReport::from(report);
+            totals.files += 1;
+            totals.findings += file.findings;
+            totals.failures += file.failures.len() as u64 + file.failures_not_kept;
+            if let Some(coverage) = file.coverage {
+                let sum = totals.coverage.unwrap_or_default();
+                let (covered, total) =
+                    (sum.lines_covered + coverage.lines_covered, sum.lines_total + coverage.lines_total);
+                totals.coverage = Some(CoverageCounts::of(covered, total));
+            }
+            files.push(file);
+        }
         totals.tests = tests.into();
         Self { schema: INSPECTION_SCHEMA, files, totals }
-    }
-}
-
-impl Totals {
-    fn add(&mut self, report: &Report) {
-        self.files += 1;
-        self.findings += report.finding_count();
-        self.failures += report.failures.len() as u64 + report.failures_not_kept;
-        if let Some(coverage) = &report.coverage {
-            let sum = self.coverage.get_or_insert_default();
-            *sum =
-                CoverageCounts::of(sum.lines_covered + coverage.lines_covered, sum.lines_total + coverage.lines_total);
-        }
     }
 }
 
@@ -108,7 +105,7 @@ impl From<Report> for InspectedReport {
     fn from(report: Report) -> Self {
         Self {
             tests: report.results.unwrap_or_default().into(),
-            coverage: report.coverage.as_ref().map(CoverageCounts::from),
+            coverage: report.coverage.as_ref().map(|it| CoverageCounts::of(it.lines_covered, it.lines_total)),
             findings: report.finding_count(),
             path: report.path,
             format: report.format,
@@ -132,12 +129,6 @@ impl CoverageCounts {
     fn of(lines_covered: u64, lines_total: u64) -> Self {
         let percent = (lines_total > 0).then(|| lines_covered as f64 * 100.0 / lines_total as f64);
         Self { lines_covered, lines_total, percent }
-    }
-}
-
-impl From<&Coverage> for CoverageCounts {
-    fn from(coverage: &Coverage) -> Self {
-        Self::of(coverage.lines_covered, coverage.lines_total)
     }
 }
 

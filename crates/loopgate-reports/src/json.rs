@@ -8,12 +8,13 @@ use serde::{
     de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
-use super::{Unreadable, short_strings::ShortStrings, window::Window};
+use crate::short_strings::ShortStrings;
+use crate::{Collector, Flaw, Unreadable, Window};
 
 /// What a document shows on the way through it.
 pub(super) enum Step<'a> {
-    /// A value that is taken, and the place of its path among those that are.
-    Value(usize, Json),
+    /// The place of a path among those that are taken, the value, and its bytes in memory.
+    Value(usize, Json, usize),
     /// An object on the way to such values is over.
     End(&'a str),
 }
@@ -46,10 +47,28 @@ pub(super) fn read_each(
     mut take: impl FnMut(Json),
 ) -> Result<(), Unreadable> {
     read(window, paths, &mut |step| {
-        if let Step::Value(_, value) = step {
+        if let Step::Value(_, value, _) = step {
             take(value);
         }
     })
+}
+
+/// Reads lines, of which those that begin with `{` are a value each; gives how many lines there are.
+pub(super) fn read_lines(
+    window: &mut Window<'_>,
+    out: &mut Collector<'_>,
+    mut take: impl FnMut(Json, &mut Collector<'_>),
+) -> Result<u64, Unreadable> {
+    let mut number = 0;
+    while let Some(line) = window.line()? {
+        number += 1;
+        match serde_json::from_str(line) {
+            Ok(value) => take(value, out),
+            Err(_) if line.trim_start().starts_with('{') => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
+            Err(_) => {}
+        }
+    }
+    Ok(number)
 }
 
 /// A value that is taken, or on the way to those that are.
@@ -78,8 +97,9 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         match self.paths.iter().position(|path| *path == *self.path) {
             Some(path) => {
-                let value = Json::deserialize(deserializer)?;
-                (self.see)(Step::Value(path, value));
+                let mut left = MAX_VALUE;
+                let value = Bounded(&mut left).deserialize(deserializer)?;
+                (self.see)(Step::Value(path, value, MAX_VALUE - left));
                 Ok(())
             }
             None if self.path.is_empty() || self.leads_on(".") || self.leads_on("[") => {
@@ -140,40 +160,47 @@ impl<'de> Visitor<'de> for Walk<'_> {
 /// Bytes that one value may take in memory.
 const MAX_VALUE: usize = 16 * 1024 * 1024;
 
-/// Keys of what may be large and says nothing of a result: what was attached or printed, and sources.
-const PASSED_OVER: [&str; 6] = ["attachments", "stdout", "stderr", "steps", "source", "codeFlows"];
+/// Keys of what may be large and says nothing of a result: what was attached or printed, sources, and advice.
+const PASSED_OVER: [&str; 9] =
+    ["attachments", "stdout", "stderr", "steps", "source", "codeFlows", "fixes", "help", "fullDescription"];
 
-/// A value all of which is in memory. Numbers and texts stand for each other, as tools write both.
+/// A value all of which is in memory, where it takes no more room than it needs. Numbers and texts stand for each
+/// other, as tools write both.
 #[derive(Debug, Default)]
 pub(super) enum Json {
     #[default]
     Null,
     Bool(bool),
     Number(f64),
-    Text(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+    Text(Box<str>),
+    List(Box<[Json]>),
+    Object(Box<[(Box<str>, Json)]>),
 }
 
 impl Json {
     /// The value behind these keys and places, `locations/0/level`, where `a|b` is the first of two keys that is there;
     /// null where there is none.
     pub fn at(&self, path: &str) -> &Self {
-        const NULL: &Json = &Json::Null;
-        path.split('/').filter(|step| !step.is_empty()).fold(self, |value, step| {
-            let named = |key: &str| value.entries().iter().find(|(known, _)| known == key).map(|(_, value)| value);
-            match value {
-                Self::List(list) => step.parse().ok().and_then(|at: usize| list.get(at)).unwrap_or(NULL),
-                _ => step.split('|').find_map(named).unwrap_or(NULL),
-            }
+        path.split('/').filter(|step| !step.is_empty()).fold(self, |value, step| match value {
+            Self::List(list) => step.parse().ok().and_then(|at: usize| list.get(at)).unwrap_or(&Self::Null),
+            _ => step
+                .split('|')
+                .map(|key| value.get(key))
+                .find(|value| !matches!(value, Self::Null))
+                .unwrap_or(&Self::Null),
         })
+    }
+
+    /// The value of a key, whatever the key holds.
+    pub fn get(&self, key: &str) -> &Self {
+        self.entries().iter().find(|(known, _)| &**known == key).map_or(&Self::Null, |(_, value)| value)
     }
 
     pub fn list(&self) -> &[Self] {
         if let Self::List(list) = self { list } else { &[] }
     }
 
-    pub fn entries(&self) -> &[(String, Self)] {
+    pub fn entries(&self) -> &[(Box<str>, Self)] {
         if let Self::Object(entries) = self { entries } else { &[] }
     }
 
@@ -208,19 +235,6 @@ impl Json {
     pub fn is_true(&self, path: &str) -> bool {
         matches!(self.at(path), Self::Bool(true))
     }
-
-    /// Bytes in memory.
-    pub fn size(&self) -> usize {
-        let held = match self {
-            Self::Text(text) => text.len(),
-            Self::List(list) => list.iter().map(Self::size).sum(),
-            Self::Object(entries) => {
-                entries.iter().map(|(key, value)| size_of::<String>() + key.len() + value.size()).sum()
-            }
-            Self::Null | Self::Bool(_) | Self::Number(_) => 0,
-        };
-        size_of::<Self>() + held
-    }
 }
 
 impl<'de> Deserialize<'de> for Json {
@@ -234,8 +248,12 @@ impl<'de> Deserialize<'de> for Json {
 struct Bounded<'b>(&'b mut usize);
 
 impl Bounded<'_> {
-    fn take<E: de::Error>(&mut self, bytes: usize) -> Result<(), E> {
-        *self.0 = self.0.checked_sub(bytes).ok_or_else(|| E::custom("a value takes more than 16 MiB"))?;
+    /// Takes the bytes of a value, of its key and of a text. Each text is a block of its own, which an allocator rounds
+    /// up.
+    fn take<E: de::Error>(&mut self, text: &str) -> Result<(), E> {
+        let block = if text.is_empty() { 0 } else { (text.len() + 8).next_multiple_of(16).max(32) };
+        let left = self.0.checked_sub(block + size_of::<Json>());
+        *self.0 = left.ok_or_else(|| E::custom("a value takes more than 16 MiB"))?;
         Ok(())
     }
 }
@@ -244,7 +262,7 @@ impl<'de> DeserializeSeed<'de> for Bounded<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<Json, D::Error> {
-        self.take(size_of::<Json>())?;
+        self.take("")?;
         deserializer.deserialize_any(self)
     }
 }
@@ -277,8 +295,8 @@ impl<'de> Visitor<'de> for Bounded<'_> {
     }
 
     fn visit_str<E: de::Error>(mut self, text: &str) -> Result<Json, E> {
-        self.take(text.len())?;
-        Ok(Json::Text(text.to_owned()))
+        self.take(text)?;
+        Ok(Json::Text(text.into()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
@@ -286,7 +304,7 @@ impl<'de> Visitor<'de> for Bounded<'_> {
         while let Some(value) = seq.next_element_seed(Bounded(self.0))? {
             list.push(value);
         }
-        Ok(Json::List(list))
+        Ok(Json::List(list.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Json, A::Error> {
@@ -296,11 +314,11 @@ impl<'de> Visitor<'de> for Bounded<'_> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
-            self.take(size_of::<String>() + key.len())?;
+            self.take(&key)?;
             let value = map.next_value_seed(Bounded(self.0))?;
-            entries.push((key, value));
+            entries.push((key.into(), value));
         }
-        Ok(Json::Object(entries))
+        Ok(Json::Object(entries.into()))
     }
 }
 

@@ -41,4 +41,14 @@ pub use pattern::{Pattern, PatternError};
 pub use read::{read, read_file};
 pub use report::{OutcomesMode, ReadOptions, Report};
 
+// What every parser is written with.
+use collect::{Case, Collector, Title};
+use json::{Json, Step};
+use mark::Mark;
+use markup::{Tag, Token};
+use notes::{Flaw, Notes};
+use place::Place;
 use read::Unreadable;
+use text::{Clip, MAX_MESSAGE, MAX_TRACE};
+use window::Window;
+use xml::Xml;

@@ -4,64 +4,46 @@ use std::fmt::{self, Display};
 
 use loopgate_core::evidence::ReportQuality;
 
-/// Something a report lacks, or that had to be mended, without making it useless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Flaw {
-    NamelessTest,
-    NoClassOrFile,
-    NoTime,
-    BadNumber,
-    WrongTotal,
-    UnknownResult,
-    NoEnd,
-    RepairedText,
-    OversizedPart,
-    StrayMarkup,
-    TooManyTests,
-    TooManyLines,
-    LinesNotListed,
-    BadLine,
-    SecondDocument,
-    NoLocation,
-    ToolFailed,
-    UnfinishedTest,
+/// Makes the table of flaws: the subject of the sentence for one and for several.
+macro_rules! flaws {
+    ($($flaw:ident $one:literal $several:literal;)*) => {
+        /// Something a report lacks, or that had to be mended, without making it useless.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Flaw {
+            $($flaw,)*
+        }
+
+        impl Flaw {
+            const fn words(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$flaw => ($one, $several),)*
+                }
+            }
+        }
+    };
 }
 
-impl Flaw {
-    /// The sentence's subject for one and for several.
-    const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::NamelessTest => ("test has no name", "tests have no name"),
-            Self::NoClassOrFile => ("test has neither class nor file", "tests have neither class nor file"),
-            Self::NoTime => ("test has no time", "tests have no time"),
-            Self::BadNumber => ("number is not usable and was clamped", "numbers are not usable and were clamped"),
-            Self::WrongTotal => {
-                ("declared total differs from what is there", "declared totals differ from what is there")
-            }
-            Self::UnknownResult => ("result is of an unknown kind", "results are of an unknown kind"),
-            Self::NoEnd => ("part has no end", "parts have no end"),
-            Self::RepairedText => ("place is not valid text", "places are not valid text"),
-            Self::OversizedPart => {
-                ("part is larger than 1 MiB and was cut", "parts are larger than 1 MiB and were cut")
-            }
-            Self::StrayMarkup => ("stray `<` was read as text", "stray `<` were read as text"),
-            Self::TooManyTests => (
-                "test was past what is remembered: it is recognised as a rerun only if it failed before",
-                "tests were past what is remembered: they are recognised as reruns only if they failed before",
-            ),
-            Self::TooManyLines => {
-                ("line was past what is kept and only counted", "lines were past what is kept and only counted")
-            }
-            Self::LinesNotListed => {
-                ("file has its lines summed up, not listed", "files have their lines summed up, not listed")
-            }
-            Self::BadLine => ("line could not be understood", "lines could not be understood"),
-            Self::SecondDocument => ("further document follows the first", "further documents follow the first"),
-            Self::ToolFailed => ("run of the tool failed, by its own word", "runs of the tool failed, by its own word"),
-            Self::UnfinishedTest => ("test has no end and counts as failed", "tests have no end and count as failed"),
-            Self::NoLocation => ("entry names no file", "entries name no file"),
-        }
-    }
+flaws! {
+    NamelessTest "test has no name" "tests have no name";
+    NoClassOrFile "test has neither class nor file" "tests have neither class nor file";
+    NoTime "test has no time" "tests have no time";
+    BadNumber "number is not usable and was clamped" "numbers are not usable and were clamped";
+    WrongTotal "declared total differs from what is there" "declared totals differ from what is there";
+    UnknownResult "result is of an unknown kind" "results are of an unknown kind";
+    NoEnd "part has no end" "parts have no end";
+    RepairedText "place is not valid text" "places are not valid text";
+    OversizedPart "part is larger than 1 MiB and was cut" "parts are larger than 1 MiB and were cut";
+    StrayMarkup "stray `<` was read as text" "stray `<` were read as text";
+    TooManyTests
+        "test was past what is remembered: it is recognised as a rerun only if it failed before"
+        "tests were past what is remembered: they are recognised as reruns only if they failed before";
+    TooManyLines "line was past what is kept and only counted" "lines were past what is kept and only counted";
+    LinesNotListed "file has its lines summed up, not listed" "files have their lines summed up, not listed";
+    BadLine "line could not be understood" "lines could not be understood";
+    SecondDocument "further document follows the first" "further documents follow the first";
+    NoLocation "entry names no file" "entries name no file";
+    ToolFailed "run of the tool failed, by its own word" "runs of the tool failed, by its own word";
+    UnfinishedTest "test has no end and counts as failed" "tests have no end and count as failed";
 }
 
 struct Seen {

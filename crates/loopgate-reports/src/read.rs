@@ -8,14 +8,8 @@ use std::{
 
 use loopgate_core::evidence::ReportFormat;
 
-use super::{
-    ReadOptions, Report,
-    collect::Collector,
-    detect::{detect, unsupported},
-    formats,
-    notes::Flaw,
-    window::Window,
-};
+use crate::detect::{detect, unsupported};
+use crate::{Collector, Flaw, ReadOptions, Report, Window, formats};
 
 /// Why the reading of a report ended early; becomes a note of the report.
 #[derive(Debug, thiserror::Error)]

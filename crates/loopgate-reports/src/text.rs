@@ -1,8 +1,12 @@
 //! What is done to every text that is kept: bounded, and free of what would garble a page or a terminal.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
-use loopgate_core::evidence::SourceLocation;
+use loopgate_core::{
+    evidence::{Failure, SourceLocation},
+    failure::read_block,
+};
+use regex::Regex;
 
 use super::numbers;
 
@@ -13,8 +17,9 @@ pub(super) const MAX_TRACE: usize = 32 * 1024;
 /// Most bytes of a name, a path, a class, a rule.
 pub(super) const MAX_NAME: usize = 2 * 1024;
 
-/// Collects a text that comes in pieces, keeping its head and its tail.
-#[derive(Debug, Default)]
+/// Collects a text that comes in pieces, keeping its head and its tail; of a stack trace unless it is given another
+/// limit.
+#[derive(Debug)]
 pub(super) struct Clip {
     head: String,
     tail: String,
@@ -23,9 +28,15 @@ pub(super) struct Clip {
     limit: usize,
 }
 
+impl Default for Clip {
+    fn default() -> Self {
+        Self::new(MAX_TRACE)
+    }
+}
+
 impl Clip {
-    pub fn new(limit: usize) -> Self {
-        Self { limit, ..Self::default() }
+    pub const fn new(limit: usize) -> Self {
+        Self { head: String::new(), tail: String::new(), dropped: 0, limit }
     }
 
     pub fn clear(&mut self) {
@@ -136,6 +147,13 @@ fn is_unwanted(character: char) -> bool {
     matches!(character, '\0'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
+/// A terminal escape sequence: CSI and OSC of ECMA-48, ECMA-35 (intermediate bytes, then a final one: `ESC ( B`); any
+/// other is taken to be two characters long.
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\x1B(?:\[[ -?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[ -/]+[0-~]?|[^\n\r\x1B])?")
+        .expect("a constant")
+});
+
 /// Takes out terminal escape sequences and control characters, and makes every line end `\n`.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unwanted) {
@@ -147,7 +165,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         rest = match from.chars().next() {
-            Some('\u{1B}') => after_escape(&from[1..]),
+            Some('\u{1B}') => ESCAPE.find(from).map_or(&from[1..], |escape| &from[escape.end()..]),
             Some('\r') => {
                 out.push('\n');
                 from[1..].strip_prefix('\n').unwrap_or(&from[1..])
@@ -160,30 +178,13 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What follows the escape sequence whose escape character stood before `text` (ECMA-48: CSI and OSC, ECMA-35; any
-/// other escape is taken to be two characters long).
-fn after_escape(text: &str) -> &str {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some('[') => match text[1..].find(|c| ('\u{40}'..='\u{7E}').contains(&c) || is_unwanted(c) || c == '\n') {
-            Some(end) if text[1 + end..].starts_with(|c| ('\u{40}'..='\u{7E}').contains(&c)) => &text[2 + end..],
-            Some(end) => &text[1 + end..],
-            None => "",
-        },
-        Some(']') => match text.find(['\u{7}', '\u{1B}', '\n']) {
-            Some(end) if text[end..].starts_with("\u{1B}\\") => &text[end + 2..],
-            Some(end) if text[end..].starts_with('\u{7}') => &text[end + 1..],
-            Some(end) => &text[end..],
-            None => "",
-        },
-        // Intermediate bytes, then one final byte: `ESC ( B`.
-        Some(' '..='/') => {
-            let rest = text.trim_start_matches(|c| (' '..='/').contains(&c));
-            rest.strip_prefix(|c| ('0'..='~').contains(&c)).unwrap_or(rest)
-        }
-        Some(other) if !is_unwanted(other) && other != '\n' => chars.as_str(),
-        _ => text,
-    }
+/// What a tool's text says of a failure of which this much is known. Without a message of its own the whole text is read
+/// for it.
+pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
+    let (message, text) = (message.trim_matches('\n'), text.trim_matches('\n'));
+    let error_message = clipped(if message.is_empty() { text } else { message }, MAX_TRACE);
+    let stack_trace = (!text.is_empty()).then(|| clipped(text, MAX_TRACE));
+    read_block(Failure { error_message, stack_trace, ..known })
 }
 
 /// The first line that says something, trimmed.

@@ -72,9 +72,11 @@ impl<'r> Window<'r> {
         let before = self.text.len();
         while self.text.len() == before && !self.ended {
             self.read_chunk()?;
+            if self.encoding == Encoding::Unknown {
+                self.sniff()?;
+            }
             match self.encoding {
-                Encoding::Unknown => self.sniff()?,
-                Encoding::Utf8 => self.decode_utf8(),
+                Encoding::Unknown | Encoding::Utf8 => self.decode_utf8(),
                 Encoding::Latin1 => self.text.extend(self.raw.drain(..).map(char::from)),
                 Encoding::Utf16 { big_endian } => self.decode_utf16(big_endian),
             }
@@ -157,11 +159,6 @@ impl<'r> Window<'r> {
         };
         self.raw.drain(..mark);
         self.encoding = encoding;
-        match encoding {
-            Encoding::Unknown | Encoding::Utf8 => self.decode_utf8(),
-            Encoding::Latin1 => self.text.extend(self.raw.drain(..).map(char::from)),
-            Encoding::Utf16 { big_endian } => self.decode_utf16(big_endian),
-        }
         Ok(())
     }
 

@@ -8,13 +8,9 @@
 
 use quick_xml::parser::{ElementParser, Parser};
 
-use super::{
-    Unreadable,
-    markup::{MAX_REFERENCE, Tag, Text, Token, local},
-    notes::{Flaw, Notes},
-    place::Place,
-    window::{MAX_PIECE, Window, head},
-};
+use crate::markup::{MAX_REFERENCE, Text, local};
+use crate::window::{MAX_PIECE, head};
+use crate::{Flaw, Notes, Place, Tag, Token, Unreadable, Window};
 
 /// Deeper nesting is refused: no report comes near it, and each level costs memory.
 const MAX_DEPTH: usize = 256;

@@ -1,12 +1,13 @@
 //! What a failing Rust test printed, in whatever format it was printed: a panic, an `Error:`, a doctest that does not
 //! compile.
 
-use super::{rust_panic, rustc_text::CompileErrors};
-use crate::{
-    numbers,
-    text::{self, MAX_MESSAGE},
-};
+use std::sync::LazyLock;
+
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
+use regex::Regex;
+
+use super::rustc_text::CompileErrors;
+use crate::{MAX_MESSAGE, numbers, text};
 
 /// `src/lib.rs - shop::add (line 12)` → the file and the line where the example begins.
 fn doctest_place(name: &str) -> Option<(&str, u32)> {
@@ -18,32 +19,10 @@ fn doctest_place(name: &str) -> Option<(&str, u32)> {
 /// What a failing test's output says; `test_file` is where it stands, if that is known.
 pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     let output = output.trim();
-    let mut failure = Failure {
-        test_name: Some(text::name(name)),
-        stack_trace: (!output.is_empty()).then(|| output.to_owned()),
-        ..Failure::default()
-    };
     let doctest = doctest_place(name);
-    let compile_error = doctest.and_then(|_| CompileErrors::first_of(output));
-    if let Some(error) = compile_error {
-        failure = Failure { test_name: failure.test_name, stack_trace: failure.stack_trace, ..error };
-    } else if let Some(panic) = rust_panic::find(output, Some(name)) {
-        panic.fill(&mut failure);
-    } else if let Some(note) = output.lines().find_map(|line| line.strip_prefix("note: test did not panic")) {
-        failure.error_type = ErrorType::AssertionError;
-        failure.error_message = "test did not panic as expected".to_owned();
-        failure.source = note.rsplit_once(" at ").and_then(|(_, place)| text::place(place));
-    } else if let Some(error) = output.lines().find_map(|line| line.strip_prefix("Error: ")) {
-        failure.error_type = ErrorType::RuntimeError;
-        failure.error_class = Some("Error".to_owned());
-        // A text as `Debug` writes it.
-        let quoted: Option<String> = serde_json::from_str(error.trim_end()).ok();
-        failure.error_message = text::clipped(quoted.as_deref().unwrap_or(error), MAX_MESSAGE);
-    } else {
-        let line = text::first_line(output);
-        let line = if line.is_empty() { "the test failed and said nothing that is told apart" } else { line };
-        failure.error_message = text::clipped(line, MAX_MESSAGE);
-    }
+    let mut failure = doctest.and_then(|_| CompileErrors::first_of(output)).unwrap_or_else(|| read(output, name));
+    failure.test_name = Some(text::name(name));
+    failure.stack_trace = (!output.is_empty()).then(|| output.to_owned());
     if let Some((file, line)) = doctest {
         // Its panic counts lines of the file only where the toolchain maps them back; else those of a generated one,
         // which are fewer.
@@ -68,4 +47,119 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
         (None, true) => None,
     };
     failure
+}
+
+/// What the panic of the test's own thread says, else the first one (libtest names threads after tests). `Any { .. }`
+/// is all that joining a thread tells of the panic that ended it.
+fn read(output: &str, name: &str) -> Failure {
+    /// How a panic was written before Rust 1.73: `panicked at 'boom', src/a.rs:1:2`.
+    static OLD_LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?sm) panicked at '(?P<message>.*?)', (?P<place>[^'\n]+:[0-9]+:[0-9]+)$").expect("a constant")
+    });
+    /// What a panic says goes on to the note about backtraces, the backtrace, or the next panic.
+    static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+        let ends = r"note: |stack backtrace:|thread '|Backtrace \[";
+        let whole = format!(r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*(?:\n(?:{ends})|$)");
+        Regex::new(&whole).expect("a constant")
+    });
+    let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
+    let own = whole.find(&format!("thread '{name}' ")).map(|at| &whole[at..]);
+    let told = own.filter(|own| !own.contains("Any { .. }")).unwrap_or(&whole);
+    let mut failure = text::failure(Failure::default(), "", told);
+    if let Some(panic) = MESSAGE.captures(told) {
+        failure.error_message = text::clipped(&panic["message"], MAX_MESSAGE);
+    }
+    // A text as `Debug` writes it.
+    if let Ok(text) = serde_json::from_str(&failure.error_message) {
+        failure.error_message = text;
+    }
+    if told.lines().any(|line| line.starts_with("note: test did not panic as expected")) {
+        failure.error_type = ErrorType::AssertionError;
+        failure.error_message = "test did not panic as expected".to_owned();
+    } else if failure.error_message.is_empty() {
+        failure.error_message = "the test failed and said nothing that is told apart".to_owned();
+    }
+    if let Some((_, drawn)) = told.split_once("Diff < left / right > :") {
+        (failure.expected, failure.actual) = (side(drawn, '>'), side(drawn, '<'));
+    }
+    failure
+}
+
+/// One side of what pretty_assertions draws, whole. By the custom of `assert_eq!(got, wanted)`, left is the actual
+/// value.
+fn side(drawn: &str, mark: char) -> Option<String> {
+    let drawn = drawn.split("\nnote: ").next().unwrap_or_default().trim_matches('\n');
+    let lines = drawn.lines().filter_map(|line| line.strip_prefix([mark, ' '])).collect::<Vec<_>>();
+    (!lines.is_empty()).then(|| text::clipped(&lines.join("\n"), MAX_MESSAGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_of_both_layouts() {
+        let table = [
+            (
+                "thread 't' panicked at src/a.rs:10:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
+              note: run with",
+                Some(("src/a.rs", 10)),
+                "assertion `left == right` failed\n  left: 1\n right: 2",
+            ),
+            ("thread 't' (77) panicked at src/a.rs:10:5:\nboom", Some(("src/a.rs", 10)), "boom"),
+            (
+                "thread 't' panicked at 'boom', src/a.rs:3:9\nnote: run with `RUST_BACKTRACE=1`",
+                Some(("src/a.rs", 3)),
+                "boom",
+            ),
+            (
+                "thread 't' panicked at 'assertion failed: `(left == right)`\n  left: `\"x', \"`,\n right: `2`', \
+              src/a.rs:3:9",
+                Some(("src/a.rs", 3)),
+                "assertion failed: `(left == right)`\n  left: `\"x', \"`,\n right: `2`",
+            ),
+            (
+                "thread '<unnamed>' panicked at src/pool.rs:1:1:\ninner\nthread 't' panicked at src/a.rs:2:2:\nouter",
+                Some(("src/a.rs", 2)),
+                "outer",
+            ),
+            (
+                "thread '<unnamed>' panicked at src/pool.rs:1:1:\ninner\nthread 't' panicked at src/a.rs:2:2:\n\
+              called `Result::unwrap()` on an `Err` value: Any { .. }",
+                Some(("src/pool.rs", 1)),
+                "inner",
+            ),
+            ("it panicked at noon", None, "it panicked at noon"),
+            ("Error: \"no stock\"", None, "no stock"),
+        ];
+        for (text, place, message) in table {
+            let read = failure(text, "t", "");
+            let source = read.source.as_ref().and_then(|source| Some((source.file.as_str(), source.line?)));
+            assert_eq!((source, read.error_message.as_str()), (place, message), "{text}");
+        }
+    }
+
+    #[test]
+    fn sides() {
+        let sides = |text: &str| {
+            let read = failure(text, "x", "");
+            (read.expected, read.actual)
+        };
+        let both = |expected: &str, actual: &str| (Some(expected.to_owned()), Some(actual.to_owned()));
+        let head = "thread 'x' panicked at";
+        assert_eq!(
+            sides(&format!("{head} a.rs:1:1:\nassertion `left == right` failed\n  left: 4\n right: 5")),
+            both("5", "4")
+        );
+        assert_eq!(
+            sides(&format!("{head} 'assertion failed\n  left: `4`,\n right: `5`: why', a.rs:1:1")),
+            both("5", "4")
+        );
+        let proptest =
+            "a.rs:3:1:\nTest failed: assertion failed: `(left == right)` \n  left: `2`,\n right: `-2` at a.rs:7.";
+        assert_eq!(sides(&format!("{head} {proptest}")), both("-2", "2"));
+        let pretty = "a.rs:1:1:\nassertion failed: `(left == right)`\n\nDiff < left / right > :\n {\n<  4\n>  5\n }\n";
+        assert_eq!(sides(&format!("{head} {pretty}")), both("{\n  5\n}", "{\n  4\n}"));
+        assert_eq!(sides(&format!("{head} a.rs:1:1:\nboom")), (None, None));
+    }
 }

@@ -10,45 +10,20 @@ use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
 use super::{cargo_failure, nextest::Nextest, rustc_text::CompileErrors};
-use crate::{
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_line, common: is_build };
 
 /// Whether cargo says with this line that it builds, for whichever command.
-fn is_build(line: &str) -> bool {
+pub(super) fn is_build(line: &str) -> bool {
     ["   Compiling ", "    Checking ", "    Finished ", "    Blocking "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Whether only cargo says with this line that tests begin, or that it builds.
-pub(super) fn begins(line: &str) -> bool {
-    is_build(line)
-        || announced_binary(line).is_some()
-        || announced_tests(line).is_some()
-        || line.starts_with(" Nextest run ID ")
-}
-
+/// Whether only cargo or a Rust test binary prints such a line.
 pub(super) fn is_line(line: &str) -> bool {
-    let starts = |mark: &str| line.starts_with(mark);
-    let runs_tests = || {
-        let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
-        rest.is_some_and(|(count, what)| count.parse::<u64>().is_ok() && (what == "test" || what == "tests"))
-    };
-    let announces = || {
-        let right_aligned = ["     Running ", "   Doc-tests "];
-        right_aligned.iter().any(|mark| line.starts_with(mark))
-    };
-    starts(" Nextest run ID ")
-        || starts("error[E")
-        || starts("test result: ")
-        || starts("error: could not compile")
-        || runs_tests()
-        || announces()
+    const MARKS: [&str; 6] =
+        [" Nextest run ID ", "     Running ", "   Doc-tests ", "error[E", "test result: ", "error: could not compile"];
+    MARKS.iter().any(|mark| line.starts_with(mark)) || announced_tests(line).is_some()
 }
 
 /// Failing tests gathered per binary; of further ones the output is not looked for.
@@ -81,6 +56,7 @@ struct Binary {
 }
 
 /// One test binary's run, from `running N tests` to `test result:`.
+#[derive(Default)]
 struct Suite {
     binary: Binary,
     announced: u64,
@@ -90,18 +66,18 @@ struct Suite {
     failing: IndexMap<String, Clip>,
     /// A test whose result has not been printed yet: its own output came in between.
     pending: Option<String>,
-    /// What has come in between.
-    pending_output: Clip,
+    /// What has come in between, or that nobody understood: what a crash leaves.
+    printed: Clip,
     /// What panicking tests wrote past the harness (`--nocapture`), by the threads' names, and whose panic it last was.
     panics: IndexMap<String, Clip>,
-    panicking: Option<usize>,
+    panicking: Option<String>,
     is_quiet: bool,
-    /// The last lines nobody understood: what a crash leaves.
-    noise: Clip,
     crash: Option<String>,
 }
 
+#[derive(Default)]
 enum Part {
+    #[default]
     Tests,
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
     Output(Option<usize>),
@@ -134,7 +110,7 @@ impl CargoTest {
             // Without cargo's lines every run of tests is a binary of its own.
             let binary = std::mem::take(&mut self.binary);
             let binary = if binary.name.is_empty() { self.numbered(binary) } else { binary };
-            self.suite = Some(Suite::new(binary, announced));
+            self.suite = Some(Suite { binary, announced, ..Suite::default() });
             return;
         }
         if line.starts_with("error: test failed, to rerun") || line.starts_with("error: doctest failed, to rerun") {
@@ -227,23 +203,6 @@ fn announced_tests(line: &str) -> Option<u64> {
 }
 
 impl Suite {
-    fn new(binary: Binary, announced: u64) -> Self {
-        Self {
-            binary,
-            announced,
-            seen: 0,
-            part: Part::Tests,
-            failing: IndexMap::new(),
-            pending: None,
-            pending_output: Clip::new(MAX_TRACE),
-            panics: IndexMap::new(),
-            panicking: None,
-            is_quiet: false,
-            noise: Clip::new(MAX_MESSAGE),
-            crash: None,
-        }
-    }
-
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
@@ -274,11 +233,11 @@ impl Suite {
         if let Some((name, rest)) = announced.filter(|_| self.pending.is_none()) {
             let name = strip_expectation(name);
             match result_word(rest) {
-                Some(result) => self.record(name, result, out),
+                Some(result) => self.record(name, result, Clip::default(), out),
                 None => {
                     self.pending = Some(name.to_owned());
-                    self.pending_output.clear();
-                    self.pending_output.push_line(rest);
+                    self.printed.clear();
+                    self.printed.push_line(rest);
                 }
             }
         } else if let Some(name) = line.strip_suffix(" --- FAILED") {
@@ -288,14 +247,17 @@ impl Suite {
         } else if self.quiet_line(line, out) {
         } else if let Some(name) = self.pending.take() {
             match result_word(line) {
-                Some(result) => self.record(&name, result, out),
+                Some(result) => {
+                    let printed = std::mem::take(&mut self.printed);
+                    self.record(&name, result, printed, out);
+                }
                 None => {
-                    self.pending_output.push_line(line);
+                    self.printed.push_line(line);
                     self.pending = Some(name);
                 }
             }
         } else if !line.is_empty() {
-            self.noise.push_line(line);
+            self.printed.push_line(line);
         }
     }
 
@@ -304,24 +266,19 @@ impl Suite {
     fn follow_panic(&mut self, line: &str) {
         let thread = line.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
         if let Some((name, _)) = thread.filter(|(_, rest)| rest.contains("panicked at ")) {
-            let has_room = self.panics.len() < MAX_PANICS || self.panics.contains_key(name);
-            self.panicking = has_room.then(|| {
-                let entry = self.panics.entry(name.to_owned());
-                let at = entry.index();
-                entry.or_insert_with(|| Clip::new(MAX_MESSAGE));
-                at
-            });
+            self.panicking = Some(name.to_owned());
         } else if line.starts_with("test ") && line.contains(" ... ") {
             self.panicking = None;
         }
-        if let Some((_, panic)) = self.panicking.and_then(|at| self.panics.get_index_mut(at)) {
-            panic.push_line(line);
+        if let Some(name) = &self.panicking
+            && (self.panics.len() < MAX_PANICS || self.panics.contains_key(name))
+        {
+            self.panics.entry(name.clone()).or_insert_with(|| Clip::new(MAX_MESSAGE)).push_line(line);
         }
     }
 
-    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), out: &mut Collector<'_>) {
+    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), printed: Clip, out: &mut Collector<'_>) {
         self.seen += 1;
-        let printed = std::mem::replace(&mut self.pending_output, Clip::new(MAX_TRACE));
         if state == TestState::Failed && self.failing.len() < MAX_GATHERED {
             self.failing.insert(name.to_owned(), printed);
         } else {
@@ -331,7 +288,7 @@ impl Suite {
 
     fn fail(&mut self, name: &str) {
         if self.failing.len() < MAX_GATHERED && !self.failing.contains_key(name) {
-            self.failing.insert(name.to_owned(), Clip::new(MAX_TRACE));
+            self.failing.insert(name.to_owned(), Clip::default());
         }
     }
 
@@ -373,7 +330,7 @@ impl Suite {
         }
         self.part = Part::Ended;
         // What it takes to explain a crash is not needed any more.
-        self.noise.clear();
+        self.printed.clear();
     }
 
     fn end(self, out: &mut Collector<'_>) {
@@ -391,7 +348,7 @@ impl Suite {
     fn end_crashed(&self, out: &mut Collector<'_>) {
         let (seen, announced) = (self.seen.max(self.failing.len() as u64), self.announced);
         let how = self.crash.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
-        let noise = if self.pending.is_some() { self.pending_output.text() } else { self.noise.text() };
+        let noise = self.printed.text();
         let (name, message) = match self.pending.as_deref().or_else(|| dying_thread(&noise)) {
             Some(test) => (test, format!("the test binary ended during this test{how}")),
             None => ("(the test binary)", format!("the test binary ended after {seen} of {announced} tests{how}")),

@@ -1,17 +1,8 @@
 //! Checkstyle XML, which many linters of other languages write too.
 
-use loopgate_core::evidence::{Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{Finding, FindingSeverity};
 
-use crate::{
-    Unreadable,
-    collect::Collector,
-    mark::Mark,
-    markup::{Tag, Token},
-    notes::Flaw,
-    numbers, severity,
-    text::{self, MAX_MESSAGE},
-    xml::Xml,
-};
+use crate::{Collector, Flaw, MAX_MESSAGE, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
@@ -20,7 +11,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => match tag.name {
-                "file" => file = tag.attribute("name").filter(|name| !name.is_empty()).map(|name| text::path(&name)),
+                "file" => file = tag.attribute("name").filter(|name| !name.is_empty()),
                 "error" => report(&tag, file.as_deref(), out),
                 _ => {}
             },
@@ -55,6 +46,6 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
     if file.is_none() {
         out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
     }
-    let location = file.map(|file| SourceLocation { file: file.to_owned(), line, function: None });
+    let location = file.map(|file| text::location(file, line));
     out.lint(Finding { rule, severity, message, location });
 }

@@ -2,18 +2,11 @@
 //! tell of findings so, and reporters of test runners of failing tests.
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState},
+    evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState},
     failure::read_block,
 };
 
-use crate::{
-    Unreadable,
-    collect::{Case, Collector, IsError},
-    mark::Mark,
-    numbers,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
 
@@ -55,7 +48,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
     let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) else { return };
     if severity != FindingSeverity::High {
-        return out.diagnostic(finding, IsError::No, None);
+        return out.diagnostic(finding, None, None);
     }
     match failing_test(&finding) {
         Some(failure) => {
@@ -63,7 +56,7 @@ pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
             let (name, state) = (finding.rule.as_str(), TestState::Failed);
             out.case(Case::in_file(file, name, state), || failure);
         }
-        None => out.diagnostic(finding, IsError::Yes(ErrorType::LintError), None),
+        None => out.diagnostic(finding, Some(ErrorType::LintError), None),
     }
 }
 
@@ -99,13 +92,13 @@ fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
     for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
         let value = unescaped(value);
         match key.trim() {
-            "file" if !value.is_empty() => file = Some(text::path(&value)),
+            "file" if !value.is_empty() => file = Some(value),
             "line" => line = numbers::line(&value),
             "title" => title = text::name(&value),
             _ => {}
         }
     }
-    let location = file.map(|file| SourceLocation { file, line, function: None });
+    let location = file.map(|file| text::location(&file, line));
     let message = text::clipped(unescaped(message).trim(), MAX_MESSAGE);
     Some((severity, Finding { rule: title, severity, message, location }))
 }

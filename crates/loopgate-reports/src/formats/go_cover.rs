@@ -3,7 +3,7 @@
 //! A block covers the lines from its first to its last. Where blocks meet on a line (an `if` and its body) the line ran
 //! if one of them did. Paths begin with the module's.
 
-use crate::{Unreadable, collect::Collector, mark::Mark, notes::Flaw, numbers, window::Window};
+use crate::{Collector, Flaw, Mark, Unreadable, Window, numbers};
 
 pub(super) const MARK: Mark =
     Mark::Line(|line| matches!(line.trim_end(), "mode: set" | "mode: count" | "mode: atomic"));

@@ -10,14 +10,7 @@ use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestId, TestSta
 use serde::Deserialize;
 
 use super::go_text;
-use crate::{
-    Unreadable,
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    text::{Clip, MAX_TRACE},
-    window::Window,
-};
+use crate::{Case, Clip, Collector, Flaw, Mark, Unreadable, Window};
 
 pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
@@ -74,17 +67,21 @@ struct GoTest {
 }
 
 #[derive(Default)]
-struct Package {
-    running: IndexMap<String, Running>,
-    output: Option<Clip>,
-    a_test_failed: bool,
+pub(super) struct Package {
+    /// Tests that have begun and not ended; where only the text is known, all of them.
+    pub tests: IndexMap<String, Running>,
+    /// What stands outside of tests.
+    pub output: Option<Clip>,
+    pub a_test_failed: bool,
     /// Tests above others whose beginning was not told, and whether one of those failed.
     unseen: HashMap<TestId, bool>,
 }
 
 #[derive(Default)]
-struct Running {
-    output: Option<Clip>,
+pub(super) struct Running {
+    /// Known only where a test is held beyond its end.
+    pub state: Option<TestState>,
+    pub output: Option<Clip>,
     has_subtests: bool,
     a_subtest_failed: bool,
 }
@@ -115,14 +112,10 @@ impl GoTest {
 
     fn run(&mut self, package: &str, test: &str) {
         let Some(package) = self.package(package) else { return };
-        if package.running.len() < MAX_RUNNING {
-            package.running.entry(test.to_owned()).or_default();
+        if package.tests.len() < MAX_RUNNING {
+            package.tests.entry(test.to_owned()).or_default();
         }
-        ancestors(test, |ancestor| {
-            if let Some(parent) = package.running.get_mut(ancestor) {
-                parent.has_subtests = true;
-            }
-        });
+        package.mark_ancestors(test, false);
     }
 
     fn test_output(&mut self, event: &Event<'_>) {
@@ -130,8 +123,8 @@ impl GoTest {
             return;
         }
         let package = self.packages.get_mut(event.package.as_ref());
-        if let Some(running) = package.and_then(|package| package.running.get_mut(event.test.as_ref())) {
-            let output = running.output.get_or_insert_with(|| Clip::new(MAX_TRACE));
+        if let Some(running) = package.and_then(|package| package.tests.get_mut(event.test.as_ref())) {
+            let output = running.output.get_or_insert_default();
             self.held = self.held.saturating_sub(output.held());
             output.push(&event.output);
             self.held += output.held();
@@ -140,7 +133,7 @@ impl GoTest {
 
     fn build_output(&mut self, package: &str, output: &str) {
         if self.builds.len() < 1_000 || self.builds.contains_key(package) {
-            self.builds.entry(package.to_owned()).or_insert_with(|| Clip::new(MAX_TRACE)).push(output);
+            self.builds.entry(package.to_owned()).or_default().push(output);
         }
     }
 
@@ -150,10 +143,7 @@ impl GoTest {
             None => Running::default(),
         };
         self.held = self.held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
-        let sums_up = running.has_subtests && (state != TestState::Failed || running.a_subtest_failed);
-        if !sums_up {
-            report(&event.package, &event.test, state, event.elapsed, running.output.as_ref(), out);
-        }
+        running.report(&event.package, &event.test, state, event.elapsed, out);
     }
 
     fn package_event(&mut self, action: &str, event: &Event<'_>, out: &mut Collector<'_>) {
@@ -161,7 +151,7 @@ impl GoTest {
             "output" if !go_text::is_chatter(&event.output) && !event.output.starts_with("FAIL\t") => {
                 let package = self.package(&event.package);
                 if let Some(package) = package {
-                    package.output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push(&event.output);
+                    package.output.get_or_insert_default().push(&event.output);
                 }
             }
             "pass" | "skip" | "fail" => {
@@ -219,27 +209,36 @@ impl Package {
     /// gotestsum may be told to write the ends of tests only (`--jsonfile-timing-events`).
     fn end_test(&mut self, test: &str, failed: bool) -> Running {
         self.a_test_failed |= failed;
-        let id = |test: &str| TestId::of("", "", test);
-        let seen = self.running.swap_remove(test);
-        ancestors(test, |ancestor| match self.running.get_mut(ancestor) {
+        let seen = self.tests.swap_remove(test);
+        for unseen in self.mark_ancestors(test, failed) {
+            if self.unseen.len() < MAX_RUNNING {
+                *self.unseen.entry(unseen).or_default() |= failed;
+            }
+        }
+        seen.unwrap_or_else(|| {
+            let subtests = self.unseen.remove(&TestId::of("", "", test));
+            let (has_subtests, a_subtest_failed) = (subtests.is_some(), subtests == Some(true));
+            Running { has_subtests, a_subtest_failed, ..Running::default() }
+        })
+    }
+
+    /// Says that the tests above this one have subtests, and whether it failed; gives those whose beginning was not
+    /// told.
+    pub fn mark_ancestors(&mut self, test: &str, failed: bool) -> Vec<TestId> {
+        let mut unseen = Vec::new();
+        ancestors(test, |ancestor| match self.tests.get_mut(ancestor) {
             Some(parent) => {
                 parent.has_subtests = true;
                 parent.a_subtest_failed |= failed;
             }
-            None if self.unseen.len() < MAX_RUNNING => {
-                *self.unseen.entry(id(ancestor)).or_default() |= failed;
-            }
-            None => {}
+            None => unseen.push(TestId::of("", "", ancestor)),
         });
-        seen.unwrap_or_else(|| {
-            let subtests = self.unseen.remove(&id(test));
-            Running { output: None, has_subtests: subtests.is_some(), a_subtest_failed: subtests == Some(true) }
-        })
+        unseen
     }
 
     /// Tests whose end never came.
     fn end_running(&mut self, name: &str, held: &mut usize, out: &mut Collector<'_>) {
-        for (test, running) in std::mem::take(&mut self.running) {
+        for (test, running) in std::mem::take(&mut self.tests) {
             *held = held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
             if running.has_subtests {
                 continue;
@@ -264,22 +263,21 @@ impl Package {
 const MOST_LEVELS: usize = 20;
 
 /// `TestA/b/c` has the ancestors `TestA/b` and `TestA`.
-pub(super) fn ancestors<'t>(test: &'t str, see: impl FnMut(&'t str)) {
+fn ancestors<'t>(test: &'t str, see: impl FnMut(&'t str)) {
     let above = |name: &&'t str| name.rsplit_once('/').map(|(above, _)| above);
     std::iter::successors(above(&test), above).take(MOST_LEVELS).for_each(see);
 }
 
-fn report(
-    package: &str,
-    test: &str,
-    state: TestState,
-    elapsed: Option<f64>,
-    output: Option<&Clip>,
-    out: &mut Collector<'_>,
-) {
-    let seconds = elapsed.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
-    let case = Case { seconds, ..Case::new(package, test, state) };
-    out.case(case, || go_text::failure(&output.map(Clip::text).unwrap_or_default(), package));
+impl Running {
+    /// Counts a test, unless it only sums its subtests up.
+    pub fn report(&self, package: &str, test: &str, state: TestState, elapsed: Option<f64>, out: &mut Collector<'_>) {
+        if self.has_subtests && (state != TestState::Failed || self.a_subtest_failed) {
+            return;
+        }
+        let seconds = elapsed.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
+        let case = Case { seconds, ..Case::new(package, test, state) };
+        out.case(case, || go_text::failure(&self.output.as_ref().map(Clip::text).unwrap_or_default(), package));
+    }
 }
 
 /// Why a package failed without a failing test.

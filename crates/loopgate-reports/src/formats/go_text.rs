@@ -1,12 +1,9 @@
 //! What `go test` prints of a failing test.
 
-use crate::{
-    numbers,
-    text::{self, MAX_MESSAGE},
-};
+use crate::{MAX_MESSAGE, numbers, text};
 use loopgate_core::{
-    evidence::{ErrorType, Failure, SourceLocation},
-    failure,
+    evidence::{ErrorType, Failure},
+    failure::tells_of_failure,
 };
 
 /// Whether a line is go's own, and says nothing of the test.
@@ -20,28 +17,38 @@ pub(super) fn is_chatter(line: &str) -> bool {
 
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
-    let trace: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
-    let begins_logged = trace.first().is_some_and(|line| log_line(line).is_some());
-    let start = if begins_logged { verdict(&trace) } else { 0 };
-    let trace = trace[start..].join("\n");
-    let mut failure = Failure { stack_trace: (!trace.is_empty()).then(|| trace.clone()), ..Failure::default() };
-    if let Some(panic) = trace.lines().find_map(|line| line.strip_prefix("panic: ")) {
-        let message = panic.trim_end_matches(" [recovered]");
-        let timed_out = message.starts_with("test timed out");
-        failure.error_type = if timed_out { ErrorType::TimeoutError } else { ErrorType::RuntimeError };
-        failure.error_class = Some("panic".to_owned());
-        failure.error_message = text::clipped(message, MAX_MESSAGE);
-    } else if let Some((place, message)) = logged(&trace, package) {
-        let message = testify_error(&message).unwrap_or_else(|| message.trim().to_owned());
-        failure.error_message = text::clipped(&message, MAX_MESSAGE);
-        failure.source = Some(place);
-    } else {
-        let told = trace.lines().find(|line| failure::tells_of_failure(line)).unwrap_or(text::first_line(&trace));
-        failure.error_message = text::clipped(told.trim(), MAX_MESSAGE);
+    let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
+    // What is only logged (`t.Log`) looks as what says why the test failed, and stands above it.
+    let is_verdict = |line: &&str| log_line(line).is_some_and(|(.., message)| tells(message));
+    let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());
+    let start = if begins_logged { lines.iter().position(is_verdict) } else { None };
+    let lines = &lines[start.unwrap_or(0)..];
+    let (file, line, logged) = logged(lines).unwrap_or_default();
+    let message = testify_error(&logged).unwrap_or(logged);
+    let mut failure = text::failure(Failure::default(), &message, &lines.join("\n"));
+    if !message.is_empty() && !message.starts_with("panic: ") {
+        failure.error_message = text::clipped(message.trim(), MAX_MESSAGE);
     }
-    failure.test_file = failure.source.as_ref().map(|place| place.file.clone());
-    failure.line_number = failure.source.as_ref().and_then(|place| place.line);
+    // A race is logged by the library's own `testing.go`.
+    if !matches!(file, "" | "testing.go") {
+        (failure.test_file, failure.line_number) = (Some(text::path(file)), Some(line));
+        failure.source = Some(text::location(file, Some(line)));
+    }
+    // Go gives the file's name only.
+    let named = [failure.source.as_mut().map(|place| &mut place.file), failure.test_file.as_mut()];
+    for file in named.into_iter().flatten().filter(|file| !package.is_empty() && !file.contains('/')) {
+        *file = format!("{package}/{file}");
+    }
     failure
+}
+
+/// The first message that a test logged, with the lines that belong to it, and its place; none where the test panics.
+fn logged<'l>(lines: &[&'l str]) -> Option<(&'l str, u32, String)> {
+    let at = lines.iter().position(|line| log_line(line).is_some())?;
+    let (file, line, first) = log_line(lines[at]).filter(|_| !lines.iter().any(|line| line.starts_with("panic: ")))?;
+    let below = lines[at + 1..].iter().take_while(|line| log_line(line).is_none());
+    let message = std::iter::once(first).chain(below.map(|line| line.trim_start_matches(' ')));
+    Some((file, line, message.collect::<Vec<_>>().join("\n")))
 }
 
 /// `x.go:3:23: undefined: total`, as the compiler and vet write it, relative to the module.
@@ -60,40 +67,19 @@ pub(super) fn compile_error(line: &str) -> Option<Failure> {
     })
 }
 
-/// Where the lines begin that say why the test failed: behind those that it only logged (`t.Log`), which look alike.
-fn verdict(lines: &[&str]) -> usize {
-    let tells = |message: &str| {
-        let lower = message.to_ascii_lowercase();
-        // testify writes below the place.
-        message.is_empty()
-            || failure::tells_of_failure(message)
-            || ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word))
-    };
-    lines.iter().position(|line| log_line(line).is_some_and(|(.., message)| tells(message))).unwrap_or_default()
+/// Whether a message says that something is wrong. testify writes below the place.
+fn tells(message: &str) -> bool {
+    let lower = message.to_ascii_lowercase();
+    let has_word = ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word));
+    message.is_empty() || has_word || tells_of_failure(message)
 }
 
-/// The first `    cart_test.go:12: message`, with the lines that belong to it.
-fn logged(trace: &str, package: &str) -> Option<(SourceLocation, String)> {
-    let mut lines = trace.lines();
-    let (file, line, mut message) = lines.by_ref().find_map(|line| {
-        let (file, line, message) = log_line(line)?;
-        Some((file.to_owned(), line, message.to_owned()))
-    })?;
-    for line in lines.take_while(|line| log_line(line).is_none()) {
-        message.push('\n');
-        message.push_str(line.trim_start_matches(' '));
-    }
-    // Go gives the file's name only.
-    let file = if package.is_empty() || file.contains('/') { file } else { format!("{package}/{file}") };
-    Some((text::location(&file, Some(line)), message))
-}
-
+/// `    cart_test.go:12: message`
 fn log_line(line: &str) -> Option<(&str, u32, &str)> {
-    let line = line.trim_start();
-    let (file, rest) = line.split_once(':')?;
+    let (file, rest) = line.trim_start().split_once(':')?;
     let (number, message) = rest.split_once(':')?;
-    let known = file.ends_with(".go") && !file.contains(char::is_whitespace);
-    Some((file, numbers::line(number).filter(|_| known)?, message.trim_start_matches(' ')))
+    let is_place = file.ends_with(".go") && !file.contains(char::is_whitespace);
+    Some((file, numbers::line(number).filter(|_| is_place)?, message.trim_start_matches(' ')))
 }
 
 /// What stands at `Error:` in testify's table.

@@ -7,15 +7,7 @@
 use loopgate_core::evidence::{TestFramework, TestState};
 
 use super::junit_failure::{Details, GoParents, describe, place_failure};
-use crate::{
-    Unreadable,
-    collect::{Case, Collector, Title},
-    mark::Mark,
-    markup::{Tag, Token},
-    notes::{Flaw, Notes},
-    numbers,
-    xml::Xml,
-};
+use crate::{Case, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {
@@ -85,71 +77,36 @@ struct OpenCase {
     file: String,
     line: Option<u32>,
     seconds: Option<f64>,
-    children: Children,
+    ending: Option<Ending>,
     details: Option<Details>,
     /// What the attributes say, for dialects that have no child element for it.
     status: Option<TestState>,
 }
 
-/// Which of the telling children a `testcase` has had.
-#[derive(Clone, Copy, Default)]
-struct Children {
-    error: bool,
-    failure: bool,
-    rerun: Option<TestState>,
-    flaky: bool,
-    skipped: bool,
+/// What an element in a `testcase` says of how the test ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ending {
+    /// Of several the highest counts: error > failure > flaky pass > skipped. A `rerunFailure` alone is a failure,
+    /// once.
+    rank: u8,
+    state: TestState,
+}
+
+impl Ending {
     /// Not expected to pass yet (`<skipped type="todo">`): its failure is none.
-    todo: bool,
-}
+    const TODO: Self = Self { rank: 7, state: TestState::Skipped };
 
-impl Children {
-    /// Precedence: error > failure > flaky pass > success > skipped. A `rerunFailure` alone is a failure, once.
-    fn state(self, status: Option<TestState>) -> TestState {
-        match (self.rerun, status) {
-            _ if self.todo => TestState::Skipped,
-            _ if self.error => TestState::Errored,
-            _ if self.failure => TestState::Failed,
-            (Some(rerun), _) => rerun,
-            _ if self.flaky => TestState::Flaky,
-            _ if self.skipped => TestState::Skipped,
-            (None, status) => status.unwrap_or(TestState::Passed),
-        }
-    }
-}
-
-/// A child of `testcase` that tells how it ended.
-#[derive(Clone, Copy)]
-enum Telling {
-    Error,
-    Failure,
-    RerunError,
-    RerunFailure,
-    Flaky,
-    Skipped,
-}
-
-impl Telling {
     fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "error" => Self::Error,
-            "failure" => Self::Failure,
-            "rerunError" => Self::RerunError,
-            "rerunFailure" | "rerun" => Self::RerunFailure,
-            "flakyFailure" | "flakyError" => Self::Flaky,
-            "skipped" | "skip" | "ignored" | "disabled" => Self::Skipped,
+        let (rank, state) = match name {
+            "error" => (6, TestState::Errored),
+            "failure" => (5, TestState::Failed),
+            "rerunError" => (4, TestState::Errored),
+            "rerunFailure" | "rerun" => (3, TestState::Failed),
+            "flakyFailure" | "flakyError" => (2, TestState::Flaky),
+            "skipped" | "skip" | "ignored" | "disabled" => (1, TestState::Skipped),
             _ => return None,
-        })
-    }
-
-    /// Whose details describe the test best; none need to be recorded for what is no failure.
-    fn rank(self) -> Option<u8> {
-        match self {
-            Self::Error => Some(3),
-            Self::Failure => Some(2),
-            Self::RerunError | Self::RerunFailure => Some(1),
-            Self::Flaky | Self::Skipped => None,
-        }
+        };
+        Some(Self { rank, state })
     }
 }
 
@@ -183,17 +140,16 @@ impl Junit {
                 self.recording = Some(Details::printed(tag));
             }
             (name, Some(case)) if depth == case + 1 => {
-                if let Some(telling) = Telling::of(name) {
-                    self.tell(telling, tag, out.wants_failures());
+                if let Some(ending) = Ending::of(name) {
+                    self.tell(ending, tag, out.wants_failures());
                 }
             }
             ("failure" | "error", None) if self.suites.last().is_some_and(|suite| suite.depth + 1 == depth) => {
-                let telling = if tag.name == "error" { Telling::Error } else { Telling::Failure };
-                self.suite_state = Some(if tag.name == "error" { TestState::Errored } else { TestState::Failed });
-                self.recording = telling.rank().map(|rank| Details::begin(tag, rank));
+                self.suite_state = Ending::of(tag.name).map(|ending| ending.state);
+                self.recording = Some(Details::begin(tag, 1));
             }
             ("properties" | "property" | "system-out" | "system-err", _) => {}
-            (name, None) if !self.has_cases && Telling::of(name).is_none() => {
+            (name, None) if !self.has_cases && Ending::of(name).is_none() => {
                 self.foreign = self.foreign.take().or_else(|| Some(tag.place.to_string()))
             }
             _ => {}
@@ -209,22 +165,13 @@ impl Junit {
         }
     }
 
-    fn tell(&mut self, telling: Telling, tag: &Tag<'_>, wants_details: bool) {
-        let children = &mut self.case.children;
-        match telling {
-            Telling::Error => children.error = true,
-            Telling::Failure => children.failure = true,
-            Telling::RerunError => children.rerun = Some(TestState::Errored),
-            Telling::RerunFailure => children.rerun = children.rerun.or(Some(TestState::Failed)),
-            Telling::Flaky => children.flaky = true,
-            Telling::Skipped => {
-                children.skipped = true;
-                children.todo |= tag.attribute("type").as_deref() == Some("todo");
-            }
-        }
+    fn tell(&mut self, ending: Ending, tag: &Tag<'_>, wants_details: bool) {
+        let is_todo = tag.attribute("type").as_deref() == Some("todo");
+        let ending = if ending.state == TestState::Skipped && is_todo { Ending::TODO } else { ending };
+        self.case.ending = self.case.ending.max(Some(ending));
         let known = self.case.details.as_ref().map_or(0, |details| details.rank);
-        if let Some(rank) = telling.rank().filter(|rank| wants_details && *rank > known) {
-            self.recording = Some(Details::begin(tag, rank));
+        if wants_details && ending.state.is_failure() && ending.rank > known {
+            self.recording = Some(Details::begin(tag, ending.rank));
         }
     }
 
@@ -289,7 +236,8 @@ impl Junit {
     }
 
     fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
-        let state = self.case.children.state(self.case.status);
+        let ended = self.case.ending.map(|ending| ending.state).or(self.case.status);
+        let state = ended.unwrap_or(TestState::Passed);
         for suite in self.suites.iter_mut().rev().take(1) {
             suite.cases_direct += 1;
             suite.cases_inside += 1;
@@ -340,7 +288,7 @@ impl Junit {
 impl OpenCase {
     /// Whether it failed without a word.
     fn says_nothing(&self) -> bool {
-        let failed = self.children.failure || self.children.error;
+        let failed = matches!(self.ending, Some(Ending { rank: 5 | 6, .. }));
         failed && self.details.as_ref().is_some_and(Details::is_empty)
     }
 
@@ -348,7 +296,7 @@ impl OpenCase {
         for text in [&mut self.name, &mut self.class, &mut self.file] {
             text.clear();
         }
-        (self.line, self.seconds, self.children, self.details, self.status) = Default::default();
+        (self.line, self.seconds, self.ending, self.details, self.status) = Default::default();
         for (key, value) in tag.attributes() {
             match key {
                 "name" => self.name.push_str(&value.decode()),
@@ -392,34 +340,40 @@ fn dialect(name: &str) -> Option<TestFramework> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_file_that_cannot_be_imported_says_why() {
         let report = "<testsuites><testsuite name=\"pytest\" tests=\"1\" errors=\"1\"><testcase classname=\"\" \
                       name=\"tests.test_a\"><error message=\"collection failure\">tests/test_a.py:2: in &lt;module&gt;\n    \
                       import a\nE   ModuleNotFoundError: No module named 'a'</error></testcase></testsuite></testsuites>";
         let read = crate::read("unit.xml", report.as_bytes(), &crate::ReadOptions::default());
-        assert_eq!(read.failures[0].error_message, "ModuleNotFoundError: No module named 'a'");
+        let failure = &read.failures[0];
+        assert_eq!(failure.error_message, "No module named 'a'");
+        assert_eq!(failure.error_class.as_deref(), Some("ModuleNotFoundError"));
     }
 
     #[test]
     fn precedence_of_children() {
-        let none = Children::default();
+        // Counts of tests, passed, failed, errors, skipped and flaky.
         let table = [
-            (Children { error: true, failure: true, ..none }, None, TestState::Errored),
-            (Children { failure: true, flaky: true, ..none }, None, TestState::Failed),
-            (Children { failure: true, rerun: Some(TestState::Errored), ..none }, None, TestState::Failed),
-            (Children { rerun: Some(TestState::Failed), ..none }, None, TestState::Failed),
-            (Children { failure: true, skipped: true, todo: true, ..none }, None, TestState::Skipped),
-            (Children { flaky: true, skipped: true, ..none }, None, TestState::Flaky),
-            (Children { skipped: true, ..none }, None, TestState::Skipped),
-            (none, None, TestState::Passed),
-            (none, Some(TestState::Failed), TestState::Failed),
-            (Children { skipped: true, ..none }, Some(TestState::Failed), TestState::Skipped),
+            ("<failure/><error/>", [1, 0, 0, 1, 0, 0]),
+            ("<failure/><flakyFailure/>", [1, 0, 1, 0, 0, 0]),
+            ("<failure/><rerunError/>", [1, 0, 1, 0, 0, 0]),
+            ("<rerunFailure/><rerunError/>", [1, 0, 0, 1, 0, 0]),
+            ("<rerunFailure/>", [1, 0, 1, 0, 0, 0]),
+            ("<failure/><skipped type='todo'/>", [1, 0, 0, 0, 1, 0]),
+            ("<skipped/><flakyError/>", [1, 1, 0, 0, 0, 1]),
+            ("<skipped/>", [1, 0, 0, 0, 1, 0]),
+            ("", [1, 1, 0, 0, 0, 0]),
         ];
-        for (children, status, expected) in table {
-            assert_eq!(children.state(status), expected);
+        for (children, counts) in table {
+            let cases =
+                [("", counts), (" status='failed'", if children.is_empty() { [1, 0, 1, 0, 0, 0] } else { counts })];
+            for (status, expected) in cases {
+                let report = format!("<testsuite><testcase name='adds'{status}>{children}</testcase></testsuite>");
+                let read = crate::read("unit.xml", report.as_bytes(), &crate::ReadOptions::default());
+                let it = read.results.unwrap();
+                assert_eq!([it.total, it.passed, it.failed, it.errors, it.skipped, it.flaky], expected, "{report}");
+            }
         }
     }
 }

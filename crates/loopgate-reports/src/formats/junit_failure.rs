@@ -3,15 +3,8 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{cargo_failure, go_text};
-use crate::{
-    collect::Case,
-    markup::Tag,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
-use loopgate_core::{
-    evidence::{Failure, TestFramework, TestId},
-    failure,
-};
+use crate::{Case, Clip, MAX_MESSAGE, Tag, text};
+use loopgate_core::evidence::{Failure, TestFramework, TestId};
 
 /// What a `failure` or `error` says.
 pub(super) struct Details {
@@ -32,9 +25,7 @@ impl Details {
             self.trace.push(&piece());
         }
     }
-}
 
-impl Details {
     pub fn is_empty(&self) -> bool {
         self.message.trim().is_empty() && self.trace.held() == 0
     }
@@ -51,7 +42,7 @@ impl Details {
             muted: None,
             class: String::new(),
             message: String::new(),
-            trace: Clip::new(MAX_TRACE),
+            trace: Clip::default(),
             is_printed: false,
         };
         for (key, value) in tag.attributes() {
@@ -105,33 +96,21 @@ pub(super) fn describe(details: Option<&Details>, case: &Case<'_>, framework: Op
     }
     let trace = trace.trim();
     if details.is_printed {
-        return failure::read_block(Failure { stack_trace: Some(trace.to_owned()), ..Failure::default() });
+        return text::failure(Failure::default(), "", trace);
     }
-    let message = match details.message.trim() {
-        "" => text::first_line(without_title(trace, case.name)),
-        // What pytest says of a file that cannot be imported; why is the last thing below it.
-        said @ "collection failure" => {
-            let lines = trace.lines().rev();
-            lines.filter_map(|line| line.strip_prefix("E  ")).map(str::trim).find(|it| !it.is_empty()).unwrap_or(said)
-        }
-        message => message,
+    // pytest says no more of a file that cannot be imported.
+    let says_nothing = matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
+    let (class, message) = match says_nothing.then(|| text::failure(Failure::default(), "", trace)) {
+        Some(read) => (read.error_class, read.error_message),
+        None => (None, details.message.trim().to_owned()),
     };
     // Some writers repeat the element's name as the class, or describe the outcome in words.
     let is_class = |class: &&str| !class.is_empty() && !class.contains(' ') && !matches!(*class, "failure" | "error");
     Failure {
-        error_class: Some(details.class.trim()).filter(is_class).map(str::to_owned),
-        error_message: text::clipped(message, MAX_MESSAGE),
+        error_class: Some(details.class.trim()).filter(is_class).map(str::to_owned).or(class),
+        error_message: text::clipped(&message, MAX_MESSAGE),
         stack_trace: (!trace.is_empty() && trace != message).then(|| trace.to_owned()),
         ..Failure::default()
-    }
-}
-
-/// PHPUnit's and Jest's texts may begin with a title.
-fn without_title<'a>(trace: &'a str, test: &str) -> &'a str {
-    let is_title = |line: &str| line.starts_with('●') || (!test.is_empty() && line.rsplit("::").next() == Some(test));
-    match trace.split_once('\n') {
-        Some((title, rest)) if is_title(title) => rest,
-        _ => trace,
     }
 }
 

@@ -1,6 +1,6 @@
 //! lcov tracefiles: `SF:` a file, `DA:` its lines, `end_of_record`. Functions and branches are passed over.
 
-use crate::{Unreadable, collect::Collector, mark::Mark, notes::Flaw, numbers, window::Window};
+use crate::{Collector, Flaw, Mark, Unreadable, Window, numbers};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TN:") || line.starts_with("SF:"));
 

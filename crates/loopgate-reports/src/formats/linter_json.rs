@@ -1,44 +1,60 @@
-//! The JSON of golangci-lint (an object with `Issues`), ruff (an array) and mypy (an object a line): all of them list
-//! findings with a file, a line, a rule and a message, each under keys of its own.
+//! The JSON of ESLint (an array of files, each with its messages), golangci-lint (an object with `Issues`), ruff (an
+//! array) and mypy (an object a line): all of them list findings with a file, a line, a rule and a message, each under
+//! keys of its own.
 
-use loopgate_core::evidence::{Finding, FindingSeverity};
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity};
 
-use crate::{
-    Unreadable,
-    collect::Collector,
-    json::{Json, read_each},
-    mark::Mark,
-    notes::Flaw,
-    severity,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::json::{read_each, read_lines};
+use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Unreadable, Window, severity, text};
 
+pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
+    (keys.contains(&"filePath") && keys.contains(&"messages")) || head.split_whitespace().collect::<String>() == "[]"
+});
 pub(super) const GOLANGCI: Mark = Mark::Object(|_, keys| keys.contains(&"Issues"));
 pub(super) const RUFF: Mark =
     Mark::Array(|_, keys| keys.contains(&"filename") && keys.contains(&"location") && keys.contains(&"code"));
 pub(super) const MYPY: Mark =
     Mark::JsonLines(|keys| ["file", "line", "severity", "message", "code"].iter().all(|key| keys.contains(key)));
 
-pub(super) fn golangci(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    read_each(window, &["Issues[]"], |item| report(&item, out))
-}
-
-pub(super) fn ruff(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    read_each(window, &["[]"], |item| report(&item, out))
+/// Findings that stand at these paths.
+pub(super) fn list(
+    paths: &'static [&'static str],
+    window: &mut Window<'_>,
+    out: &mut Collector<'_>,
+) -> Result<(), Unreadable> {
+    read_each(window, paths, |item| report(&item, out))
 }
 
 pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut number = 0_u64;
-    while let Some(line) = window.line()? {
-        number += 1;
-        match serde_json::from_str(line) {
-            Ok(item) => report(&item, out),
-            Err(_) if line.trim_start().starts_with('{') => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
-            Err(_) => {}
-        }
+    read_lines(window, out, |item, out| report(&item, out)).map(drop)
+}
+
+pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    read_each(window, &["[]"], |file| {
+        let path = file.text("filePath").map(|path| text::path(&path));
+        file.at("messages").list().iter().for_each(|message| message_of(message, path.as_deref(), out));
+    })
+}
+
+fn message_of(message: &Json, path: Option<&str>, out: &mut Collector<'_>) {
+    let (severity, error_type) = match message.number("severity") {
+        // A file that cannot be parsed is no finding of a rule.
+        _ if message.is_true("fatal") => (FindingSeverity::High, Some(ErrorType::SyntaxError)),
+        Some(level) if level >= 2.0 => (FindingSeverity::High, Some(ErrorType::LintError)),
+        Some(level) if level <= 0.0 => return,
+        _ => (FindingSeverity::Medium, None),
+    };
+    if path.is_none() {
+        out.notes.flaw(Flaw::NoLocation, || "a file without filePath");
     }
-    Ok(())
+    let place = |file: &str| text::location(file, message.line("line"));
+    let finding = Finding {
+        rule: text::name(&message.text("ruleId").unwrap_or_default()),
+        severity,
+        message: text::clipped(&message.text("message").unwrap_or_default(), MAX_MESSAGE),
+        location: path.map(place),
+    };
+    out.diagnostic(finding, error_type, None);
 }
 
 /// A finding under the keys of any of the three.

@@ -1,14 +1,8 @@
 //! `llvm-cov export`'s JSON, also what cargo-llvm-cov writes: per file a list of segments, from which the lines' counts
 //! follow by the same rules as in LLVM's own line coverage (`LineCoverageStats`), so that its lcov says the same.
 
-use crate::{
-    Unreadable,
-    collect::Collector,
-    json::{Json, Step, read},
-    mark::Mark,
-    notes::Flaw,
-    window::Window,
-};
+use crate::json::read;
+use crate::{Collector, Flaw, Json, Mark, Step, Unreadable, Window};
 
 pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     keys.contains(&"data") && (head.contains("\"segments\"") || head.contains("llvm.coverage.json.export"))
@@ -31,16 +25,16 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
     // A float's conversion is saturating, so no count is too large and none negative.
     let count = |value: &Json, key: &str| value.number(key).unwrap_or(0.0) as u64;
     read(window, PATHS, &mut |step| match step {
-        Step::Value(0, name) => {
+        Step::Value(0, name, _) => {
             (has_files, is_named) = (true, true);
             coverage.file(&name.text("").unwrap_or_default());
         }
-        Step::Value(1, segment) if is_named => {
+        Step::Value(1, segment, _) if is_named => {
             lines.take(Segment::of(&segment), &mut |line, count| coverage.line(line, count))
         }
-        Step::Value(2, sum) if is_named => coverage.counter(count(&sum, "covered"), count(&sum, "count")),
+        Step::Value(2, sum, _) if is_named => coverage.counter(count(&sum, "covered"), count(&sum, "count")),
         // Of everything, which matters where no file is listed.
-        Step::Value(3, sum) if !has_files => {
+        Step::Value(3, sum, _) if !has_files => {
             coverage.file("");
             coverage.counter(count(&sum, "covered"), count(&sum, "count"));
         }

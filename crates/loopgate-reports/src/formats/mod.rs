@@ -2,45 +2,40 @@
 //! and of `go test` stand in several formats.
 
 mod cargo_failure;
-mod cargo_messages;
 mod cargo_test;
 mod checkstyle;
-mod clover;
-mod cobertura;
 mod console;
-mod dotnet_xml;
-mod eslint;
+mod coverage_xml;
+mod dotnet;
 mod github_annotations;
 mod go_cover;
 mod go_test;
 mod go_text;
-mod jacoco;
 mod junit;
 mod junit_failure;
 mod lcov;
-mod libtest_json;
 mod linter_json;
 mod llvm_cov;
 mod nextest;
 mod python_unittest;
 mod regex_text;
 mod rust_lines;
-mod rust_panic;
 mod rustc_text;
 mod sarif;
-mod sarif_rules;
 mod tap;
 mod tap_yaml;
 mod test_json;
 mod tool_text;
-mod trx;
 
 use loopgate_core::evidence::ReportFormat;
 
 pub(super) use sarif::is_old_sarif;
 
-use self::tool_text::Speaker;
-use crate::{ReadOptions, Unreadable, collect::Collector, mark::Mark, window::Window, xml::Xml};
+use self::{
+    coverage_xml::{CLOVER, COBERTURA, JACOCO},
+    tool_text::Speaker,
+};
+use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};
 
 /// Makes the table of formats: by what each is recognised, in this order, and how it is read.
 macro_rules! formats {
@@ -65,22 +60,22 @@ macro_rules! formats {
 
 formats! {
     Junit             junit::MARK,              |window, _, out| junit::parse(&mut Xml::new(window), out);
-    Trx               trx::MARK,                |window, _, out| trx::parse(&mut Xml::new(window), out);
-    NunitXml          dotnet_xml::NUNIT,        |window, _, out| dotnet_xml::parse(&mut Xml::new(window), out);
-    XunitXml          dotnet_xml::XUNIT,        |window, _, out| dotnet_xml::parse(&mut Xml::new(window), out);
+    Trx               dotnet::TRX,              |window, _, out| dotnet::parse(&mut Xml::new(window), out);
+    NunitXml          dotnet::NUNIT,            |window, _, out| dotnet::parse(&mut Xml::new(window), out);
+    XunitXml          dotnet::XUNIT,            |window, _, out| dotnet::parse(&mut Xml::new(window), out);
     Checkstyle        checkstyle::MARK,         |window, _, out| checkstyle::parse(&mut Xml::new(window), out);
-    Jacoco            jacoco::MARK,             |window, _, out| jacoco::parse(&mut Xml::new(window), out);
-    Clover            clover::MARK,             |window, _, out| clover::parse(&mut Xml::new(window), out);
-    Cobertura         cobertura::MARK,          |window, _, out| cobertura::parse(&mut Xml::new(window), out);
-    RuffJson          linter_json::RUFF,        |window, _, out| linter_json::ruff(window, out);
-    EslintJson        eslint::MARK,             |window, _, out| eslint::parse(window, out);
+    Jacoco            coverage_xml::JACOCO_MARK, |window, _, out| coverage_xml::parse(&JACOCO, window, out);
+    Clover            coverage_xml::CLOVER_MARK, |window, _, out| coverage_xml::parse(&CLOVER, window, out);
+    Cobertura         coverage_xml::COBERTURA_MARK, |window, _, out| coverage_xml::parse(&COBERTURA, window, out);
+    RuffJson          linter_json::RUFF,        |window, _, out| linter_json::list(&["[]"], window, out);
+    EslintJson        linter_json::ESLINT,             |window, _, out| linter_json::eslint(window, out);
     Tap               tap::MARK,                |window, _, out| tap::parse(window, out);
     Lcov              lcov::MARK,               |window, _, out| lcov::parse(window, out);
     GoCover           go_cover::MARK,           |window, _, out| go_cover::parse(window, out);
     GoTestJson        go_test::MARK,            |window, _, out| go_test::parse(window, out);
-    CargoMessages     cargo_messages::MARK,     |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
-    LibtestJson       libtest_json::MARK,       |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
-    GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::golangci(window, out);
+    CargoMessages     rust_lines::MESSAGES,     |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
+    LibtestJson       rust_lines::LIBTEST,       |window, _, out| tool_text::parse(Speaker::Cargo, window, out);
+    GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::list(&["Issues[]"], window, out);
     MypyJson          linter_json::MYPY,        |window, _, out| linter_json::mypy(window, out);
     DartJson          test_json::DART,          |window, _, out| test_json::dart(window, out);
     Sarif             sarif::MARK,              |window, _, out| sarif::parse(window, out);

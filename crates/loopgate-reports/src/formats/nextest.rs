@@ -4,14 +4,10 @@ use std::sync::LazyLock;
 
 use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::cargo_failure;
-use crate::{
-    collect::{Case, Collector},
-    numbers,
-    text::{Clip, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, numbers};
 
 /// Failing tests gathered; further ones are counted without what they printed.
 const MAX_GATHERED: usize = 5_000;
@@ -59,16 +55,18 @@ impl Nextest {
                 self.prints = None;
                 true
             }
-            Part::Tests => {
-                self.test_line(line, out);
-                true
-            }
             // The exit status says it, too.
             Part::Summary if text.starts_with("error: test run failed") => {
                 self.prints = None;
                 true
             }
-            Part::Summary => self.summary_line(line),
+            _ => match STATUS.captures(line) {
+                Some(status) => {
+                    self.status(&status, out);
+                    true
+                }
+                None => self.printed(line) || self.part == Part::Tests,
+            },
         }
     }
 
@@ -76,14 +74,15 @@ impl Nextest {
         self.part != Part::Tests && self.prints.is_none()
     }
 
-    fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
-        let Some(status) = STATUS.captures(line) else {
-            self.printed(line);
-            return;
-        };
-        self.prints = None;
+    fn status(&mut self, status: &Captures<'_>, out: &mut Collector<'_>) {
         let (binary, test) = (&status["binary"], &status["test"]);
         let key = (binary.to_owned(), test.to_owned());
+        self.prints = None;
+        if self.part == Part::Summary {
+            let is_silent = |at: &usize| self.failing[*at].text().trim().is_empty();
+            self.prints = self.failing.get_index_of(&key).filter(is_silent);
+            return;
+        }
         let state = match &status["word"] {
             "SLOW" | "TERMINATING" | "SETUP" => return,
             "SKIP" => TestState::Skipped,
@@ -91,7 +90,7 @@ impl Nextest {
             "PASS" | "LEAK" => TestState::Passed,
             _ if self.failing.len() < MAX_GATHERED => {
                 // Each try replaces what the one before it printed.
-                self.prints = Some(self.failing.insert_full(key, Clip::new(MAX_TRACE)).0);
+                self.prints = Some(self.failing.insert_full(key, Clip::default()).0);
                 return;
             }
             _ => TestState::Failed,
@@ -100,19 +99,10 @@ impl Nextest {
         out.case(Case { seconds, ..Case::new(binary, test, state) }, || cargo_failure::failure("", test, ""));
     }
 
-    fn summary_line(&mut self, line: &str) -> bool {
-        let Some(status) = STATUS.captures(line) else { return self.printed(line) };
-        let key = (status["binary"].to_owned(), status["test"].to_owned());
-        let silent =
-            |at: &usize| self.failing.get_index(*at).is_some_and(|(_, printed)| printed.text().trim().is_empty());
-        self.prints = self.failing.get_index_of(&key).filter(silent);
-        true
-    }
-
     /// Takes a line that a failing test printed, if one does.
     fn printed(&mut self, line: &str) -> bool {
         let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) else { return false };
-        let is_rule = line.trim_start().starts_with("────");
+        let is_rule = line.trim_start().starts_with("────") || line.starts_with("  Cancelling due to ");
         let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
         if is_rule {
             self.prints = None;

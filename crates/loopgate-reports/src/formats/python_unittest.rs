@@ -2,14 +2,12 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use std::sync::LazyLock;
 
-use crate::{
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use regex::Regex;
+
+use crate::{Case, Clip, Collector, Flaw, Mark, text};
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
 
@@ -21,37 +19,22 @@ struct Name {
 }
 
 /// Reads lines.
+#[derive(Default)]
 pub(super) struct Unittest {
     /// A test whose result may stand on a later line, behind its description or its own output.
     pending: Option<Name>,
-    block: Option<(Name, TestState)>,
-    trace: Clip,
-    part: Part,
+    /// What stands of a failing test between the rule of `=` and the next one.
+    block: Option<Block>,
     /// Tests told of one by one in this run.
     counted: u64,
     has_ended: bool,
 }
 
-#[derive(Default, PartialEq)]
-enum Part {
-    #[default]
-    Tests,
-    /// Between the rule of `=` and the rule of `-`: which test.
-    Head,
-    Trace,
-}
-
-impl Default for Unittest {
-    fn default() -> Self {
-        Self {
-            pending: None,
-            block: None,
-            trace: Clip::new(MAX_TRACE),
-            part: Part::default(),
-            counted: 0,
-            has_ended: false,
-        }
-    }
+#[derive(Default)]
+struct Block {
+    test: Option<(Name, TestState)>,
+    /// What stands behind the rule of `-`.
+    trace: Option<Clip>,
 }
 
 /// The line above each failing test.
@@ -62,29 +45,21 @@ pub(super) fn is_head(line: &str) -> bool {
 impl Unittest {
     /// Whether nothing is being told that a further line could belong to.
     pub fn is_idle(&self) -> bool {
-        self.part == Part::Tests && self.pending.is_none()
+        self.block.is_none() && self.pending.is_none()
     }
 
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if is_head(line) {
-            self.end_block(out);
-            self.part = Part::Head;
-            return;
-        }
         let is_rule = line.len() == 70 && line.bytes().all(|byte| byte == b'-');
-        match self.part {
-            Part::Tests => self.result(line, out),
-            Part::Head if is_rule => self.part = Part::Trace,
-            Part::Head => {
-                if let Some(head) = block_head(line) {
-                    self.block = Some(head);
-                }
-            }
-            Part::Trace if is_rule => {
+        match &mut self.block {
+            _ if is_head(line) => {
                 self.end_block(out);
-                self.part = Part::Tests;
+                self.block = Some(Block::default());
             }
-            Part::Trace => self.trace.push_line(line),
+            None => self.result(line, out),
+            Some(Block { trace: Some(_), .. }) if is_rule => self.end_block(out),
+            Some(Block { trace: Some(trace), .. }) => trace.push_line(line),
+            Some(block) if is_rule => block.trace = Some(Clip::default()),
+            Some(block) => block.test = block_head(line).or(block.test.take()),
         }
     }
 
@@ -113,10 +88,8 @@ impl Unittest {
     }
 
     fn end_block(&mut self, out: &mut Collector<'_>) {
-        let Some((name, state)) = self.block.take() else { return };
-        let trace = self.trace.text();
-        self.trace.clear();
-        self.count(&name, state, || failure(&trace), out);
+        let Some(Block { test: Some((name, state)), trace }) = self.block.take() else { return };
+        self.count(&name, state, || failure(&trace.map(|trace| trace.text()).unwrap_or_default()), out);
     }
 
     fn count(&mut self, name: &Name, state: TestState, failure: impl FnOnce() -> Failure, out: &mut Collector<'_>) {
@@ -146,19 +119,15 @@ fn block_head(line: &str) -> Option<(Name, TestState)> {
     Some((name, state))
 }
 
-/// Since Python 3.11 the method stands in the parentheses too.
 fn name_of(line: &str) -> Option<Name> {
-    let (method, rest) = line.split_once(" (")?;
-    let (class, rest) = rest.split_once(')')?;
-    let is_name = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
-    let dotted = class.contains('.') || class == "__main__";
-    if !is_name(method) || !is_name(class) || !dotted {
-        return None;
-    }
-    let class = class.strip_suffix(method).and_then(|class| class.strip_suffix('.')).unwrap_or(class);
-    // `[two]` or `(n=2)` of a subtest.
-    let part = rest.trim().split(" ...").next().unwrap_or_default();
-    let part = if part.starts_with(['[', '(']) { format!(" {part}") } else { String::new() };
+    /// Behind the class stands `[two]` or `(n=2)` of a subtest.
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(\S+) \(([^\s)]*\.[^\s)]*|__main__)\)(?:( [\[(].*?)(?: \.\.\.|$))?").expect("a constant")
+    });
+    let found = NAME.captures(line)?;
+    let (method, part) = (&found[1], found.get(3).map_or("", |part| part.as_str()));
+    // Since Python 3.11 the method stands in the parentheses too.
+    let class = found[2].strip_suffix(method).and_then(|class| class.strip_suffix('.')).unwrap_or(&found[2]);
     Some(Name { method: text::name(&format!("{method}{part}")), class: text::name(class) })
 }
 
@@ -181,20 +150,13 @@ pub(crate) fn is_line(line: &str) -> bool {
 
 /// `Ran 2 tests in 0.001s`
 fn ran(line: &str) -> Option<u64> {
-    let rest = line.strip_prefix("Ran ")?;
-    let (count, rest) = rest.split_once(" test")?;
-    let rest = rest.strip_prefix('s').unwrap_or(rest);
-    (rest.starts_with(" in ") && rest.ends_with('s')).then(|| count.parse().ok())?
+    let (count, time) = line.strip_prefix("Ran ")?.split_once(" test")?;
+    let is_time = ["s in ", " in "].iter().any(|start| time.starts_with(start)) && time.ends_with('s');
+    is_time.then(|| count.parse().ok())?
 }
 
 fn failure(trace: &str) -> Failure {
-    // The error is the first line behind the last frame that is not indented.
-    let after = trace.rfind("\n  File \"").map_or(trace, |at| &trace[at + 1..]);
-    let message = after.lines().skip_while(|line| line.starts_with(' ')).collect::<Vec<_>>().join("\n");
-    let message = message.split("\nStdout:").next().unwrap_or_default().trim();
-    Failure {
-        error_message: text::clipped(message, MAX_MESSAGE),
-        stack_trace: Some(text::clipped(trace.trim(), MAX_TRACE)),
-        ..Failure::default()
-    }
+    // What a test printed is quoted below what went wrong.
+    let told = trace.split("\nStdout:").next().unwrap_or_default();
+    text::failure(Failure::default(), told, trace.trim())
 }

@@ -1,12 +1,22 @@
 //! Everything cargo prints, line by line: text and the two kinds of JSON come in any mixture
 //! (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
 
-use super::{
-    cargo_messages::CargoMessages,
-    cargo_test::CargoTest,
-    libtest_json::{self, LibtestJson},
+use std::{borrow::Cow, collections::HashSet};
+
+use indexmap::IndexSet;
+use loopgate_core::evidence::{
+    ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestFramework, TestId, TestState,
 };
-use crate::{collect::Collector, notes::Flaw, text};
+use serde::Deserialize;
+
+use super::{cargo_failure, cargo_test::CargoTest};
+use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
+
+/// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
+/// what clippy says.
+pub(super) const MESSAGES: Mark = Mark::JsonLines(|keys| keys.contains(&"reason") || keys.contains(&"$message_type"));
+/// libtest's JSON (`cargo test -- -Z unstable-options --format json`): an event a line.
+pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
 
 /// Reads lines.
 #[derive(Default)]
@@ -20,18 +30,19 @@ pub(super) struct RustLines {
 impl RustLines {
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
         self.number += 1;
-        let number = self.number;
-        match kind_of(line) {
-            Kind::Text => self.text.line(&text::clean(line), out),
-            Kind::Libtest => match serde_json::from_str::<libtest_json::Event<'_>>(line) {
-                Ok(event) => self.libtest.event(&event, out),
-                Err(_) => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
-            },
-            Kind::Message => {
-                if self.messages.line(line, out).is_err() {
-                    out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
-                }
-            }
+        // The tools write their keys in a fixed order, and a test may print anything.
+        let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+        let is = |key: &str| start.starts_with(key);
+        let read = if is("\"type\"") {
+            serde_json::from_str(line).map(|event| self.libtest.event(&event, out))
+        } else if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
+            serde_json::from_str(line).map(|message| self.messages.message(&message, out))
+        } else {
+            self.text.line(&text::clean(line), out);
+            Ok(())
+        };
+        if read.is_err() {
+            out.notes.flaw(Flaw::BadLine, || format!("line {}", self.number));
         }
     }
 
@@ -46,21 +57,159 @@ impl RustLines {
     }
 }
 
-enum Kind {
-    Text,
-    Libtest,
-    Message,
+/// Diagnostics remembered to recognise one that comes again, for a library's tests after the library.
+const MAX_SEEN: usize = 20_000;
+/// How far the place of a macro's use is followed.
+const MAX_EXPANSIONS: usize = 16;
+
+/// Reads messages.
+#[derive(Default)]
+struct CargoMessages {
+    seen: HashSet<TestId>,
 }
 
-/// What a line is, by how it begins: the tools write their keys in a fixed order, and a test may print anything.
-fn kind_of(line: &str) -> Kind {
-    let start = line.trim_start().strip_prefix('{').map(str::trim_start);
-    let is = |key: &str| start.is_some_and(|start| start.starts_with(key));
-    if is("\"type\"") {
-        Kind::Libtest
-    } else if is("\"reason\"") || is("\"$message_type\"") || (is("\"message\"") && line.contains("\"spans\"")) {
-        Kind::Message
-    } else {
-        Kind::Text
+impl CargoMessages {
+    /// Takes a message of cargo's, which has the diagnostic under `message`, or of rustc's own, which is one.
+    fn message(&mut self, message: &Json, out: &mut Collector<'_>) {
+        match message.text("reason").as_deref() {
+            Some("compiler-message") => self.diagnostic(message.at("message"), out),
+            None => self.diagnostic(message, out),
+            Some(_) => {}
+        }
+    }
+
+    fn diagnostic(&mut self, diagnostic: &Json, out: &mut Collector<'_>) {
+        let code = diagnostic.text("code/code").unwrap_or_default();
+        let message = diagnostic.text("message").unwrap_or_default();
+        let spans = diagnostic.at("spans").list();
+        let number = code.strip_prefix('E').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_lint = !code.is_empty() && number.is_none_or(str::is_empty);
+        let (severity, error_type) = match diagnostic.text("level").unwrap_or_default().as_ref() {
+            "error" if is_lint => (FindingSeverity::High, Some(ErrorType::LintError)),
+            level if level.starts_with("error") => (FindingSeverity::High, Some(ErrorType::CompileError)),
+            "warning" => (FindingSeverity::Medium, None),
+            _ => return,
+        };
+        // They sum up: `aborting due to 2 previous errors`, `3 warnings emitted`.
+        let sums_up = message.starts_with("aborting due to") || message.ends_with("emitted");
+        if spans.is_empty() && code.is_empty() && sums_up {
+            return;
+        }
+        let location = spans.iter().find(|span| span.is_true("is_primary")).map(own_place);
+        let place = location.as_ref().map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
+        let id = TestId::of(&place, &code, &message);
+        if self.seen.len() < MAX_SEEN && !self.seen.insert(id) {
+            return;
+        }
+        let trace = diagnostic.text("rendered").map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
+        let (rule, message) = (text::name(&code), text::clipped(&message, MAX_MESSAGE));
+        out.diagnostic(Finding { rule, severity, message, location }, error_type, trace);
+    }
+}
+
+/// Where a macro of the repository is used, rather than where another crate defines it.
+fn own_place(span: &Json) -> SourceLocation {
+    let mut here = span;
+    for _ in 0..MAX_EXPANSIONS {
+        let file = here.text("file_name").unwrap_or_default();
+        match here.at("expansion/span") {
+            outer @ Json::Object(_) if file.starts_with(['/', '<']) => here = outer,
+            _ => break,
+        }
+    }
+    text::location(&here.text("file_name").unwrap_or_default(), here.line("line_start"))
+}
+
+/// Tests that may run at a time; the ends of further ones are counted all the same.
+const MAX_RUNNING: usize = 200_000;
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    what: Cow<'a, str>,
+    #[serde(borrow, default)]
+    event: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    stdout: Cow<'a, str>,
+    #[serde(borrow, default)]
+    message: Cow<'a, str>,
+    exec_time: Option<f64>,
+}
+
+/// One or more runs of test binaries, one after the other.
+#[derive(Default)]
+struct LibtestJson {
+    /// Binaries are not named, so they are counted to tell tests of one name apart.
+    binaries: u32,
+    running: IndexSet<String>,
+    open: bool,
+}
+
+impl LibtestJson {
+    fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
+        out.expect_tests();
+        out.framework = Some(TestFramework::CargoTest);
+        match (event.what.as_ref(), event.event.as_ref()) {
+            ("suite", "started") => {
+                self.end(out);
+                self.binaries += 1;
+                self.open = true;
+            }
+            ("suite", "ok" | "failed") => {
+                self.end_running(out);
+                self.open = false;
+            }
+            ("test", "started") if self.running.len() < MAX_RUNNING => {
+                self.running.insert(event.name.clone().into_owned());
+            }
+            ("test", "ok") | ("bench", _) => self.record(event, TestState::Passed, out),
+            ("test", "failed") => self.record(event, TestState::Failed, out),
+            ("test", "ignored") => self.record(event, TestState::Skipped, out),
+            // `timeout` only says that a test is slow, `report` and `discovered` nothing of tests.
+            ("test", "started" | "timeout" | "discovered") | ("report" | "suite", _) => {}
+            (what, event) => out.notes.flaw(Flaw::UnknownResult, || format!("{what:?} {event:?}")),
+        }
+    }
+
+    /// What is still running now failed.
+    fn end(&mut self, out: &mut Collector<'_>) {
+        if self.open {
+            out.notes.flaw(Flaw::NoEnd, || format!("test binary #{}", self.binaries));
+            self.open = false;
+        }
+        self.end_running(out);
+    }
+
+    fn end_running(&mut self, out: &mut Collector<'_>) {
+        for name in std::mem::take(&mut self.running) {
+            out.notes.flaw(Flaw::UnfinishedTest, || name.clone());
+            let class = self.class();
+            let case = Case::new(&class, &name, TestState::Failed);
+            out.case(case, || Failure {
+                test_name: Some(text::name(&name)),
+                error_message: "unfinished: the test binary ended before this test did".to_owned(),
+                ..Failure::default()
+            });
+        }
+    }
+
+    fn record(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
+        self.running.swap_remove(event.name.as_ref());
+        let seconds = event.exec_time.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
+        let class = self.class();
+        out.case(Case { seconds, title: Title::NameOnly, ..Case::new(&class, &event.name, state) }, || {
+            // What libtest itself has to say stands apart; as text it is a note behind the output.
+            let output = match event.message.as_ref() {
+                "" => event.stdout.clone(),
+                message => Cow::Owned(format!("{}\nnote: {message}", event.stdout)),
+            };
+            cargo_failure::failure(&output, &event.name, "")
+        });
+    }
+
+    fn class(&self) -> String {
+        format!("#{}", self.binaries.max(1))
     }
 }

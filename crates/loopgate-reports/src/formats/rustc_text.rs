@@ -7,11 +7,8 @@
 
 use std::collections::HashSet;
 
-use crate::{
-    collect::Collector,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
-use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestId};
+use crate::{Clip, Collector, MAX_MESSAGE, text};
+use loopgate_core::evidence::{ErrorType, Failure, TestId};
 
 /// Errors remembered to recognise one that is printed again.
 const MAX_SEEN: usize = 10_000;
@@ -19,18 +16,12 @@ const MAX_SEEN: usize = 10_000;
 /// Gathers the errors among lines given one by one.
 #[derive(Default)]
 pub(super) struct CompileErrors {
-    open: Option<OpenError>,
+    /// The error that goes on, and its lines.
+    open: Option<(Failure, Clip)>,
     /// Errors so far, by hash: a library and its tests are compiled apart and print the same ones.
     seen: HashSet<TestId>,
     /// What cargo said at the end, should that be all there is.
     closing: Option<String>,
-}
-
-struct OpenError {
-    code: Option<String>,
-    message: String,
-    place: Option<SourceLocation>,
-    text: Clip,
 }
 
 impl CompileErrors {
@@ -45,17 +36,21 @@ impl CompileErrors {
                 self.closing = Some(text::clipped(message, MAX_MESSAGE));
                 return;
             }
-            let code = code.map(text::name);
-            let mut text = Clip::new(MAX_TRACE);
-            text.push_line(line);
-            self.open = Some(OpenError { code, message: text::clipped(message, MAX_MESSAGE), place: None, text });
+            let mut lines = Clip::default();
+            lines.push_line(line);
+            let error = Failure {
+                error_type: ErrorType::CompileError,
+                error_class: code.map(text::name),
+                error_message: text::clipped(message, MAX_MESSAGE),
+                ..Failure::default()
+            };
+            self.open = Some((error, lines));
         } else if line.is_empty() || line.starts_with("warning") {
             self.close(out);
-        } else if let Some(error) = &mut self.open {
-            if error.place.is_none() {
-                error.place = line.trim_start().strip_prefix("--> ").and_then(text::place);
-            }
-            error.text.push_line(line);
+        } else if let Some((error, lines)) = &mut self.open {
+            let place = || line.trim_start().strip_prefix("--> ").and_then(text::place);
+            error.source = error.source.take().or_else(place);
+            lines.push_line(line);
         }
     }
 
@@ -86,20 +81,13 @@ impl CompileErrors {
     }
 
     fn close(&mut self, out: &mut Collector<'_>) {
-        let Some(error) = self.open.take() else { return };
-        let place = error.place.as_ref().map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
-        let id = TestId::of(&place, error.code.as_deref().unwrap_or_default(), &error.message);
-        if self.seen.len() < MAX_SEEN && !self.seen.insert(id) {
-            return;
+        let Some((mut error, lines)) = self.open.take() else { return };
+        let place = error.source.as_ref().map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
+        let id = TestId::of(&place, error.error_class.as_deref().unwrap_or_default(), &error.error_message);
+        if self.seen.len() >= MAX_SEEN || self.seen.insert(id) {
+            error.stack_trace = Some(lines.text().trim_end().to_owned());
+            out.problem(|| error);
         }
-        out.problem(|| Failure {
-            error_type: ErrorType::CompileError,
-            error_class: error.code,
-            error_message: error.message,
-            stack_trace: Some(error.text.text().trim_end().to_owned()),
-            source: error.place,
-            ..Failure::default()
-        });
     }
 }
 

@@ -4,21 +4,12 @@
 //! results are none. What a result refers to may stand behind it, so results wait until their run is over; those for which
 //! there is no room take what is known by then.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
 
-use super::sarif_rules::{Held, RuleAt, Rules};
-use crate::{
-    Unreadable,
-    collect::{Collector, IsError},
-    json::{Json, Step, read},
-    mark::Mark,
-    notes::Flaw,
-    severity,
-    text::{self, MAX_MESSAGE},
-    window::Window,
-};
+use crate::json::read;
+use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Step, Unreadable, Window, severity, text};
 
 pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     let is_sarif = keys.contains(&"runs") || keys.contains(&"$schema") && head.contains("sarif");
@@ -27,6 +18,10 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 
 /// Artifacts inside artifacts that are looked at.
 const MAX_NESTING: usize = 8;
+/// Extensions of the tool that are looked at for a rule.
+const MAX_EXTENSIONS: usize = 200;
+/// Bytes of results that wait for what they refer to, and as many of what they may refer to.
+const MAX_HELD: usize = 16 * 1024 * 1024;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     const PATHS: &[&str] = &[
@@ -41,9 +36,9 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
         "runs[].tool.extensions[].guid",
         "runs[].tool.extensions[].name",
     ];
-    let mut run = Run { known: Known::default(), waiting: Vec::new(), waiting_held: Held::default(), out };
+    let mut run = Run { known: Known::default(), waiting: Vec::new(), held: 0, out };
     let ended = read(window, PATHS, &mut |step| match step {
-        Step::Value(path, value) => run.take(path, value),
+        Step::Value(path, value, size) => run.take(path, value, size),
         Step::End("runs[].tool.extensions[]") => run.known.extensions += 1,
         Step::End("runs[].invocations[]") => run.known.invocations += 1,
         Step::End("runs[]") => run.end(),
@@ -68,15 +63,19 @@ pub(crate) fn is_old_sarif(head: &str) -> bool {
 struct Run<'c, 'o> {
     known: Known,
     waiting: Vec<Json>,
-    waiting_held: Held,
+    /// Bytes that wait.
+    held: usize,
     out: &'c mut Collector<'o>,
 }
 
 /// What results refer to.
 #[derive(Default)]
 struct Known {
-    rules: Rules,
-    artifacts: Vec<Json>,
+    /// The tool's driver, wherever it stands, and its extensions.
+    components: Vec<Component>,
+    /// The first rule of each id.
+    by_id: HashMap<String, RuleAt>,
+    artifacts: Vec<Artifact>,
     /// What invocations set for rules that may not be known yet, and how many invocations there were.
     overrides: Vec<(usize, Json)>,
     invocations: usize,
@@ -84,42 +83,136 @@ struct Known {
     extensions: usize,
     /// Levels that invocations set.
     levels: HashMap<(usize, RuleAt), String>,
-    held: Held,
+    /// Bytes of all of it.
+    held: usize,
+}
+
+#[derive(Default)]
+struct Component {
+    guid: Json,
+    name: Json,
+    strings: Json,
+    rules: Vec<Json>,
+}
+
+/// A rule's component and its place there.
+type RuleAt = (usize, usize);
+
+struct Artifact {
+    uri: Option<Box<str>>,
+    parent: Option<usize>,
 }
 
 impl Known {
+    /// Remembers a value that results may refer to, if there is room.
+    fn take(&mut self, path: usize, value: Json, size: usize) {
+        let at = if path < 6 { 0 } else { 1 + self.extensions };
+        if self.held + size > MAX_HELD || at > MAX_EXTENSIONS {
+            return;
+        }
+        self.held += size;
+        self.components.resize_with(self.components.len().max(at + 1), Component::default);
+        let component = &mut self.components[at];
+        match path {
+            1 => self.artifacts.push(Artifact {
+                uri: value.text("location/uri").filter(|uri| !uri.is_empty()).map(|uri| uri.into()),
+                parent: value.index("parentIndex"),
+            }),
+            3 => self.overrides.push((self.invocations, value)),
+            4 | 6 => {
+                let id = text::name(&value.text("id").unwrap_or_default());
+                if !id.is_empty() {
+                    self.by_id.entry(id).or_insert((at, component.rules.len()));
+                }
+                component.rules.push(value);
+            }
+            5 | 7 => component.strings = value,
+            8 => component.guid = value,
+            _ => component.name = value,
+        }
+    }
+
+    fn rule(&self, (component, rule): RuleAt) -> Option<&Json> {
+        self.components.get(component)?.rules.get(rule)
+    }
+
+    /// The rule that is meant. Rules may share an id, so the index goes first, unless it leads to one of another id.
+    fn find(&self, id: Option<&str>, index: Option<usize>, component: &Json) -> Option<RuleAt> {
+        let is = |key: &str, own: &Json| own.text("").is_some() && component.text(key) == own.text("");
+        let is_named = |known: &Component| is("guid", &known.guid) || is("name", &known.name);
+        let component = component.index("index").map(|index| index.saturating_add(1));
+        let component = component.or_else(|| self.components.iter().position(is_named)).unwrap_or(0);
+        let by_index = index.map(|index| (component, index)).filter(|at| self.rule(*at).is_some());
+        let is_meant = |at: &RuleAt| {
+            let known = self.rule(*at).and_then(|rule| rule.text("id")).unwrap_or_default();
+            let rest = id.map(|id| id.strip_prefix(&*known));
+            rest.is_none_or(|rest| rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        };
+        // `CA1000/1` is a variant of the rule `CA1000`.
+        let by_id = |id: &str| self.by_id.get(id).or_else(|| self.by_id.get(id.rsplit_once('/')?.0)).copied();
+        by_index.filter(is_meant).or_else(|| by_id(id?)).or(by_index)
+    }
+
     /// The level of a rule, where an invocation may have set another than its own.
     fn level(&mut self, at: RuleAt, invocation: usize) -> Option<String> {
         for (invocation, set) in std::mem::take(&mut self.overrides) {
             let level = set.text("configuration/level").map(|level| text::name(&level));
             let descriptor = set.at("descriptor");
             let (id, index) = (descriptor.text("id"), descriptor.index("index"));
-            let at = self.rules.find(id.as_deref(), index, descriptor.at("toolComponent"));
+            let at = self.find(id.as_deref(), index, descriptor.at("toolComponent"));
             self.levels.extend(at.zip(level).map(|(at, level)| ((invocation, at), level)));
         }
-        let own = || self.rules.get(at).and_then(|rule| rule.level.as_ref());
-        self.levels.get(&(invocation, at)).or_else(own).cloned()
+        let own = || self.rule(at)?.text("defaultConfiguration/level").map(Cow::into_owned);
+        self.levels.get(&(invocation, at)).cloned().or_else(own)
+    }
+
+    /// The text of a message: its own or the one that its id names, else what its rule is about.
+    fn text(&self, message: &Json, at: Option<RuleAt>) -> Option<String> {
+        let rule = at.and_then(|at| self.rule(at));
+        let component = self.components.get(at.map_or(0, |at| at.0));
+        let strings = [rule.map(|rule| rule.at("messageStrings")), component.map(|component| &component.strings)];
+        let id = message.text("id");
+        let known = strings.into_iter().flatten().find_map(|strings| {
+            let string = strings.get(id.as_deref()?);
+            string.text("text").or_else(|| string.text("markdown"))
+        });
+        let text = message.text("text").or(known).or_else(|| message.text("markdown"));
+        let filled = text.map(|text| filled(&text, message.at("arguments")));
+        filled.or_else(|| Some(text::clipped(&rule?.text("shortDescription/text")?, 500)))
+    }
+
+    /// Where a result stands.
+    fn location(&self, result: &Json) -> Option<SourceLocation> {
+        let location = result.at("locations/0");
+        let artifact = location.at("physicalLocation/artifactLocation");
+        let by_index = || {
+            let first = self.artifacts.get(artifact.index("index")?);
+            let parent = |inner: &&Artifact| self.artifacts.get(inner.parent?);
+            std::iter::successors(first, parent).take(MAX_NESTING).find_map(|artifact| artifact.uri.as_deref())
+        };
+        let uri = artifact.text("uri").or_else(|| by_index().map(Cow::Borrowed)).filter(|uri| !uri.is_empty())?;
+        Some(SourceLocation {
+            file: text::path(&path_of_uri(&uri)),
+            line: location.line("physicalLocation/region/startLine"),
+            function: location.text("logicalLocations/0/fullyQualifiedName").map(|name| text::name(&name)),
+        })
     }
 }
 
 impl Run<'_, '_> {
-    fn take(&mut self, path: usize, value: Json) {
-        let known = &mut self.known;
+    fn take(&mut self, path: usize, value: Json, size: usize) {
         match path {
             0 if !is_told(&value) => {}
-            0 if self.waiting_held.add(value.size()) => self.waiting.push(value),
+            0 if self.held + size <= MAX_HELD => {
+                self.held += size;
+                self.waiting.push(value);
+            }
             0 => self.result(&value),
-            1 if known.held.add(value.size()) => known.artifacts.push(value),
             2 if matches!(value, Json::Bool(false)) => {
                 self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
             }
-            3 if known.held.add(value.size()) => known.overrides.push((known.invocations, value)),
-            1..=3 => {}
-            4 => known.rules.rule(0, &value),
-            5 => known.rules.strings(0, &value),
-            6 => known.rules.rule(1 + known.extensions, &value),
-            7 => known.rules.strings(1 + known.extensions, &value),
-            name => known.rules.name(1 + known.extensions, name == 8, value.text("")),
+            2 => {}
+            _ => self.known.take(path, value, size),
         }
     }
 
@@ -128,47 +221,49 @@ impl Run<'_, '_> {
         for result in std::mem::take(&mut self.waiting) {
             self.result(&result);
         }
-        (self.known, self.waiting_held) = Default::default();
+        (self.known, self.held) = Default::default();
     }
 
     fn result(&mut self, result: &Json) {
-        let location = location(result, &self.known.artifacts);
+        let known = &mut self.known;
         // SARIF 2.1.0, 3.27.10: what is not said to have failed has no level by default.
         let is_review = result.text("level").is_none() && kind(result).is_some_and(|kind| kind != "fail");
         let id = result.text("ruleId").or_else(|| result.text("rule/id"));
         let index = result.index("ruleIndex").or_else(|| result.index("rule/index"));
-        let at = self.known.rules.find(id.as_deref(), index, result.at("rule/toolComponent"));
+        let at = known.find(id.as_deref(), index, result.at("rule/toolComponent"));
         let invocation = result.index("provenance/invocationIndex").unwrap_or(0);
         let level = match result.text("level") {
             None if is_review => Some("none".to_owned()),
-            None => at.and_then(|at| self.known.level(at, invocation)),
+            None => at.and_then(|at| known.level(at, invocation)),
             Some(own) => Some(own.into_owned()),
         };
         let level = level.map_or_else(|| "warning".to_owned(), |level| level.to_lowercase());
-        let rule = at.and_then(|at| self.known.rules.get(at));
-        let id = id.or_else(|| Some(rule?.id.as_str().into())).unwrap_or_default();
-        let (by_level, is_error) = match level.as_str() {
-            "error" => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
-            "warning" => (FindingSeverity::Medium, IsError::No),
-            "note" => (FindingSeverity::Low, IsError::No),
-            "none" => (FindingSeverity::Note, IsError::No),
+        let rule = at.and_then(|at| known.rule(at));
+        let id = id.or_else(|| rule?.text("id")).unwrap_or_default();
+        let (by_level, error_type) = match level.as_str() {
+            "error" => (FindingSeverity::High, Some(ErrorType::LintError)),
+            "warning" => (FindingSeverity::Medium, None),
+            "note" => (FindingSeverity::Low, None),
+            "none" => (FindingSeverity::Note, None),
             _ => {
                 self.out.notes.flaw(Flaw::UnknownResult, || format!("level {level:?}"));
-                (FindingSeverity::Medium, IsError::No)
+                (FindingSeverity::Medium, None)
             }
         };
+        let location = known.location(result);
         if location.is_none() {
             self.out.notes.flaw(Flaw::NoLocation, || format!("a result of {id:?}"));
         }
-        let message = self.known.rules.text(result.at("message"), at).unwrap_or_default();
-        let score = rule.and_then(|rule| rule.score).filter(|_| !is_review);
+        let message = known.text(result.at("message"), at).unwrap_or_default();
+        // CVSS-like, as GitHub reads it from the properties.
+        let score = rule.and_then(|rule| rule.number("properties/security-severity")).filter(|_| !is_review);
         let finding = Finding {
             rule: text::name(&id),
             severity: score.map_or(by_level, severity::of_score),
             message: text::clipped(&message, MAX_MESSAGE),
             location,
         };
-        self.out.diagnostic(finding, is_error, None);
+        self.out.diagnostic(finding, error_type, None);
     }
 }
 
@@ -186,22 +281,6 @@ fn is_told(result: &Json) -> bool {
     is_finding && !is_suppressed && result.text("baselineState").as_deref() != Some("absent")
 }
 
-fn location(result: &Json, artifacts: &[Json]) -> Option<SourceLocation> {
-    let location = result.at("locations/0");
-    let artifact = location.at("physicalLocation/artifactLocation");
-    let by_index = || {
-        let first = artifacts.get(artifact.index("index")?);
-        let parent = |inner: &&Json| artifacts.get(inner.index("parentIndex")?);
-        std::iter::successors(first, parent).take(MAX_NESTING).find_map(|artifact| artifact.text("location/uri"))
-    };
-    let uri = artifact.text("uri").or_else(by_index).filter(|uri| !uri.is_empty())?;
-    Some(SourceLocation {
-        file: text::path(&path_of_uri(&uri)),
-        line: location.line("physicalLocation/region/startLine"),
-        function: location.text("logicalLocations/0/fullyQualifiedName").map(|name| text::name(&name)),
-    })
-}
-
 /// `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
 fn path_of_uri(uri: &str) -> String {
     let path = uri.strip_prefix("file://").unwrap_or(uri);
@@ -216,6 +295,34 @@ fn path_of_uri(uri: &str) -> String {
         rest = if escaped.is_some() { &after[2..] } else { after };
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Puts the arguments of a message into their places; braces that are none are doubled (SARIF 2.1.0, 3.11.5).
+fn filled(text: &str, arguments: &Json) -> String {
+    if arguments.list().is_empty() {
+        return text.to_owned();
+    }
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = memchr::memchr2(b'{', b'}', rest.as_bytes()).filter(|_| filled.len() < MAX_MESSAGE) {
+        let (before, braced) = rest.split_at(at);
+        let (brace, after) = braced.split_at(1);
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let is_place = brace == "{" && digits > 0 && after[digits..].starts_with('}');
+        let argument = if is_place { arguments.text(&after[..digits]) } else { None };
+        filled.push_str(before);
+        rest = match argument {
+            Some(argument) => {
+                filled.push_str(&argument);
+                &after[digits + 1..]
+            }
+            None => {
+                filled.push_str(brace);
+                after.strip_prefix(brace).unwrap_or(after)
+            }
+        };
+    }
+    filled + rest
 }
 
 #[cfg(test)]
@@ -243,5 +350,21 @@ mod tests {
         assert!(of(&[Some("accepted"), None]));
         assert!(!of(&[None, Some("underReview")]));
         assert!(!of(&[Some("rejected")]));
+    }
+
+    #[test]
+    fn arguments_in_messages() {
+        let arguments = serde_json::from_str(r#"["a", "{0}"]"#).unwrap();
+        let filled = |text: &str| filled(text, &arguments);
+        let table = [
+            ("'{0}' and {1}", "'a' and {0}"),
+            ("{{0}} {0}}}", "{0} a}"),
+            ("{2} {} { }", "{2} {} { }"),
+            ("é{1", "é{1"),
+            ("{99999999999999999999}", "{99999999999999999999}"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(filled(text), expected, "{text}");
+        }
     }
 }

@@ -9,28 +9,14 @@
 
 use std::collections::HashSet;
 
-use loopgate_core::{
-    evidence::{Failure, TestId, TestState},
-    failure,
-};
+use loopgate_core::evidence::{Failure, TestId, TestState};
 
-use super::tap_yaml::{Block, Yaml};
-use crate::{
-    Unreadable,
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-    window::Window,
-};
+use super::tap_yaml::Yaml;
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
-pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_plan(line) || is_point(line));
-
-fn is_plan(line: &str) -> bool {
-    let count = line.strip_prefix("1..").and_then(|rest| rest.split_whitespace().next());
-    count.is_some_and(|count| count.bytes().all(|b| b.is_ascii_digit()))
-}
+pub(super) const MARK: Mark = Mark::Line(|line| {
+    line.starts_with("TAP version ") || plan_of(line).is_some_and(|(first, _)| first == 1) || is_point(line)
+});
 
 fn is_point(line: &str) -> bool {
     let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
@@ -39,18 +25,14 @@ fn is_point(line: &str) -> bool {
 
 /// Whether a line further left than a YAML block tells that the block is over.
 pub(super) fn is_statement(line: &str) -> bool {
-    is_point(line) || is_plan(line) || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
+    is_point(line)
+        || plan_of(line).is_some_and(|(first, _)| first == 1)
+        || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
 }
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut tap = Tap {
-        levels: vec![Level::default()],
-        point: None,
-        in_yaml: false,
-        has_version: false,
-        above: Clip::new(MAX_TRACE),
-    };
+    let mut tap = Tap { levels: vec![Level::default()], point: None, has_version: false, above: Clip::default() };
     // Nothing of what follows a bail-out is believed.
     while !tap.levels.is_empty()
         && let Some(line) = window.line()?
@@ -70,7 +52,6 @@ struct Tap {
     levels: Vec<Level>,
     /// The test point read last, which a YAML block may yet explain.
     point: Option<Point>,
-    in_yaml: bool,
     has_version: bool,
     /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
     above: Clip,
@@ -79,10 +60,9 @@ struct Tap {
 /// The top, or a subtest.
 #[derive(Default)]
 struct Level {
-    name: String,
-    planned: Option<u64>,
-    /// A plan that does not begin at 1, as none may.
-    odd_plan: Option<(u64, u64)>,
+    name: Option<String>,
+    /// The first and the last number of the plan. None may begin at another than 1.
+    plan: Option<(u64, u64)>,
     points: u64,
     /// Points of the documents before this one.
     earlier: u64,
@@ -92,8 +72,6 @@ struct Level {
     repeated: Option<u64>,
     a_point_failed: bool,
     names: HashSet<TestId>,
-    /// The name is only a number so far.
-    is_unnamed: bool,
     /// The name that `# Subtest: …` announced for the next deeper level.
     announced: Option<String>,
     /// The point whose `{` opened the next deeper level.
@@ -109,15 +87,10 @@ struct Point {
     opens: bool,
     directive: Directive,
     yaml: Option<Yaml>,
-    /// How its subtests fared, if it has some.
-    subtests: Option<Subtests>,
+    /// Whether one of its subtests failed, if it has some.
+    subtests: Option<bool>,
     /// Comments below it, which tell what went wrong where there is no YAML.
     comments: Clip,
-}
-
-#[derive(Clone, Copy)]
-struct Subtests {
-    failed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,92 +100,125 @@ enum Directive {
     Todo,
 }
 
+/// What a line says.
+enum Statement<'l> {
+    Point(Point),
+    Plan(u64, u64),
+    Subtest(&'l str),
+    Opens,
+    Closes,
+    BailOut(&'l str),
+    Comment(&'l str),
+    /// What a test printed, or a tool that shows the document.
+    Other,
+}
+
+impl<'l> Statement<'l> {
+    fn of(content: &'l str, indent: usize, level: usize) -> Self {
+        let subtest = || content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
+        match content.trim_end() {
+            // Others are text, of a value that Mocha shows.
+            "{" if indent.is_multiple_of(4) => Self::Opens,
+            "}" if indent.is_multiple_of(4) => Self::Closes,
+            _ => Point::of(content, level)
+                .map(Self::Point)
+                .or_else(|| plan_of(content).map(|(first, last)| Self::Plan(first, last)))
+                .or_else(|| content.strip_prefix("Bail out!").map(Self::BailOut))
+                .or_else(|| subtest().map(|name| Self::Subtest(name.trim())))
+                .or_else(|| content.strip_prefix('#').map(Self::Comment))
+                .unwrap_or(Self::Other),
+        }
+    }
+}
+
 impl Tap {
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if self.in_yaml {
-            let block = self.point.as_mut().and_then(|point| point.yaml.as_mut()).map(|yaml| yaml.line(line));
-            match block {
-                Some(Block::GoesOn) => return,
-                Some(Block::HasNoEnd) => out.notes.flaw(Flaw::NoEnd, || "a YAML block"),
-                _ => {}
-            }
-            self.in_yaml = false;
-            if block == Some(Block::Ended) {
-                return;
-            }
-        }
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
+        let open = self.point.as_mut().and_then(|point| point.yaml.as_mut()).filter(|yaml| yaml.is_open);
+        if open.is_some_and(|yaml| yaml.line(line, out)) {
+            return;
+        }
         if content == "---"
             && indent >= 2
             && let Some(point) = self.point.as_mut().filter(|point| point.yaml.is_none())
         {
             point.yaml = Some(Yaml::new(indent));
-            self.in_yaml = true;
             return;
         }
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
-        // Others are text, of a value that Mocha shows.
-        let is_brace = |brace: &str| content.trim_end() == brace && indent.is_multiple_of(4);
         // `prove` closes each file that passed with this word.
         if content == "ok" && level == 0 && self.is_all_numbered() {
             return;
         }
-        if let Some(point) = Point::of(content, level) {
-            self.flush(level, out);
-            if level == 0 && point.number == Some(1) {
-                self.begin_document(out);
+        match Statement::of(content, indent, level) {
+            Statement::Point(point) => {
+                self.flush(level, out);
+                if level == 0 && point.number == Some(1) {
+                    self.begin_document(out);
+                }
+                self.begin_point(point, out);
             }
-            self.begin_point(point, out);
-        } else if let Some((1, last)) = plan_of(content) {
-            self.flush(level, out);
-            if level == 0 {
-                self.begin_document(out);
+            Statement::Plan(1, last) => {
+                self.flush(level, out);
+                if level == 0 {
+                    self.begin_document(out);
+                }
+                self.enter(level);
+                self.levels[level].plan = Some((1, last));
             }
-            self.enter(level);
-            self.levels[level].planned = Some(last);
-        } else if let (Some(plan), Some(here)) = (plan_of(content), self.levels.get_mut(level)) {
-            here.odd_plan = Some(plan);
-        } else if is_brace("{") && self.point.as_ref().is_some_and(|point| point.level == level) {
-            self.open_subtests();
-        } else if is_brace("}") {
-            // What stands above on its own level was to open subtests, even if there are none.
-            self.flush(level + 1, out);
-            if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
-                self.close_subtests(&mut opening, out);
-                opening.description = without_brace(&opening.description).to_owned();
-                self.count(opening, out);
-            }
-        } else if let Some(reason) = content.strip_prefix("Bail out!") {
-            self.flush(level, out);
-            self.bail_out(reason, out);
-        } else if let Some(name) = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest ")) {
-            self.flush(level, out);
-            let is_new = self.levels.len() <= level;
-            self.enter(level);
-            let name = text::name(name.trim());
-            let here = &mut self.levels[level];
-            // At the parent's indentation it names the subtest to come, as the first line inside one that subtest.
-            if is_new && here.is_unnamed {
-                here.name = name
-            } else {
-                here.announced = Some(name)
-            }
-            here.is_unnamed = false;
-        } else if let Some(comment) = content.strip_prefix('#') {
-            // Mocha and tape sum up at the end.
-            let is_sum = ["tests ", "pass ", "fail ", "ok"].iter().any(|word| comment.trim_start().starts_with(word));
-            if level > 0 || !is_sum {
-                let comment = comment.strip_prefix(' ').unwrap_or(comment);
-                match self.unexplained() {
-                    Some(point) => point.comments.push_line(comment),
-                    None => self.above.push_line(comment),
+            Statement::Plan(first, last) => {
+                if let Some(here) = self.levels.get_mut(level) {
+                    here.plan = here.plan.or(Some((first, last)));
                 }
             }
-        } else if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
-            // Mocha says without a YAML block what went wrong.
-            point.comments.push_line(content);
+            Statement::Opens => {
+                if let Some(point) = self.point.as_mut().filter(|point| point.level == level) {
+                    point.opens = true;
+                }
+            }
+            Statement::Closes => {
+                // What stands above on its own level was to open subtests, even if there are none.
+                self.flush(level + 1, out);
+                if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+                    self.close_subtests(&mut opening, out);
+                    opening.description = without_brace(&opening.description).to_owned();
+                    self.count(opening, out);
+                }
+            }
+            Statement::BailOut(reason) => {
+                self.flush(level, out);
+                self.bail_out(reason, out);
+            }
+            Statement::Subtest(name) => {
+                self.flush(level, out);
+                let is_new = self.levels.len() <= level;
+                self.enter(level);
+                let here = &mut self.levels[level];
+                // At the parent's indentation it names the subtest to come, as the first line inside one that subtest.
+                let named = if is_new && here.name.is_none() { &mut here.name } else { &mut here.announced };
+                *named = Some(text::name(name));
+            }
+            Statement::Comment(comment) => self.comment(comment, level),
+            Statement::Other => {
+                // Mocha says without a YAML block what went wrong.
+                if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
+                    point.comments.push_line(content);
+                }
+            }
+        }
+    }
+
+    fn comment(&mut self, comment: &str, level: usize) {
+        // Mocha and tape sum up at the end.
+        let is_sum = ["tests ", "pass ", "fail ", "ok"].iter().any(|word| comment.trim_start().starts_with(word));
+        if level > 0 || !is_sum {
+            let comment = comment.strip_prefix(' ').unwrap_or(comment);
+            match self.unexplained() {
+                Some(point) => point.comments.push_line(comment),
+                None => self.above.push_line(comment),
+            }
         }
     }
 
@@ -224,28 +230,24 @@ impl Tap {
     /// Whether all points of the plan came, each with its number.
     fn is_all_numbered(&self) -> bool {
         let top = &self.levels[0];
-        top.points > 0 && top.planned == Some(top.points) && top.numbers.len() as u64 == top.points
+        top.points > 0 && top.plan == Some((1, top.points)) && top.numbers.len() as u64 == top.points
     }
 
     /// Makes sure there is a level so deep.
     fn enter(&mut self, level: usize) {
         while self.levels.len() <= level {
-            let parent = self.levels.len() - 1;
-            let announced = self.levels[parent].announced.take();
-            let is_unnamed = announced.is_none();
-            let name = announced.unwrap_or_else(|| format!("#{}", self.levels[parent].points + 1));
-            self.levels.push(Level { name, is_unnamed, ..Level::default() });
+            let name = self.levels.last_mut().and_then(|parent| parent.announced.take());
+            self.levels.push(Level { name, ..Level::default() });
         }
     }
 
     /// Where the document so far is complete, what comes at the top begins another one.
     fn begin_document(&mut self, out: &mut Collector<'_>) {
-        if self.levels.len() != 1 || self.levels[0].points == 0 || self.levels[0].planned != Some(self.levels[0].points)
-        {
-            return;
+        let points = self.levels[0].points;
+        if self.levels.len() == 1 && points > 0 && self.levels[0].plan == Some((1, points)) {
+            let Level { names, earlier, .. } = self.end_level(out);
+            self.levels.push(Level { names, earlier: earlier + points, ..Level::default() });
         }
-        let Level { names, points, earlier, .. } = self.end_level(out);
-        self.levels.push(Level { names, earlier: earlier + points, ..Level::default() });
     }
 
     fn begin_point(&mut self, mut point: Point, out: &mut Collector<'_>) {
@@ -269,20 +271,10 @@ impl Tap {
     fn close_subtests(&mut self, point: &mut Point, out: &mut Collector<'_>) {
         while self.levels.len() > point.level + 1 {
             let inner = self.end_level(out);
-            let failed = point.subtests.is_some_and(|subtests| subtests.failed) || inner.a_point_failed;
+            let failed = point.subtests == Some(true) || inner.a_point_failed;
             if inner.points > 0 || failed {
-                point.subtests = Some(Subtests { failed });
+                point.subtests = Some(failed);
             }
-        }
-    }
-
-    /// The subtests of the point read last follow.
-    fn open_subtests(&mut self) {
-        if let Some(point) = self.point.take()
-            && let Some(here) = self.levels.get_mut(point.level)
-        {
-            here.announced = Some(without_brace(&point.description).to_owned());
-            here.opening = Some(point);
         }
     }
 
@@ -295,20 +287,20 @@ impl Tap {
 
     /// What comes at this level ends the last point, unless the point opened it.
     fn flush(&mut self, level: usize, out: &mut Collector<'_>) {
-        if self.point.as_ref().is_some_and(|point| point.opens && point.level < level) {
-            self.open_subtests();
-        } else if let Some(point) = self.point.take() {
-            self.count(point, out);
+        let Some(point) = self.point.take() else { return };
+        match self.levels.get_mut(point.level).filter(|_| point.opens && point.level < level) {
+            Some(here) => {
+                here.announced = Some(without_brace(&point.description).to_owned());
+                here.opening = Some(point);
+            }
+            None => self.count(point, out),
         }
     }
 
     /// Counts a point, now that all is known of it.
     fn count(&mut self, point: Point, out: &mut Collector<'_>) {
-        let sums_up = match point.subtests {
-            Some(subtests) => point.ok || point.directive != Directive::None || subtests.failed,
-            None => false,
-        };
-        if sums_up {
+        let is_explained = |failed| point.ok || point.directive != Directive::None || failed;
+        if point.subtests.is_some_and(is_explained) {
             return;
         }
         let state = match (point.directive, point.ok) {
@@ -326,8 +318,8 @@ impl Tap {
     }
 
     fn class_of(&self, level: usize) -> String {
-        let names: Vec<&str> = self.levels.iter().skip(1).take(level).map(|level| level.name.as_str()).collect();
-        names.join(" > ")
+        let name = |pair: &[Level]| pair[1].name.clone().unwrap_or_else(|| format!("#{}", pair[0].points + 1));
+        self.levels.windows(2).take(level).map(name).collect::<Vec<_>>().join(" > ")
     }
 
     /// The description. Points are told apart by their numbers; one with the description of another gets its own.
@@ -351,7 +343,9 @@ impl Tap {
         let mut level = self.levels.pop().unwrap_or_default();
         // Lines that begin with "ok" may be a script's own words.
         let is_tap = self.has_version || level.numbers.len() as u64 == level.points;
-        if level.planned.is_none() && !(self.levels.is_empty() && is_tap) {
+        let has_plan = level.plan.is_some_and(|(first, _)| first == 1);
+        let is_needed = self.levels.is_empty() && is_tap;
+        if !has_plan && !is_needed {
             out.notes.flaw(Flaw::NoEnd, || if class.is_empty() { "no plan".to_owned() } else { class });
             return level;
         }
@@ -373,7 +367,7 @@ impl Tap {
     }
 
     fn end(&mut self, out: &mut Collector<'_>) {
-        if self.in_yaml {
+        if self.point.as_ref().and_then(|point| point.yaml.as_ref()).is_some_and(|yaml| yaml.is_open) {
             out.notes.flaw(Flaw::NoEnd, || "a YAML block");
         }
         self.flush(0, out);
@@ -387,15 +381,12 @@ impl Level {
     /// How what ran differs from what was planned.
     fn broken_plan(&self) -> Option<String> {
         let points = self.points;
-        let Some(planned) = self.planned else {
-            if let Some((first, last)) = self.odd_plan {
-                return Some(format!("the plan {first}..{last} does not begin at 1"));
-            }
-            return Some(format!("no plan: {points} tests ran, and the end is missing"));
+        let planned = match self.plan {
+            None => return Some(format!("no plan: {points} tests ran, and the end is missing")),
+            Some((1, planned)) if planned == points => planned,
+            Some((1, planned)) => return Some(format!("{planned} tests were planned, {points} ran")),
+            Some((first, last)) => return Some(format!("the plan {first}..{last} does not begin at 1")),
         };
-        if planned != points {
-            return Some(format!("{planned} tests were planned, {points} ran"));
-        }
         let outside = self.numbers.iter().filter(|number| !(1..=planned).contains(*number)).min();
         if let Some(number) = outside {
             return Some(format!("test {number} ran, which the plan 1..{planned} does not name"));
@@ -416,11 +407,7 @@ impl Point {
         if comments.is_empty() {
             return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
         }
-        failure::read_block(Failure {
-            error_message: text::clipped(comments.trim_end(), MAX_MESSAGE),
-            stack_trace: Some(comments.trim_end().to_owned()),
-            ..Failure::default()
-        })
+        text::failure(Failure::default(), "", comments.trim_end())
     }
 
     /// Of comments ahead of all points the ones from `Failed test 'adds'` on, up to those of the next test.
@@ -451,7 +438,7 @@ impl Point {
         // It may stand in front of a directive, and behind it.
         let opens = rest.ends_with('{') || description.ends_with('{');
         let description = text::name(&description.replace("\\#", "#"));
-        let comments = Clip::new(MAX_TRACE);
+        let comments = Clip::default();
         Some(Self { level, ok, number, description, opens, directive, yaml: None, subtests: None, comments })
     }
 }
@@ -460,11 +447,7 @@ impl Point {
 fn explained(failure: Failure, file: &str, above: &str) -> Failure {
     let crash = above.split("\nNode.js v").find(|crash| crash.contains(file));
     match crash.filter(|_| failure.error_message == "test failed") {
-        Some(crash) => failure::read_block(Failure {
-            error_message: text::clipped(crash.trim(), MAX_MESSAGE),
-            stack_trace: Some(text::clipped(crash.trim(), MAX_TRACE)),
-            ..failure
-        }),
+        Some(crash) => text::failure(Failure { test_file: failure.test_file, ..Failure::default() }, "", crash.trim()),
         None => failure,
     }
 }

@@ -1,25 +1,18 @@
 //! The YAML block below a TAP test point, which says why it failed.
 
 use super::tap;
-use crate::{
-    numbers,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
+use crate::{Clip, Collector, Flaw, MAX_MESSAGE, numbers, text};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, SourceLocation},
+    failure::{Changes, complete},
 };
-use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
-
-#[derive(PartialEq, Eq)]
-pub(super) enum Block {
-    GoesOn,
-    Ended,
-    /// The line is none of the block's.
-    HasNoEnd,
-}
 
 /// The YAML below a test point, of which only plain keys and block texts are read.
 pub(super) struct Yaml {
     /// Indentation of its dashes, and of its keys.
     dashes: usize,
     indent: usize,
+    pub is_open: bool,
     /// Keys in order, lower case.
     entries: Vec<(String, Clip)>,
 }
@@ -29,17 +22,21 @@ const MAX_KEYS: usize = 64;
 
 impl Yaml {
     pub fn new(indent: usize) -> Self {
-        Self { dashes: indent, indent, entries: Vec::new() }
+        Self { dashes: indent, indent, is_open: true, entries: Vec::new() }
     }
 
-    pub fn line(&mut self, line: &str) -> Block {
+    /// Takes a line; false if it is none of the block's.
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         let content = line.trim_start();
         let indent = line.len() - content.len();
         if content.trim_end() == "..." && indent <= self.indent {
-            return Block::Ended;
+            self.is_open = false;
+            return true;
         }
         if indent < self.dashes && tap::is_statement(content) {
-            return Block::HasNoEnd;
+            self.is_open = false;
+            out.notes.flaw(Flaw::NoEnd, || "a YAML block");
+            return false;
         }
         // Some indent the keys below the dashes.
         if self.entries.is_empty() {
@@ -54,7 +51,7 @@ impl Yaml {
         });
         match key {
             Some((key, value)) if self.entries.len() < MAX_KEYS => {
-                let mut text = Clip::new(MAX_TRACE);
+                let mut text = Clip::default();
                 let value = value.trim();
                 // A block follows.
                 if !matches!(value, "|" | "|-" | "|+" | ">" | ">-" | ">+") {
@@ -69,7 +66,7 @@ impl Yaml {
                 }
             }
         }
-        Block::GoesOn
+        true
     }
 
     fn get(&self, keys: &[&str]) -> Option<String> {
@@ -90,45 +87,37 @@ impl Yaml {
         let nested = message.lines().find_map(|line| line.trim().strip_prefix("message: ")).map(unquoted);
         let message =
             nested.filter(|_| message.trim_start().starts_with("name: ")).map_or(message.clone(), str::to_owned);
-        let trace = self.get(&["stack"]);
         let class = self.get(&["name", "type", "failuretype"]).filter(|class| !class.contains('\n'));
-        let is_own = |place: &SourceLocation| !place.file.contains("/node_modules/");
-        let mut place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text)).filter(is_own);
-        let (test_file, mut line_number) =
-            (place.as_ref().map(|place| place.file.clone()), place.as_ref().and_then(|place| place.line));
-        // Node's `location` is where the test begins; where it failed stands in the stack alone.
-        if self.get(&["location"]).is_some()
-            && let Some(frame) = self.frames(trace.as_deref()).next()
-        {
-            let in_test = self.frames(trace.as_deref()).find(|frame| Some(&frame.file) == test_file.as_ref());
-            line_number = in_test.and_then(|frame| frame.line).or(line_number);
-            place = Some(frame);
+        let place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text));
+        let place = place.filter(|place| !place.file.contains("/node_modules/"));
+        let mut trace = self.get(&["stack"]);
+        // Node's `location` is where the test begins; where it failed stands in the stack alone, without `at`.
+        let is_node = self.get(&["location"]).is_some();
+        if let Some(stack) = trace.as_mut().filter(|_| is_node) {
+            *stack = stack.lines().map(|line| format!("    at {line}")).collect::<Vec<_>>().join("\n");
         }
+        let fails_at = place.as_ref().filter(|_| !is_node);
         let short = |text: String| text::clipped(text.trim(), MAX_MESSAGE);
-        Failure {
+        let mut failure = Failure {
             error_type: match self.get(&["failuretype"]).as_deref() {
                 Some("testTimeoutFailure") => ErrorType::TimeoutError,
                 _ => ErrorType::Other,
             },
             error_class: class.map(|class| text::name(&class)),
             error_message: short(message),
-            line_number,
-            test_file,
+            line_number: fails_at.and_then(|place| place.line),
+            test_file: place.as_ref().map(|place| place.file.clone()),
             // tap says in a difference alone what the sides are.
             stack_trace: self.get(&["diff"]).into_iter().chain(trace).reduce(|diff, trace| format!("{diff}\n{trace}")),
             expected: self.get(&["expected", "wanted", "want"]).map(short),
             actual: self.get(&["actual", "found", "got"]).map(short),
-            source: place,
+            source: fails_at.cloned(),
             ..Failure::default()
-        }
-    }
-
-    /// The frames of a stack that are neither Node's nor a dependency's.
-    fn frames(&self, stack: Option<&str>) -> impl Iterator<Item = SourceLocation> {
-        let places = stack.into_iter().flat_map(str::lines).filter(|line| line.contains(':'));
-        places.filter_map(|line| self.place(line.trim())).filter(|place| {
-            place.line.is_some() && !place.file.starts_with("node:") && !place.file.contains("/node_modules/")
-        })
+        };
+        complete(&mut failure, &Changes::default());
+        failure.line_number = failure.line_number.or(place.as_ref().and_then(|place| place.line));
+        failure.source = failure.source.or(place);
+        failure
     }
 
     /// `/repo/cart.js:3:5`, `Test.<anonymous> (/repo/cart.js:3:5)`, or a file whose line stands beside or below it.

@@ -5,15 +5,8 @@ use std::{borrow::Cow, collections::HashMap};
 
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
-use crate::{
-    Unreadable,
-    collect::{Case, Collector, Title},
-    json::{Json, Step, read, read_each},
-    mark::Mark,
-    notes::Flaw,
-    text::{self, MAX_MESSAGE, MAX_TRACE},
-    window::Window,
-};
+use crate::json::{read, read_each, read_lines};
+use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window, text};
 
 pub(super) const PLAYWRIGHT: Mark =
     Mark::Object(|head, keys| keys.contains(&"config") && (keys.contains(&"suites") || head.contains("\"projects\"")));
@@ -35,8 +28,8 @@ pub(super) const JEST: Mark = Mark::Object(|_, keys| {
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
     read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {
-        Step::Value(0, suite) => playwright_suite(&suite, "", "", out),
-        Step::Value(_, test) => test_of(&test, out),
+        Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
+        Step::Value(_, test, _) => test_of(&test, out),
         Step::End(_) => {}
     })
 }
@@ -45,19 +38,12 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 fn test_of(test: &Json, out: &mut Collector<'_>) {
     let thrown = test.at("err|exception");
     let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
-    let state = match test.text("status").as_deref() {
-        Some("passed") if test.is_true("flaky") => TestState::Flaky,
-        Some("passed") => TestState::Passed,
-        Some("failed") => TestState::Failed,
-        Some("pending" | "skipped" | "other") => TestState::Skipped,
+    let state = match state_of(test, out) {
+        Some(state) => state,
         // Mocha says nothing but what was thrown, and how long a test took that ran.
         None if has_thrown => TestState::Failed,
         None if test.number("duration").is_some() => TestState::Passed,
         None => TestState::Skipped,
-        Some(other) => {
-            out.notes.flaw(Flaw::UnknownResult, || format!("status {other:?}"));
-            TestState::Errored
-        }
     };
     let [name, suite, file] = ["name|fullTitle|full_description", "suite", "file|filePath|file_path"]
         .map(|key| test.text(key).unwrap_or_default());
@@ -65,7 +51,7 @@ fn test_of(test: &Json, out: &mut Collector<'_>) {
     let seconds = test.number("run_time").or_else(|| Some(test.number("duration")? / 1000.0));
     let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
     out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
-        let mut failure = if has_thrown { failure(thrown) } else { Failure::default() };
+        let mut failure = if has_thrown { thrown_failure(thrown) } else { Failure::default() };
         if let Some(message) = test.text("message") {
             failure.error_message = text::clipped(&message, MAX_MESSAGE);
         }
@@ -76,8 +62,24 @@ fn test_of(test: &Json, out: &mut Collector<'_>) {
     });
 }
 
+/// The result that a test's status says, in the words of all of them.
+fn state_of(test: &Json, out: &mut Collector<'_>) -> Option<TestState> {
+    let is_flaky = test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
+    Some(match test.text("status")?.as_ref() {
+        "flaky" => TestState::Flaky,
+        "passed" | "expected" if is_flaky => TestState::Flaky,
+        "passed" | "expected" => TestState::Passed,
+        "failed" | "unexpected" => TestState::Failed,
+        "pending" | "skipped" | "disabled" | "todo" | "focused" | "other" => TestState::Skipped,
+        status => {
+            out.notes.flaw(Flaw::UnknownResult, || format!("status {:?}", text::name(status)));
+            TestState::Errored
+        }
+    })
+}
+
 /// What was thrown.
-fn failure(thrown: &Json) -> Failure {
+fn thrown_failure(thrown: &Json) -> Failure {
     let lines = thrown.at("backtrace").list().iter().filter_map(|line| line.text(""));
     let backtrace = lines.map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n");
     let stack = thrown.text("stack").filter(|stack| !stack.is_empty()).unwrap_or(Cow::Owned(backtrace));
@@ -105,19 +107,14 @@ fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector<'
     for spec in suite.at("specs").list() {
         let name = joined(&path, &spec.text("title").unwrap_or_default());
         for run in spec.at("tests").list() {
-            let state = match run.text("status").as_deref() {
-                Some("expected") => TestState::Passed,
-                Some("flaky") => TestState::Flaky,
-                Some("skipped") => TestState::Skipped,
-                _ => TestState::Failed,
-            };
+            let state = state_of(run, out).unwrap_or(TestState::Failed);
             let tries = run.at("results").list();
             let seconds = tries.iter().filter_map(|tried| tried.number("duration")).sum::<f64>().max(0.0) / 1000.0;
             let project = run.text("projectName").unwrap_or_default();
             let case = Case { file: &file, class: &project, name: &name, state, seconds, title: Title::NameOnly };
             out.case(case, || {
                 let thrown = tries.iter().map(|tried| tried.at("error")).find(|error| !error.entries().is_empty());
-                Failure { line_number: spec.line("line"), ..thrown.map(failure).unwrap_or_default() }
+                Failure { line_number: spec.line("line"), ..thrown.map(thrown_failure).unwrap_or_default() }
             });
         }
     }
@@ -147,42 +144,21 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
 }
 
 fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
-    let state = match test.text("status").unwrap_or_default().as_ref() {
-        "passed" if test.number("invocations").is_some_and(|times| times > 1.0) => TestState::Flaky,
-        "passed" => TestState::Passed,
-        "failed" => TestState::Failed,
-        "pending" | "skipped" | "disabled" | "todo" | "focused" => TestState::Skipped,
-        status => {
-            out.notes.flaw(Flaw::UnknownResult, || format!("`{}`", text::name(status)));
-            TestState::Skipped
-        }
-    };
+    let state = state_of(test, out).unwrap_or(TestState::Errored);
     let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]).filter_map(|title| title.text(""));
     let name = titles.collect::<Vec<_>>().join(" > ");
     let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
     out.case(Case { seconds, ..Case::in_file(path, &name, state) }, || {
         let messages = test.at("failureMessages").list().iter().filter_map(|message| message.text(""));
-        message_and_trace(&messages.collect::<Vec<_>>().join("\n\n"))
+        read_text(&messages.collect::<Vec<_>>().join("\n\n"))
     });
 }
 
-/// A message, and the frames below it as the trace.
-fn message_and_trace(whole: &str) -> Failure {
-    let mut at = 0;
-    for line in whole.split_inclusive('\n') {
-        let is_frame = line.starts_with(' ') && ["at ", "❯ "].iter().any(|mark| line.trim_start().starts_with(mark));
-        if is_frame && at > 0 {
-            break;
-        }
-        at += line.len();
-    }
-    let (message, trace) = whole.split_at(at);
-    let (message, trace) = (message.trim(), trace.trim_end());
-    Failure {
-        error_message: text::clipped(message, MAX_MESSAGE),
-        stack_trace: (!trace.is_empty()).then(|| text::clipped(trace, MAX_TRACE)),
-        ..Failure::default()
-    }
+/// What a text of message and frames says.
+fn read_text(whole: &str) -> Failure {
+    let read = text::failure(Failure::default(), "", whole);
+    let stack_trace = read.stack_trace.filter(|trace| *trace != read.error_message);
+    Failure { stack_trace, test_file: None, line_number: None, source: None, ..read }
 }
 
 /// A file that stopped before any of its tests: a syntax error, a missing module.
@@ -192,7 +168,7 @@ fn not_run(message: &str, path: String) -> Failure {
     let text = text.trim().trim_start_matches("● Test suite failed to run");
     let text = text.split_once("\n    Details:\n").map_or(text, |(_, details)| details);
     let text = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    Failure { test_file: (!path.is_empty()).then_some(path), ..message_and_trace(text.trim()) }
+    Failure { test_file: (!path.is_empty()).then_some(path), ..read_text(text.trim()) }
 }
 
 /// Tests of Dart that have begun and not ended.
@@ -203,17 +179,8 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
     out.framework = Some(TestFramework::Other);
     let mut suites: HashMap<usize, String> = HashMap::new();
     let mut running: HashMap<usize, Running> = HashMap::new();
-    let (mut number, mut is_done) = (0_u64, false);
-    while let Some(line) = window.line()? {
-        number += 1;
-        let event = match serde_json::from_str::<Json>(line) {
-            Ok(event) => event,
-            Err(_) if line.trim_start().starts_with('{') => {
-                out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
-                continue;
-            }
-            Err(_) => continue,
-        };
+    let mut is_done = false;
+    let lines = read_lines(window, out, |event, out| {
         let time = event.number("time").unwrap_or(0.0);
         match event.text("type").unwrap_or_default().as_ref() {
             "suite" if suites.len() < MAX_RUNNING => {
@@ -251,12 +218,12 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
             "done" => is_done = true,
             _ => {}
         }
-    }
+    })?;
     for (_, test) in running {
         out.notes.flaw(Flaw::UnfinishedTest, || test.name.clone());
         test.end(TestState::Failed, 0.0, out);
     }
-    if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {number}") }) }
+    if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {lines}") }) }
 }
 
 struct Running {

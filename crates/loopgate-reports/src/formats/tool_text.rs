@@ -8,7 +8,7 @@ use super::{
     python_unittest::{self, Unittest},
     rust_lines::RustLines,
 };
-use crate::{Unreadable, collect::Collector, text, window::Window};
+use crate::{Collector, Unreadable, Window, text};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
@@ -45,7 +45,7 @@ pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector
 
 /// Whose words a line is, if only one tool writes so; else they are those of the tool that spoke before.
 fn next(line: &str, before: Speaker) -> Speaker {
-    if cargo_test::begins(line) || cargo_test::is_line(line) {
+    if cargo_test::is_build(line) || cargo_test::is_line(line) {
         Speaker::Cargo
     } else if python_unittest::is_head(line) || python_unittest::is_line(line) {
         Speaker::Unittest
@@ -67,15 +67,9 @@ impl Readers {
 
     fn end(self, out: &mut Collector<'_>) {
         let spoke = [self.cargo.is_some(), self.unittest.is_some(), self.others.is_some()];
-        if let Some(cargo) = self.cargo {
-            cargo.end(out);
-        }
-        if let Some(unittest) = self.unittest {
-            unittest.end(out);
-        }
-        if let Some(others) = self.others {
-            others.end(out);
-        }
+        self.cargo.into_iter().for_each(|cargo| cargo.end(out));
+        self.unittest.into_iter().for_each(|unittest| unittest.end(out));
+        self.others.into_iter().for_each(|others| others.end(out));
         // What one tool's test is run by again is not told of another's.
         if spoke.into_iter().filter(|spoke| *spoke).count() > 1 {
             out.framework = None;

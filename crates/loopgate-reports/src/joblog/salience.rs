@@ -88,16 +88,9 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Folders that hold what is not the repository's own.
-const FOREIGN: [&str; 8] = [
-    "node_modules",
-    "site-packages",
-    "/usr/",
-    "/opt/",
-    ".cargo/registry",
-    "/rustc/",
-    "hostedtoolcache",
-    "node:internal",
-];
+static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("node_modules|site-packages|/usr/|/opt/|[.]cargo/registry|/rustc/|hostedtoolcache|node:internal")
+});
 
 /// Scores the lines of a step, whose kinds are given; the last is the runner's own word on how it ended.
 pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {
@@ -156,8 +149,7 @@ fn by_words(line: &str) -> f32 {
     if line.starts_with("##[error]") {
         score += 4.0;
     }
-    let is_foreign = FOREIGN.iter().any(|folder| line.contains(folder));
-    if !is_foreign && PLACE.is_match(line) {
+    if !FOREIGN.is_match(line) && PLACE.is_match(line) {
         score += 3.0;
     }
     if CALM.is_match(line) { score * 0.4 } else { score }

@@ -55,8 +55,8 @@ pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Optio
 
 fn headline_in(lines: &[&str], is_output: bool) -> Headline {
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
-    let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
-    let found = traceback.and_then(|start| find(lines, start)).or_else(|| find(lines, 0));
+    let traceback = lines.iter().rposition(|line| line.ends_with("Traceback (most recent call last):"));
+    let found = traceback.and_then(|start| find(lines, start + 1)).or_else(|| find(lines, 0));
     let Some((index, row)) = found else {
         return traceback
             .and_then(|start| end_of_traceback(&lines[start..]))

@@ -213,6 +213,7 @@ mod tests {
             ("<frozen importlib._bootstrap>", Some(Toolchain)),
             ("/home/runner/go/pkg/mod/github.com/stretchr/testify@v1.9.0/assert/assertions.go", Some(Dependency)),
             ("https:/jsr.io/@std/assert/1.0.0/equals.ts", Some(Dependency)),
+            ("test/test_helper/bats-assert/src/assert_equal.bash", Some(Dependency)),
             ("src/internal/a.go", None),
             ("src/vendors/a.ts", None),
         ];

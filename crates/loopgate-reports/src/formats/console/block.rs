@@ -1,17 +1,12 @@
 //! One block: what a tool printed of one failing test, or one finding of a compiler or linter.
 
-use loopgate_core::{
-    evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation},
-    failure,
-};
-use regex::Captures;
+use std::sync::LazyLock;
 
-use super::tools::{self, BlockReader, Means, Row, Tool};
-use crate::{
-    collect::IsError,
-    numbers, severity,
-    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
-};
+use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation};
+use regex::Regex;
+
+use super::tools::{self, BlockReader, Found, Means, Tool};
+use crate::{Clip, MAX_MESSAGE, numbers, severity, text};
 
 /// Lines that explain a finding.
 const MAX_FINDING_LINES: usize = 60;
@@ -47,21 +42,20 @@ pub(super) struct FailedTest {
 }
 
 impl Block {
-    pub fn new(row: &Row, captures: &Captures<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
-        let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
+    pub fn new(found: &Found<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
+        let (row, group) = (found.row, |name: &str| found.group(name));
+        let first = |texts: &[&'_ str]| texts.iter().find(|text| !text.is_empty()).unwrap_or(&"").to_string();
         let mut block = Self {
             tool: row.tool,
             is_finding: row.means == Means::Finding,
             is_output: row.means == Means::Output,
             names: Vec::new(),
-            file: text::path(Some(group("file")).filter(|file| !file.is_empty()).unwrap_or(file)),
+            file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),
-            rule: text::name(
-                ["rule", "check", "unhandled"].map(group).into_iter().find(|rule| !rule.is_empty()).unwrap_or(""),
-            ),
+            rule: text::name(&first(&["rule", "check", "unhandled"].map(group))),
             level: level(group("level")),
             message: text::clipped(group("message"), MAX_MESSAGE),
-            text: Clip::new(MAX_TRACE),
+            text: Clip::default(),
             lines: 0,
         };
         block.name(group("name"));
@@ -105,36 +99,29 @@ impl Block {
     }
 
     /// The finding, and whether it is an error. None where what looked like one names no place.
-    pub fn finding(self) -> Option<(Finding, IsError, String)> {
+    pub fn finding(self) -> Option<(Finding, Option<ErrorType>, String)> {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() {
-            let place = trace.lines().map(str::trim_start);
             let place =
-                place.filter_map(|line| line.strip_prefix("--> ").or(line.strip_prefix("Location: "))).next()?;
-            let found = text::place(place)?;
+                |line: &'_ str| line.strip_prefix("--> ").or(line.strip_prefix("Location: ")).map(str::to_owned);
+            let place = trace.lines().map(str::trim_start).find_map(place)?;
+            let found = text::place(&place)?;
             (file, line) = (found.file, found.line);
         }
         // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
-        let below = trace.split_once("━\n").and_then(|(_, below)| {
-            let first = below.lines().map(str::trim).find(|line| !line.is_empty())?;
-            Some((first.starts_with('!'), first.trim_start_matches(['!', '×', 'i', ' ']).to_owned()))
-        });
-        let is_warning = below.as_ref().is_some_and(|(is_warning, _)| *is_warning);
-        let level = self.level.or(is_warning.then_some(FindingSeverity::Medium));
+        let below = text::first_line(trace.split_once("━\n").map_or("", |(_, below)| below));
+        let level = self.level.or(below.starts_with('!').then_some(FindingSeverity::Medium));
         let (rule, message) = match self.message.is_empty() {
-            true if let Some((_, message)) = below => (self.rule, message),
+            true if !below.is_empty() => (self.rule, below.trim_start_matches(['!', '×', 'i', ' ']).to_owned()),
             // A formatter says no more than which file it would write otherwise.
             true => (self.rule, text::first_line(&trace).to_owned()),
             false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
         };
         let severity = level.unwrap_or(FindingSeverity::High);
-        let is_error = match severity {
-            FindingSeverity::High | FindingSeverity::Critical => IsError::Yes(error_type(&rule, &trace)),
-            _ => IsError::No,
-        };
+        let error_type = (severity >= FindingSeverity::High).then(|| error_type(&rule, &trace));
         let location = Some(SourceLocation { file, line, function: None });
-        Some((Finding { rule, severity, message, location }, is_error, trace))
+        Some((Finding { rule, severity, message, location }, error_type, trace))
     }
 
     pub fn tool(&self) -> &'static Tool {
@@ -199,15 +186,9 @@ impl Block {
 impl FailedTest {
     /// Reads the message out of `message`, or if that is empty out of the whole text.
     pub(super) fn new(file: &str, name: &str, message: &str, trace: &str) -> Self {
-        let (message, trace) = (message.trim_matches('\n'), trace.trim_matches('\n'));
-        let is_test = !name.is_empty();
-        let failure = failure::read_block(Failure {
-            test_name: is_test.then(|| name.to_owned()),
-            test_file: (!file.is_empty()).then(|| file.to_owned()),
-            error_message: text::clipped(if message.is_empty() { trace } else { message }, MAX_TRACE),
-            stack_trace: (!trace.is_empty()).then(|| trace.to_owned()),
-            ..Failure::default()
-        });
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let test = Failure { test_name: known(name), test_file: known(file), ..Failure::default() };
+        let failure = text::failure(test, message, trace);
         Self { file: file.to_owned(), name: name.to_owned(), phase: "", failure }
     }
 }
@@ -277,37 +258,31 @@ fn without_captured(text: &str) -> &str {
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
 fn pytest(heading: &str, text: &str) -> FailedTest {
+    /// `tests/test_cart.py:4: AssertionError`
+    static FRAME: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#).expect("a constant"));
     let trace = without_captured(text);
     // The error that was raised last: the last lines marked with `E`.
     let lines: Vec<&str> = trace.lines().collect();
-    let is_marked = |line: &&str| *line == "E" || line.starts_with("E  ");
-    let end = lines.iter().rposition(is_marked).map_or(0, |at| at + 1);
-    let start = lines[..end].iter().rposition(|line| !is_marked(line)).map_or(0, |at| at + 1);
-    let marked = lines[start..end].iter().map(|line| line.strip_prefix("E   ").unwrap_or("").trim_end());
-    let mut message = marked.collect::<Vec<_>>().join("\n");
-    if let Some((first, _)) = message.split_once('\n').filter(|(first, _)| first.starts_with("fixture '")) {
-        message = first.to_owned();
-    }
-    let first_frame = || {
-        let place = |line: &&str| {
-            let (file, rest) = line
-                .trim_start_matches("file ")
-                .split_once(".py:")
-                .or(line.strip_prefix("file ")?.split_once(".py, line "))?;
-            let is_path = !file.is_empty() && !file.contains([' ', '"']);
-            (is_path && rest.starts_with(|c: char| c.is_ascii_digit())).then(|| text::path(&format!("{file}.py")))
-        };
-        lines.iter().find_map(place).unwrap_or_default()
-    };
+    let is_marked = |line: &str| line == "E" || line.starts_with("E  ");
+    let last = lines.chunk_by(|one, next| is_marked(one) == is_marked(next)).rfind(|lines| is_marked(lines[0]));
+    let lines = last.unwrap_or_default().iter().map(|line| line.strip_prefix("E   ").unwrap_or("").trim_end());
+    let message = lines.collect::<Vec<_>>().join("\n");
+    // All fixtures that there are stand below one that there is not.
+    let end = if message.starts_with("fixture '") { message.find('\n') } else { None };
+    let message = &message[..end.unwrap_or(message.len())];
+    // A fixture's frames do not tell where the test stands.
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
-            return FailedTest { phase, ..FailedTest::new(&first_frame(), name, &message, trace) };
+            return FailedTest { phase, ..FailedTest::new("", name, message, trace) };
         }
     }
-    match heading.strip_prefix("ERROR collecting ") {
-        Some(file) => FailedTest::new(file, "", &message, trace),
-        None => FailedTest::new(&first_frame(), heading, &message, trace),
+    if let Some(file) = heading.strip_prefix("ERROR collecting ") {
+        return FailedTest::new(file, "", message, trace);
     }
+    // The test stands at the outermost frame.
+    let file = FRAME.captures(trace).map_or(String::new(), |frame| text::path(&frame["file"]));
+    FailedTest::new(&file, heading, message, trace)
 }
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.

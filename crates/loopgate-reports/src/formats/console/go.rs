@@ -1,16 +1,13 @@
 //! The text of `go test` and `go build`. What a test logged stands below its `--- FAIL` or, with `-v`, above it; the
 //! package is named when it is over, so its tests are held until then.
 
-use std::collections::HashMap;
-
-use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};
 
-use crate::{
-    collect::{Case, Collector},
-    formats::{go_test, go_text},
-    text::{Clip, MAX_TRACE},
+use crate::formats::{
+    go_test::{self, Package, Running},
+    go_text,
 };
+use crate::{Case, Clip, Collector};
 
 /// Tests held of one package, and bytes of what they printed.
 const MAX_TESTS: usize = 20_000;
@@ -22,19 +19,11 @@ pub(super) struct Go {
     is_open: bool,
     /// `# example.com/shop` was said, below which the errors of its build stand.
     is_building: bool,
-    tests: IndexMap<String, Test>,
+    package: Package,
     current: Option<String>,
     held: usize,
-    /// What stands outside of tests: the build's errors, a panic of the process.
-    output: Option<Clip>,
     /// What was printed before a test's end was told: assertion libraries with a report of their own print it there.
     above: Option<Clip>,
-}
-
-#[derive(Default)]
-struct Test {
-    state: Option<TestState>,
-    output: Option<Clip>,
 }
 
 impl Go {
@@ -61,7 +50,8 @@ impl Go {
         if let Some((name, state)) = result(line) {
             self.is_open = true;
             // A race is told above the test that it makes fail.
-            let above = if state == TestState::Failed && !line.starts_with(' ') { self.output.take() } else { None };
+            let above =
+                if state == TestState::Failed && !line.starts_with(' ') { self.package.output.take() } else { None };
             if let Some(test) = self.test(name) {
                 test.state = Some(state);
                 test.output = test.output.take().or(above);
@@ -82,7 +72,7 @@ impl Go {
             self.push(line);
         } else {
             self.is_building = false;
-            self.above.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
+            self.above.get_or_insert_default().push_line(line);
             return false;
         }
         true
@@ -91,22 +81,22 @@ impl Go {
     pub fn end(&mut self, out: &mut Collector<'_>) {
         // Any program of go panics; one whose package is never named is no test.
         let is_other = |line: &str| line.starts_with("panic: ") && !is_end_of_process(line);
-        let output = self.output.as_ref().map(Clip::text).unwrap_or_default();
-        if self.tests.is_empty() && output.lines().next().is_some_and(is_other) {
+        let output = self.package.output.as_ref().map(Clip::text).unwrap_or_default();
+        if self.package.tests.is_empty() && output.lines().next().is_some_and(is_other) {
             return;
         }
-        if self.is_open || self.output.is_some() {
+        if self.is_open || self.package.output.is_some() {
             self.end_package("", true, out);
         }
     }
 
-    fn test(&mut self, name: &str) -> Option<&mut Test> {
-        if !self.tests.contains_key(name) && self.tests.len() >= MAX_TESTS {
+    fn test(&mut self, name: &str) -> Option<&mut Running> {
+        if !self.package.tests.contains_key(name) && self.package.tests.len() >= MAX_TESTS {
             self.current = None;
             return None;
         }
         self.current = Some(name.to_owned());
-        Some(self.tests.entry(name.to_owned()).or_default())
+        Some(self.package.tests.entry(name.to_owned()).or_default())
     }
 
     fn push(&mut self, line: &str) {
@@ -114,43 +104,34 @@ impl Go {
         if self.held > MAX_HELD {
             return;
         }
-        let test = self.current.as_ref().and_then(|name| self.tests.get_mut(name));
-        let output = test.map_or(&mut self.output, |test| &mut test.output);
-        output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
+        let test = self.current.as_ref().and_then(|name| self.package.tests.get_mut(name));
+        let output = test.map_or(&mut self.package.output, |test| &mut test.output);
+        output.get_or_insert_default().push_line(line);
     }
 
     fn end_package(&mut self, package: &str, failed: bool, out: &mut Collector<'_>) {
         out.framework = Some(TestFramework::GoTest);
         out.expect_tests();
-        let mut tests = std::mem::take(&mut self.tests);
-        let output = self.output.take();
+        let mut ended = std::mem::take(&mut self.package);
         let above = self.above.take();
-        let mut silent = tests.values_mut().filter(|test| test.state == Some(TestState::Failed));
+        let mut silent = ended.tests.values_mut().filter(|test| test.state == Some(TestState::Failed));
         if let (Some(only), None) = (silent.next(), silent.next()) {
             only.output = only.output.take().or(above);
         }
         (self.current, self.held) = (None, 0);
         (self.is_open, self.is_building) = (false, false);
-        let mut a_test_failed = false;
         // A test without an end was running when the process ended.
         let unfinished = if failed { TestState::Failed } else { TestState::Passed };
-        // Tests with subtests, and whether one of them failed.
-        let mut parents: HashMap<&str, bool> = HashMap::new();
-        for (name, test) in &tests {
-            let failed = test.state.unwrap_or(unfinished) == TestState::Failed;
-            go_test::ancestors(name, |parent| *parents.entry(parent).or_default() |= failed);
+        let states = ended.tests.iter().map(|(name, test)| (name.clone(), test.state.unwrap_or(unfinished)));
+        for (name, state) in states.collect::<Vec<_>>() {
+            ended.a_test_failed |= state == TestState::Failed;
+            ended.mark_ancestors(&name, state == TestState::Failed);
         }
-        for (name, test) in &tests {
-            let state = test.state.unwrap_or(unfinished);
-            a_test_failed |= state == TestState::Failed;
-            let sums_up =
-                parents.get(name.as_str()).is_some_and(|a_part_failed| state != TestState::Failed || *a_part_failed);
-            if !sums_up {
-                let case = Case::new(package, name, state);
-                out.case(case, || go_text::failure(&test.output.as_ref().map(Clip::text).unwrap_or_default(), package));
-            }
+        for (name, test) in &ended.tests {
+            test.report(package, name, test.state.unwrap_or(unfinished), None, out);
         }
-        if failed && !a_test_failed {
+        let output = ended.output;
+        if failed && !ended.a_test_failed {
             let text = output.as_ref().map(Clip::text).unwrap_or_default();
             let errors: Vec<_> = text.lines().filter_map(go_text::compile_error).collect();
             if let Some(test) = text.strip_prefix("panic: ").and_then(test_in_trace) {

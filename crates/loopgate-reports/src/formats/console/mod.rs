@@ -13,22 +13,15 @@ mod tools;
 use std::collections::HashMap;
 
 use loopgate_core::evidence::{Failure, SourceLocation, TestState};
-use regex::Captures;
 
 use self::{
     block::{Block, FailedTest},
     counts::Counts,
     go::Go,
-    tools::{BlockReader, Means, Part, Row, Section},
+    tools::{BlockReader, Found, Means, Part, Row, Section},
 };
 use super::github_annotations;
-use crate::{
-    collect::{Case, Collector},
-    mark::Mark,
-    notes::Flaw,
-    numbers,
-    text::{self, Clip, MAX_TRACE},
-};
+use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
@@ -53,7 +46,7 @@ fn is_session(line: &str) -> bool {
 }
 
 pub(super) fn is_line(line: &str) -> bool {
-    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End);
+    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End | Means::Pass);
     Go::begins_with(line) || tools::first(line, marks).is_some()
 }
 
@@ -115,7 +108,7 @@ impl Console {
         if let Some(number) = number.filter(|_| !self.open.as_ref().is_some_and(tells_for_itself)) {
             self.close(out);
             let mark = format!("{number}: ");
-            self.shown = Some(Shown { mark, text: Clip::new(MAX_TRACE), found: self.counts.failures_found });
+            self.shown = Some(Shown { mark, text: Clip::default(), found: self.counts.failures_found });
         }
         let line = match self.shown.as_mut().and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown))) {
             Some((rest, shown)) => {
@@ -132,38 +125,37 @@ impl Console {
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
-        let Some((row, captures)) = tools::first(line, |row| self.counts_here(row, line)) else {
-            return self.plain(line, out);
-        };
-        match row.means {
-            Means::Name | Means::Block if self.names_open(row) => {
-                if let Some(open) = &mut self.open {
-                    open.name(captures.name("name").map_or("", |name| name.as_str()));
-                }
-                return;
+        let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else { return self.plain(line, out) };
+        if let Some(open) = self.open.as_mut().filter(|open| is_named_by(open, found.row)) {
+            open.name(found.group("name"));
+            if found.row.means == Means::NamedEnd {
+                self.close(out);
             }
-            Means::NamedEnd if self.open.as_ref().is_some_and(|open| open.tool == row.tool) => {
-                if let Some(open) = &mut self.open {
-                    open.name(captures.name("name").map_or("", |name| name.as_str()));
-                }
-                return self.close(out);
-            }
-            Means::Pass => self.open = None,
-            Means::Section((_, Part::Failures)) if self.open.as_ref().is_some_and(|open| is_ctest(open.tool)) => {
+            return;
+        }
+        match (found.row.means, &self.open) {
+            (Means::Pass, Some(open)) if open.tool == found.row.tool => self.open = None,
+            (Means::Section((_, Part::Failures)), Some(open)) if is_ctest(open.tool) => {
                 self.outer = self.open.take().map(|open| (open, self.counts.failures_found));
             }
             _ => self.close(out),
         }
+        self.found(&found, line, out);
+    }
+
+    /// A line that matters, behind the block that was open.
+    fn found(&mut self, found: &Found<'_>, line: &str, out: &mut Collector<'_>) {
+        let (row, group) = (found.row, |name: &str| Some(found.group(name)).filter(|text| !text.is_empty()));
         if is_ctest(row.tool) {
             self.close_outer(out);
         }
-        if let Some(counts) = captures.name("counts") {
-            self.counts.add(counts.as_str());
+        if let Some(counts) = group("counts") {
+            self.counts.add(counts);
             self.framework(row.tool, out);
             out.expect_tests();
         }
-        if let Some(announced) = captures.name("announced").filter(|_| self.announced.len() < MAX_TOLD) {
-            self.announced.push(announced.as_str().to_owned());
+        if self.announced.len() < MAX_TOLD {
+            self.announced.extend(group("announced").map(str::to_owned));
         }
         match row.means {
             Means::Section(section) => {
@@ -172,27 +164,22 @@ impl Console {
                 }
                 self.section = Some(section);
             }
-            Means::Block | Means::Output | Means::Name | Means::Finding => self.begin(row, &captures, line),
+            Means::Block | Means::Output | Means::Name | Means::Finding => self.begin(found, line),
             Means::NamedEnd => {
-                self.begin(row, &captures, line);
+                self.begin(found, line);
                 self.close(out);
             }
-            Means::Title => {
-                // The first line is the test, the others its sections.
-                let title = captures.name("name").map_or("", |name| name.as_str());
-                self.title = self.title.take().or(Some((row.tool, title.to_owned())));
-            }
+            // The first line is the test, the others its sections.
+            Means::Title => self.title = self.title.take().or(Some((row.tool, found.group("name").to_owned()))),
             Means::File => {
-                let line = captures.name("line").and_then(|line| numbers::line(line.as_str()));
-                let scenario = captures.name("name").map(|name| (row.tool, name.as_str().to_owned()));
+                let scenario = group("name").map(|name| (row.tool, name.to_owned()));
                 self.title = scenario.or_else(|| self.title.take());
-                self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()), line));
+                self.file = group("file").map(|file| (row.tool, text::path(file), numbers::line(found.group("line"))));
             }
-            Means::Listed => self.listed(row, &captures, out),
+            Means::Listed => self.listed(found, out),
             Means::Place if self.places.len() < MAX_PLACES => {
-                let group = |name: &str| captures.name(name).map_or("", |group| group.as_str());
-                let place = text::location(group("file"), numbers::line(group("line")));
-                self.places.push((group("message").to_owned(), place));
+                let place = text::location(found.group("file"), numbers::line(found.group("line")));
+                self.places.push((found.group("message").to_owned(), place));
             }
             Means::Place | Means::Counts | Means::End | Means::Pass => {}
         }
@@ -218,17 +205,11 @@ impl Console {
         is_in_section && is_meant && is_apart && is_announced()
     }
 
-    /// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
-    /// one text tells of several tests.
-    fn names_open(&self, row: &Row) -> bool {
-        let open = self.open.as_ref().filter(|open| open.tool == row.tool && open.is_bare());
-        open.is_some_and(|open| if row.means == Means::Name { !open.is_named() } else { row.tool().shares_text })
-    }
-
-    fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
+    fn begin(&mut self, found: &Found<'_>, line: &str) {
+        let row = found.row;
         let of_tool = self.file.as_ref().filter(|(tool, ..)| *tool == row.tool);
         let place = of_tool.map_or(("", None), |(_, file, line)| (file.as_str(), *line));
-        let mut block = Block::new(row, captures, line, place);
+        let mut block = Block::new(found, line, place);
         if let Some((_, title)) = self.title.as_ref().filter(|(tool, _)| *tool == row.tool) {
             block.name(title);
         }
@@ -265,7 +246,7 @@ impl Console {
             is_file && !file.contains(' ') && numbers::line(at).is_some()
         });
         if is_place && !self.in_crash && self.crashes.len() < MAX_CRASHES {
-            let mut crash = Clip::new(MAX_TRACE);
+            let mut crash = Clip::default();
             crash.push_line(line);
             self.crashes.push(crash);
             self.in_crash = true;
@@ -293,8 +274,8 @@ impl Console {
     fn close(&mut self, out: &mut Collector<'_>) {
         let Some(block) = self.open.take().filter(|block| !block.is_output) else { return };
         if block.is_finding {
-            if let Some((finding, is_error, trace)) = block.finding() {
-                out.diagnostic(finding, is_error, Some(trace));
+            if let Some((finding, error_type, trace)) = block.finding() {
+                out.diagnostic(finding, error_type, Some(trace));
             }
             return;
         }
@@ -333,37 +314,38 @@ impl Console {
     }
 
     /// A test in a list: one that passed when it was tried again, or one that no block told of.
-    fn listed(&mut self, row: &Row, captures: &Captures<'_>, out: &mut Collector<'_>) {
-        let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
-        match (row.tool, self.section) {
-            (tool, Some((_, Part::Flaky))) => {
-                for FailedTest { file, name, .. } in Block::new(row, captures, "", ("", None)).failures(false) {
-                    self.framework(tool, out);
-                    self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
-                    out.case(Case::in_file(&file, &name, TestState::Passed), Failure::default);
-                }
+    fn listed(&mut self, found: &Found<'_>, out: &mut Collector<'_>) {
+        let (tool, group) = (found.row.tool, |name: &str| found.group(name));
+        if matches!(self.section, Some((_, Part::Flaky))) {
+            for FailedTest { file, name, .. } in Block::new(found, "", ("", None)).failures(false) {
+                self.framework(tool, out);
+                self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
+                out.case(Case::in_file(&file, &name, TestState::Passed), Failure::default);
             }
-            (tool, _) => {
-                let (file, name) = match group("name").split_once("::") {
-                    Some((file, name)) => (text::path(file), name.replace("::", ".")),
-                    None if row.tool().reader == Some(BlockReader::Pytest) => {
-                        (text::path(group("name")), String::new())
-                    }
-                    None => (String::new(), group("name").to_owned()),
-                };
-                if !self.is_told(&file, &name) {
-                    let mut failure = failure_in_list(&file, &name, group("message"));
-                    let place = |file| SourceLocation { file, line: numbers::line(group("line")), function: None };
-                    failure.source = Some(text::path(group("file"))).filter(|file| !file.is_empty()).map(place);
-                    let said = self.places.iter().position(|(message, _)| message == group("message"));
-                    if let Some((_, place)) = said.map(|at| self.places.swap_remove(at)) {
-                        failure.line_number = place.line.filter(|_| place.file.ends_with(&file));
-                        failure.source = Some(place);
-                    }
-                    self.report(tool, FailedTest { file, name, phase: "", failure }, out);
-                }
-            }
+            return;
         }
+        let (file, name) = match group("name").split_once("::") {
+            Some((file, name)) => (text::path(file), name.replace("::", ".")),
+            None if found.row.tool().reader == Some(BlockReader::Pytest) => (text::path(group("name")), String::new()),
+            None => (String::new(), group("name").to_owned()),
+        };
+        if self.is_told(&file, &name) {
+            return;
+        }
+        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let mut failure = Failure {
+            test_name: known(&text::name(&name)),
+            test_file: known(&file),
+            error_message: text::name(Some(group("message")).filter(|it| !it.is_empty()).unwrap_or("the test failed")),
+            source: known(group("file")).map(|file| text::location(&file, numbers::line(group("line")))),
+            ..Failure::default()
+        };
+        let said = self.places.iter().position(|(message, _)| message == group("message"));
+        if let Some((_, place)) = said.map(|at| self.places.swap_remove(at)) {
+            failure.line_number = place.line.filter(|_| place.file.ends_with(&file));
+            failure.source = Some(place);
+        }
+        self.report(tool, FailedTest { file, name, phase: "", failure }, out);
     }
 
     fn remember(&mut self, file: &str, name: &str) {
@@ -394,25 +376,8 @@ impl Console {
         if out.holds_nothing() {
             self.annotations.iter().for_each(|line| github_annotations::tell(line.trim_start(), out));
         }
-        let Some(sums) = self.counts.sums() else {
-            if !self.told.is_empty() {
-                out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
-            }
-            return;
-        };
-        out.anonymous_cases(TestState::Passed, sums.passed - sums.flaky);
-        out.anonymous_cases(TestState::Flaky, sums.flaky);
-        out.anonymous_cases(TestState::Skipped, sums.skipped);
-        let Counts { failures_found, errors_found, .. } = self.counts;
-        // Blocks do not always say which of both a failing test is.
-        let errors_found = errors_found + failures_found.saturating_sub(sums.failed);
-        let failures_found = failures_found.min(sums.failed);
-        let (failed, errors) = (sums.failed - failures_found, sums.errors.saturating_sub(errors_found));
-        out.anonymous_cases(TestState::Failed, failed);
-        out.anonymous_cases(TestState::Errored, errors);
-        if failed + errors > 0 {
-            let (announced, told) = (sums.failed + sums.errors, failures_found + errors_found);
-            out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
+        if !self.counts.tell(out) && !self.told.is_empty() {
+            out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
         }
     }
 }
@@ -422,14 +387,16 @@ fn is_ctest(tool: usize) -> bool {
     tools::tool(tool).reader == Some(BlockReader::Ctest)
 }
 
-/// A failure of which a list tells all there is.
-fn failure_in_list(file: &str, name: &str, message: &str) -> Failure {
-    Failure {
-        test_name: (!name.is_empty()).then(|| text::name(name)),
-        test_file: (!file.is_empty()).then(|| file.to_owned()),
-        error_message: if message.is_empty() { "the test failed".to_owned() } else { text::name(message) },
-        ..Failure::default()
-    }
+/// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
+/// one text tells of several tests.
+fn is_named_by(open: &Block, row: &Row) -> bool {
+    open.tool == row.tool
+        && match row.means {
+            Means::NamedEnd => true,
+            Means::Name => open.is_bare() && !open.is_named(),
+            Means::Block => open.is_bare() && row.tool().shares_text,
+            _ => false,
+        }
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ macro_rules! files {
 }
 
 /// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as anyone.
-const FILES: [(&str, &str); 28] = files! {
+const FILES: [(&str, &str); 29] = files! {
     "jest" "starters" "pytest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console" "gradle"
     "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "jasmine" "deno" "bun" "dotnet" "prove" "robot" "busted"
-    "uvu" "ava" "behave" "linters"
+    "uvu" "ava" "behave" "zig" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
 
@@ -185,10 +185,23 @@ pub(super) fn tool(at: usize) -> &'static Tool {
     &TABLE.tools[at]
 }
 
-/// The first row that matches a line and counts by `counts`, with what it captures.
-pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<(&'static Row, Captures<'t>)> {
+/// A line that matters, by its row.
+pub(super) struct Found<'t> {
+    pub row: &'static Row,
+    captures: Captures<'t>,
+}
+
+impl Found<'_> {
+    /// What a group of the row's expression captures; empty where it captures nothing.
+    pub fn group(&self, name: &str) -> &str {
+        self.captures.name(name).map_or("", |group| group.as_str().trim())
+    }
+}
+
+/// The first row that matches a line and counts by `counts`.
+pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<Found<'t>> {
     let at = TABLE.set.matches(line).into_iter().find(|at| counts(&TABLE.rows[*at]))?;
-    Some((&TABLE.rows[at], TABLE.each[at].captures(line)?))
+    Some(Found { row: &TABLE.rows[at], captures: TABLE.each[at].captures(line)? })
 }
 
 fn expression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {

@@ -389,6 +389,15 @@ mod shell {
     fn bats_and_perl() {
         let bats = "# (from function `price' in file lib/price.bash, line 4,\n#  in test file test/cart.bats, line 3)\n#   `[ 1 -eq 2 ]' failed";
         assert_eq!(shown(bats), ["lib/price.bash:4 price ours", "test/cart.bats:3 - ours"]);
+        let vendored = "# (from function `assert_equal' in file test/test_helper/bats-assert/src/assert_equal.bash, line 40,\n\
+                        #  in test file test/cart.bats, line 7)";
+        assert_eq!(
+            shown(vendored),
+            [
+                "test/test_helper/bats-assert/src/assert_equal.bash:40 assert_equal dependency",
+                "test/cart.bats:7 - ours"
+            ]
+        );
         let perl = "#   Failed test 'sums'\n#   at t/cart.t line 5.\n#          got: '3'\n#     expected: '4'";
         assert_eq!(shown(perl), ["t/cart.t:5 - ours"]);
         for (line, frame) in [
