@@ -980,6 +980,26 @@ fn an_assertion_counts_where_it_is_reached_and_can_fail() {
     let looped = "    for value, twice in [(1, 2), (2, 4)]:\n        assert double(value) == twice\n";
     assert_eq!(judged(two, looped), None);
     assert!(judged(looped, &looped.replace(", (2, 4)", "")).is_some(), "a row is gone");
+    let asked = "    if os.environ.get('FULL'):\n        assert cart.sum == 1\n";
+    assert!(judged(one, asked).is_some(), "only where a variable is set");
+    assert_eq!(judged(one, &format!("    if os.environ.get('FULL'):\n        cart.log()\n{one}")), None);
+}
+
+#[test]
+fn an_assertion_in_a_block_that_does_not_run_is_none() {
+    let held = |path: &'static str, text: &str, from: &str, to: &str| {
+        judge(&[edit(path, text, from, to)], &[], Maker::Fixer).held
+    };
+    let expects = "    expect(parse('1')).toBe(1);\n    expect(parse('2')).toBe(2);\n";
+    let inner = expects.replace("    expect", "      expect");
+    let script = |to: &str| held("src/parse.test.ts", SCRIPT, expects, to);
+    assert!(script(&format!("    if (process.env.FULL) {{\n{inner}    }}\n")).is_some());
+    assert_eq!(script(&format!("    if (process.env.FULL) {{\n      log();\n    }}\n{expects}")), None);
+    let go = "package cart\n\nfunc TestDouble(t *testing.T) {\n\tfor _, one := range cases {\n\t\tif double(one.in) != one.out \
+              {\n\t\t\tt.Errorf(\"wrong\")\n\t\t}\n\t}\n}\n";
+    let looped = |to: &str| held("cart/double_test.go", go, "range cases {", to);
+    assert!(looped("range cases[:0] {").is_some());
+    assert_eq!(looped("range cases[:] {"), None);
 }
 
 #[test]
