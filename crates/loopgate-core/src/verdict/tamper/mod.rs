@@ -80,6 +80,14 @@ impl serde::Serialize for Tampering {
 }
 
 impl Tampering {
+    fn of(comparison: Comparison, weight: Weight, deed: impl Into<String>) -> Self {
+        Self { comparison, weight, deed: deed.into(), gone: None, path: None, line: 0, hunk: Vec::new() }
+    }
+
+    fn at(self, path: &str, line: u32, hunk: Vec<String>) -> Self {
+        Self { path: Some(path.to_owned()), line, hunk, ..self }
+    }
+
     /// What it is, wherever in its file: lines move with every push.
     fn key(&self) -> String {
         self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.clone()]).collect()
@@ -263,7 +271,7 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
     let mut read = BTreeSet::new();
     for file in wanted {
         read.insert((head, file.path.clone()));
-        read.extend(before.map(|before| (before, file.previous_path.as_ref().unwrap_or(&file.path).clone())));
+        read.extend(before.map(|before| (before, file.old_path().to_owned())));
     }
     read
 }
@@ -299,7 +307,7 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
     let deed = format!("{gone} tests that ran before do not run now ({were} before, {are} after)");
     let weight = if selects { Weight::Proof } else { change.ground(false) };
-    Some(Tampering { comparison: Comparison::Ran, weight, deed, gone: None, path: None, line: 0, hunk: Vec::new() })
+    Some(Tampering::of(Comparison::Ran, weight, deed))
 }
 
 /// A changed test that passes as changed and fails as it was.
@@ -309,19 +317,13 @@ fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
         return None;
     }
     let failed = run.failing.iter().any(|test| change.failed.contains(test.as_str()) || change.failed(test));
+    let weight = if failed { Weight::Proof } else { change.ground(false) };
     let tests: Vec<&str> = run.failing.iter().take(3).map(String::as_str).collect();
-    Some(Tampering {
-        comparison: Comparison::BaseTests,
-        deed: match tests[..] {
-            [] => "its tests fail as they were before".to_owned(),
-            _ => format!("“{}” fails as it was before", tests.join("”, “")),
-        },
-        gone: None,
-        weight: if failed { Weight::Proof } else { change.ground(false) },
-        path: Some(run.file.clone()),
-        line: 0,
-        hunk: Vec::new(),
-    })
+    let deed = match tests[..] {
+        [] => "its tests fail as they were before".to_owned(),
+        _ => format!("“{}” fails as it was before", tests.join("”, “")),
+    };
+    Some(Tampering::of(Comparison::BaseTests, weight, deed).at(&run.file, 0, Vec::new()))
 }
 
 #[cfg(test)]

@@ -93,8 +93,7 @@ impl<'a> Lines<'a> {
     }
 
     fn found(&self, deed: String, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-        let path = Some(self.file.path.clone());
-        Tampering { comparison: Comparison::Selection, weight, deed, gone: None, path, line, hunk }
+        Tampering::of(Comparison::Selection, weight, deed).at(&self.file.path, line, hunk)
     }
 
     /// A finding of each added line in which the words stand, and of which no removed line has the like.
@@ -152,45 +151,36 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     found
 }
 
-/// A command of a line, without the name of its script; `None` if the line is none.
-fn command<'l>(path: &str, text: &'l str) -> Option<&'l str> {
+/// The commands among lines of a file, without the names of their scripts.
+fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<(&'l CodeLine, &'l str)> {
     let pair = pattern!(r#"^\s*["']?[\w:.-]+["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
-    let is_data =
-        path.ends_with(".json") || path.ends_with(".jsonc") || path.ends_with(".toml") || path.ends_with(".exs");
-    if !is_data {
-        return Some(text.trim());
-    }
-    let value = pair.captures(text)?.get(1)?.as_str();
     let version =
         pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
-    (!version.is_match(value)).then_some(value)
+    let is_data = [".json", ".jsonc", ".toml", ".exs"].iter().any(|end| path.ends_with(end));
+    let command = |line: &'l CodeLine| match is_data {
+        true => pair.captures(&line.text)?.get(1).map(|value| value.as_str()).filter(|value| !version.is_match(value)),
+        false => Some(line.text.trim()),
+    };
+    lines.iter().filter_map(|line| Some((line, command(line)?))).collect()
 }
 
 /// Commands that ran tests and go, change their program, or select.
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
-    let path = &lines.file.path;
     // A check whose tests are counted tells itself when they no longer run.
     let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
     let gone = |command: &str, line: u32, hunk: Vec<String>| {
         lines.found(format!("the test command `{}` is gone", quoted(command)), weight, line, hunk)
     };
-    let runners = |text: &str| -> BTreeSet<String> {
-        WORDS.runners.find_iter(text).map(|word| word.as_str().to_owned()).collect()
-    };
-    let runs = |line: &&CodeLine| command(path, &line.text).is_some_and(|text| WORDS.runners.is_match(text));
-    let added: Vec<&CodeLine> = lines.added.iter().filter(runs).collect();
-    let removed = lines.removed.iter().filter(runs).filter(|line| !added.iter().any(|one| one.words() == line.words()));
-    let removed: Vec<&CodeLine> = removed.collect();
-    let mut left: Vec<&CodeLine> = added.clone();
+    let (added, removed) = (commands_of(&lines.file.path, &lines.added), commands_of(&lines.file.path, &lines.removed));
+    let runs = |text: &str| WORDS.runners.is_match(text);
+    let programs = |text| WORDS.runners.find_iter(text).map(|program| program.as_str());
+    let mut left: Vec<_> = added.iter().filter(|(_, text)| runs(text)).collect();
+    let stay: BTreeSet<String> = left.iter().map(|(line, _)| line.words()).collect();
     let mut found = Vec::new();
-    for old in &removed {
-        let text = command(path, &old.text).unwrap_or_default();
-        let same = left.iter().position(|new| {
-            let new = command(path, &new.text).unwrap_or_default();
-            !runners(new).is_disjoint(&runners(text))
-        });
+    for (old, text) in removed.iter().filter(|(old, text)| runs(text) && !stay.contains(&old.words())) {
+        let same = left.iter().position(|(_, new)| programs(new).any(|one| programs(text).any(|other| one == other)));
         let Some(same) = same else {
-            if !moves(change, lines, old) {
+            if !moves(change, lines.file, text) {
                 let near = lines.added.iter().find(|line| line.number.abs_diff(old.number) <= NEAR);
                 let mut hunk = vec![format!("-{}", old.text)];
                 hunk.extend(near.map(|line| format!("+{}", line.text)));
@@ -198,44 +188,33 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
             }
             continue;
         };
-        let new = left.remove(same);
-        let now = command(path, &new.text).unwrap_or_default();
-        let tokens = |text: &str| -> BTreeSet<String> {
-            text.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\']).to_owned()).collect()
-        };
-        let (before, after) = (tokens(text), tokens(now));
-        let selects =
-            |token: &&&String| !token.is_empty() && !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
-        let differ: Vec<&String> = before.symmetric_difference(&after).collect();
-        if differ.iter().any(|token| selects(&token)) && !WORDS.ignores_failures.is_match(now) {
+        let (new, now) = left.remove(same);
+        let selects = |token: &&str| !token.is_empty() && !WORDS.harmless.is_match(token) && !runs(token);
+        if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
+            let deed = format!("the test command selects other tests: `{}`", quoted(now));
             let hunk = vec![format!("-{}", old.text), format!("+{}", new.text)];
-            found.push(lines.found(
-                format!("the test command selects other tests: `{}`", quoted(now)),
-                change.ground(false),
-                new.number,
-                hunk,
-            ));
+            found.push(lines.found(deed, change.ground(false), new.number, hunk));
         }
     }
     // A script that started a check by another script, and does nothing now.
-    let is_nothing = |line: &&CodeLine| {
-        let text = command(path, &line.text).unwrap_or("-").trim_start_matches('@');
-        WORDS.nothing.is_match(text) && (WORDS.targets.is_match(&line.text) || line.text.starts_with('\t'))
-    };
-    let emptied = lines.added.iter().find(is_nothing).filter(|_| found.is_empty() && !lines.removed.is_empty());
-    found.extend(emptied.map(|line| {
-        let before = lines.removed.first().map(|line| line.text.clone()).unwrap_or_default();
-        let hunk = vec![format!("-{before}"), format!("+{}", line.text)];
-        gone(&before, line.number, hunk)
-    }));
+    let mut emptied = added.iter().filter(|(line, text)| {
+        WORDS.nothing.is_match(text.trim_start_matches('@'))
+            && (WORDS.targets.is_match(&line.text) || line.text.starts_with('\t'))
+    });
+    if let (true, Some((line, _)), Some(old)) = (found.is_empty(), emptied.next(), lines.removed.first()) {
+        found.push(gone(&old.text, line.number, vec![format!("-{}", old.text), format!("+{}", line.text)]));
+    }
     found
 }
 
+fn tokens(command: &str) -> BTreeSet<&str> {
+    command.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\'])).collect()
+}
+
 /// Whether the command turns up in another file of the change.
-fn moves(change: &Change<'_>, from: &Lines<'_>, line: &CodeLine) -> bool {
-    let text = command(&from.file.path, &line.text).unwrap_or_default();
-    let others = change.files.known().iter().filter(|file| file.path != from.file.path);
-    text.len() > 6 && others.filter_map(ChangedFile::added_lines).flatten().any(|(_, added)| added.contains(text))
+fn moves(change: &Change<'_>, from: &ChangedFile, command: &str) -> bool {
+    let others = change.files.known().iter().filter(|file| file.path != from.path);
+    command.len() > 6 && others.filter_map(ChangedFile::added_lines).flatten().any(|(_, added)| added.contains(command))
 }
 
 /// Numbers behind the words of a threshold that fall.
