@@ -88,14 +88,12 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
     ])
 });
 
-/// A line that names the file of failing tests, and nothing else.
-static TEST_FILES: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::new([r"(?m)^\s*(?:FAIL|FAILED|✗|×)\s+(?P<file>[^\s:]+\.[A-Za-z]{1,5})$"]));
-
 /// Name and file of the failing test.
 fn test(cleaned: &str) -> (Option<String>, Option<String>) {
     let Some((_, captures)) = TEST_NAMES.first(cleaned) else {
-        let file = TEST_FILES.first(cleaned).map(|(_, captures)| paths::tidy(&captures["file"]));
+        // A line that names the file of failing tests, and nothing else.
+        let named = pattern!(r"(?m)^\s*(?:FAIL|FAILED|✗|×)\s+(?P<file>[^\s:]+\.[A-Za-z]{1,5})$").captures(cleaned);
+        let file = named.map(|captures| paths::tidy(&captures["file"]));
         return (None, file.filter(|file| is_test(file)));
     };
     let name = text::one_line(&captures["name"], 200);

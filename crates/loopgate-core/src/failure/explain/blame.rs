@@ -95,6 +95,7 @@ impl<'a> ExaminedCheck<'a> {
             return Some(BlameVerdict::new(Blame::PrCode, 50));
         }
         // The worst of them decides; among equals the surest.
+        let severity = |blame| BY_SEVERITY.iter().position(|one| *one == blame);
         verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
     }
 
@@ -131,15 +132,8 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-const fn severity(blame: Blame) -> u8 {
-    match blame {
-        Blame::PrCode => 0,
-        Blame::Inconclusive => 1,
-        Blame::Base => 2,
-        Blame::Flaky => 3,
-        Blame::Infrastructure => 4,
-    }
-}
+/// The worst first.
+const BY_SEVERITY: [Blame; 5] = [Blame::PrCode, Blame::Inconclusive, Blame::Base, Blame::Flaky, Blame::Infrastructure];
 
 /// A base check with its failures' fingerprints, computed once.
 struct BaseCheck<'a> {

@@ -24,8 +24,8 @@ pub(in crate::failure) struct Diagnosis {
     pub patterns: Vec<String>,
 }
 
-/// How a pull request touches a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a pull request touches a place, the closest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::failure) enum Touch {
     AddsLine,
     ChangesFile,
@@ -39,19 +39,19 @@ impl Diagnosis {
         let patterns = known.matched.clone();
         let conclusion = match &known.by {
             _ if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
-                Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::silent() }
+                Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::default() }
             }
             Some(known) => explained(known.clone(), reading),
             None => by_kind(failure, reading),
         };
         let base = conclusion.certainty;
-        let confidence = match (&at, touch) {
-            (None, _) => base.lowered(15),
-            (Some(_), Touch::AddsLine) => base.raised(8),
-            (Some(_), Touch::ChangesFile) => base.raised(4),
-            (Some(_), Touch::Untouched) => base,
+        let by = match (&at, touch) {
+            (None, _) => -15,
+            (Some(_), Touch::AddsLine) => 8,
+            (Some(_), Touch::ChangesFile) => 4,
+            (Some(_), Touch::Untouched) => 0,
         };
-        let confidence = if base == Confidence::percent(0) { base } else { confidence };
+        let confidence = if base == Confidence::default() || by == 0 { base } else { base.shifted(by) };
         Self { at, touch, conclusion, confidence, patterns }
     }
 
@@ -89,15 +89,7 @@ fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
 
 /// The frame to look at first: code before tests, the pull request's files before others, then the innermost.
 fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option<SourceLocation> {
-    let rank = |frame: &&Frame| {
-        let place = frame.location();
-        let by_touch = match touch(&place, changes) {
-            Touch::AddsLine => 0,
-            Touch::ChangesFile => 1,
-            Touch::Untouched => 2,
-        };
-        (is_test(&frame.file), by_touch)
-    };
+    let rank = |frame: &&Frame| (is_test(&frame.file), touch(&frame.location(), changes));
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
     let located = |file: &str, line: Option<u32>, function: Option<&String>| {
         let (file, origin) = changes.locate(file);

@@ -17,37 +17,19 @@ use crate::{
 const FILE: &str = include_str!("../../../data/known_messages.toml");
 const PROOF: &str = "the file is part of the program, and a test reads it";
 
-/// What kind of failure the table is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What kind of failure the table is asked about, and up to which kind a row speaks of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 enum Kind {
-    /// Something broke.
+    /// Something broke. In an assertion the same words are what the test is about (`status 503`).
+    #[serde(rename = "errors")]
     Error,
     /// A test says that a condition does not hold.
+    #[default]
+    #[serde(rename = "failures")]
     Assertion,
     /// A test compares two values: its words are mostly theirs, and tell nothing of the failure.
+    #[serde(rename = "everything")]
     Comparison,
-}
-
-/// Which failures a row speaks of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum About {
-    /// All but comparisons.
-    #[default]
-    Failures,
-    /// Errors alone: in an assertion the same words are what the test is about (`status 503`).
-    Errors,
-    Everything,
-}
-
-impl About {
-    const fn includes(self, kind: Kind) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Failures => !matches!(kind, Kind::Comparison),
-            Self::Errors => matches!(kind, Kind::Error),
-        }
-    }
 }
 
 /// A known message: one row of the file.
@@ -59,13 +41,13 @@ struct Known {
     /// One of them matches.
     patterns: Vec<String>,
     category: RootCauseCategory,
-    #[serde(default = "RetryClass::ordinary")]
+    #[serde(default)]
     retry: RetryClass,
     /// A program is not installed: no later run of the check finds it.
     #[serde(default)]
     missing_program: bool,
     #[serde(default)]
-    about: About,
+    about: Kind,
     confidence: Confidence,
     /// A whole sentence, as `action` and `reason` are; `{x}` stands for the pattern's group `x`, shown as code. All three
     /// are empty where only the category is certain.
@@ -94,7 +76,7 @@ impl Known {
             action: fill(&self.action, as_code),
             reason: fill(&self.reason, as_code),
             subject: subject.join(" "),
-            ..Conclusion::silent()
+            ..Conclusion::default()
         }
     }
 }
@@ -217,7 +199,7 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Expla
     let Table { rows, patterns, row_of } = &*TABLE;
     let haystack = text::prefix(haystack, MAX_SEARCHED);
     let mut matching = patterns.matching(haystack);
-    matching.retain(|pattern| Some(&rows[row_of[*pattern]]).is_some_and(|row| row.about.includes(kind) && counts(row)));
+    matching.retain(|pattern| Some(&rows[row_of[*pattern]]).is_some_and(|row| kind <= row.about && counts(row)));
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
     let by = matched.first().and_then(|first| {
@@ -261,10 +243,7 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
             let confidence = row.confidence;
             assert!((Confidence::percent(10)..=Confidence::percent(95)).contains(&confidence), "{name}: {confidence}");
-            assert!(
-                row.retry != RetryClass::External || row.about == About::Errors,
-                "{name} takes words for an outage"
-            );
+            assert!(row.retry != RetryClass::External || row.about == Kind::Error, "{name} takes words for an outage");
             let silent = row.sentences().into_iter().filter(|sentence| sentence.is_empty()).count();
             assert!(matches!(silent, 0 | 3), "{name} has some of its sentences");
             for sentence in row.sentences().into_iter().filter(|sentence| !sentence.is_empty()) {

@@ -43,17 +43,7 @@ fn quoted<'t>(before: &str, line: &'t str, after: &str) -> Option<&'t str> {
 
 /// None of a line that is no assertion.
 fn of_source(source: &str) -> Option<bool> {
-    const OF_ONE: [&str; 9] = [
-        "asserttrue",
-        "assertfalse",
-        "expecttrue",
-        "expectfalse",
-        "assertistrue",
-        "assertisfalse",
-        "expect",
-        "assertthat",
-        "assert_that",
-    ];
+    let of_one = pattern!("^(?:assert(?:is)?(?:true|false)|expect(?:true|false)?|assertthat)$");
     if let Some(condition) = source.strip_prefix("assert ").or_else(|| source.strip_prefix("check ")) {
         return of_condition(arguments(condition).first()?);
     }
@@ -66,7 +56,7 @@ fn of_source(source: &str) -> Option<bool> {
         [left, right, ..] if is_of_two => Some(of_sides(left, right)),
         [member, list, ..] if ["assertin", "assertnotin"].contains(&name.as_str()) => Some(of_sides(list, member)),
         [one] if ["check", "require"].contains(&name.as_str()) => of_condition(one),
-        [_, ..] if OF_ONE.contains(&name.as_str()) || OF_ONE.contains(&name.replace('_', "").as_str()) => Some(false),
+        [_, ..] if of_one.is_match(&name.replace('_', "")) => Some(false),
         _ => None,
     }
 }

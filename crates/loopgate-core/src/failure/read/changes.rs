@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
-use super::paths::{self, Kind};
+use super::paths;
 use crate::{
     observed::{self, ChangedFiles, FileStatus},
     source_files::{FileKind, kind},
@@ -107,13 +107,12 @@ impl Changes {
     /// The repository's path of a path as some tool printed it, and where that file comes from.
     pub fn locate(&self, printed: &str) -> (String, FrameOrigin) {
         let path = paths::tidy(printed);
-        if let Some(kind) = paths::foreign(&path) {
+        if let Some(origin) = paths::foreign(&path) {
             // Vendored code is the repository's own once the pull request changes it.
-            let changed = self.longest_suffix_of(&path).filter(|file| paths::foreign(file) == Some(kind));
-            return match (changed, kind) {
-                (Some(file), _) => (file.to_owned(), FrameOrigin::Changed),
-                (None, Kind::Dependency) => (path, FrameOrigin::Dependency),
-                (None, Kind::Toolchain) => (path, FrameOrigin::Toolchain),
+            let changed = self.longest_suffix_of(&path).filter(|file| paths::foreign(file) == Some(origin));
+            return match changed {
+                Some(file) => (file.to_owned(), FrameOrigin::Changed),
+                None => (path, origin),
             };
         }
         let in_root = self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/'));

@@ -17,7 +17,7 @@ mod value;
 
 pub use changes::{ChangedFile, Changes, FrameOrigin};
 pub use expected::sides;
-pub use stack::{Frame, frames};
+pub use stack::Frame;
 pub use text::{Excerpt, tells_of_failure, without_stamp};
 
 pub(super) use expected::{Extent, Sides};

@@ -1,13 +1,7 @@
 //! Paths as tools print them: schemes, drives, containers and caches of dependencies.
 
+use super::changes::FrameOrigin;
 use crate::source_files::LANGUAGES;
-
-/// Code that is not the repository's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::failure) enum Kind {
-    Dependency,
-    Toolchain,
-}
 
 /// Longest path that is taken for one, in bytes.
 const MAX_PATH: usize = 400;
@@ -87,13 +81,13 @@ fn is_public(address: &str) -> bool {
 }
 
 /// Whether the path lies in a dependency or in the language itself.
-pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
+pub(in crate::failure) fn foreign(path: &str) -> Option<FrameOrigin> {
     let rooted = rooted(path);
     let marks = &LANGUAGES.foreign;
     if marks.dependencies.iter().any(|mark| rooted.contains(mark)) {
-        Some(Kind::Dependency)
+        Some(FrameOrigin::Dependency)
     } else if path == "testing.go" || marks.toolchains.iter().any(|mark| rooted.contains(mark)) {
-        Some(Kind::Toolchain)
+        Some(FrameOrigin::Toolchain)
     } else {
         None
     }
@@ -144,34 +138,6 @@ pub(in crate::failure) fn last_two(path: &str) -> &str {
     path[start..].trim_start_matches('/')
 }
 
-/// The dependency a path lies in: `serde_json-1.0.128`, `@scope/name`, `requests`.
-pub(in crate::failure) fn package(path: &str) -> Option<String> {
-    let after = |mark: &str| path.rfind(mark).map(|index| &path[index + mark.len()..]);
-    let parts = |rest: &str, count: usize| -> Option<String> {
-        let parts: Vec<&str> = rest.split('/').take(count + 1).collect();
-        (parts.len() > count).then(|| parts[..count].join("/"))
-    };
-    if let Some(rest) = after("node_modules/") {
-        return parts(rest, if rest.starts_with('@') { 2 } else { 1 });
-    }
-    if let Some(rest) = after("site-packages/").or_else(|| after("dist-packages/")) {
-        return Some(rest.split('/').next().unwrap_or(rest).trim_end_matches(".py").to_owned());
-    }
-    if let Some(rest) = after("registry/src/") {
-        // The first part names the registry's index.
-        return parts(rest.split_once('/')?.1, 1);
-    }
-    if let Some(rest) = after("pkg/mod/") {
-        let end = rest.find('@')?;
-        let version = rest[end..].split('/').next().unwrap_or_default();
-        return Some(format!("{}{version}", &rest[..end]));
-    }
-    if let Some(rest) = after("/gems/") {
-        return parts(rest, 1);
-    }
-    after("vendor/").and_then(|rest| parts(rest, 2))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +168,7 @@ mod tests {
 
     #[test]
     fn dependencies_and_toolchains_are_known() {
-        use Kind::{Dependency, Toolchain};
+        use FrameOrigin::{Dependency, Toolchain};
         let cases = [
             ("node_modules/react/index.js", Some(Dependency)),
             ("/home/r/.cargo/registry/src/index.crates.io-6f17/serde_json-1.0.128/src/de.rs", Some(Dependency)),
@@ -218,23 +184,6 @@ mod tests {
         ];
         for (path, kind) in cases {
             assert_eq!(foreign(path), kind, "{path}");
-        }
-    }
-
-    #[test]
-    fn packages_have_their_name() {
-        let cases = [
-            ("node_modules/.pnpm/zod@3.1.0/node_modules/zod/lib/index.js", Some("zod")),
-            ("node_modules/@acme/core/dist/a.js", Some("@acme/core")),
-            ("/x/site-packages/requests/api.py", Some("requests")),
-            ("/x/site-packages/six.py", Some("six")),
-            ("/r/.cargo/registry/src/index.crates.io-6f17/serde_json-1.0.128/src/de.rs", Some("serde_json-1.0.128")),
-            ("/go/pkg/mod/github.com/acme/lib@v1.2.3/a.go", Some("github.com/acme/lib@v1.2.3")),
-            ("vendor/monolog/monolog/src/Logger.php", Some("monolog/monolog")),
-            ("src/a.rs", None),
-        ];
-        for (path, name) in cases {
-            assert_eq!(package(path).as_deref(), name, "{path}");
         }
     }
 

@@ -186,25 +186,11 @@ fn closed(text: &str) -> &str {
 pub(super) fn is_call(side: &str) -> bool {
     let Some((name, _)) = side.split_once('(') else { return false };
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
-    let makes = [
-        "approx",
-        "set",
-        "frozenset",
-        "dict",
-        "list",
-        "tuple",
-        "bytes",
-        "array",
-        "datetime",
-        "date",
-        "timedelta",
-        "deque",
-        "defaultdict",
-        "range",
-        "call",
-    ];
+    let makes = pattern!(
+        "^(?:approx|(?:frozen)?set|(?:default)?dict|list|tuple|bytes|array|date(?:time)?|timedelta|deque|range|call)$"
+    );
     let is_part = |c: char| c.is_alphanumeric() || "_.:$".contains(c);
-    name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.contains(&last)
+    name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.is_match(last)
 }
 
 /// Where characters stand outside of quotes that fit; with how many brackets are open behind each.

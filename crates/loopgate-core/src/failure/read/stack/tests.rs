@@ -3,6 +3,11 @@
 use super::*;
 use crate::failure::read::changes::ChangedFile;
 
+/// The frames of a trace or diagnostic, innermost first, the cause of a chain before what it caused.
+fn frames(trace: &str, changes: &Changes) -> Vec<Frame> {
+    located(&printed(&text::clean(trace)), changes)
+}
+
 /// `file:line:column function origin` of each frame, as the languages' tables write them.
 pub(in crate::failure) fn shown(trace: &str) -> Vec<String> {
     frames(trace, &Changes::default())

@@ -104,19 +104,9 @@ impl Start {
 
     /// Whether the command itself says which package of a workspace it is for.
     pub fn chooses_package(&self) -> bool {
-        const CHOICES: [&str; 10] = [
-            "-p",
-            "--package",
-            "--manifest-path",
-            "-C",
-            "-f",
-            "--file",
-            "-pl",
-            "--projects",
-            "--project-dir",
-            "--filter",
-        ];
-        self.words.iter().any(|word| CHOICES.contains(&word.split_once('=').map_or(word.as_str(), |(name, _)| name)))
+        let choices =
+            pattern!("^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)");
+        self.words.iter().any(|word| choices.is_match(word))
     }
 
     /// The word right behind another one, unless it is an option.

@@ -6,12 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    check::CheckContext,
-    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary},
+    CheckContext,
+    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary, word},
     own::{is_simple, placed},
     select::node_pattern,
     tool::{is_program, runner},
-    word::word,
 };
 use crate::{evidence::Failure, policy::REPORTS_VARIABLE, source_files::Tool};
 

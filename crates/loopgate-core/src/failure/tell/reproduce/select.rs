@@ -1,10 +1,9 @@
 //! A tool that runs one test, or one file of tests: the templates of its row, filled in.
 
 use super::{
-    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary},
+    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary, word},
     own::Start,
     tool::test_file,
-    word::word,
 };
 use crate::{
     evidence::Failure,

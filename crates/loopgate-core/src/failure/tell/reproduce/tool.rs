@@ -1,8 +1,8 @@
 //! The tool that runs a failing test.
 
-use super::{check::CheckContext, own::is_simple};
+use super::{CheckContext, names::word, own::is_simple};
 use crate::{
-    evidence::Failure,
+    evidence::{ErrorType, Failure},
     failure::read::{paths, text},
     source_files::{LANGUAGES, Runner, Tool, language_of},
 };
@@ -90,4 +90,26 @@ pub fn printed_file(failure: &Failure) -> Option<&str> {
 /// The file of the test. An absolute path holds on one machine only.
 pub fn test_file(failure: &Failure) -> Option<&str> {
     printed_file(failure).filter(|file| !paths::is_absolute(file))
+}
+
+/// Compilers and linters without a configured command.
+pub fn of_source(failure: &Failure) -> Option<String> {
+    let file = test_file(failure)?;
+    let tidy = paths::tidy(file);
+    let lints = failure.error_type == ErrorType::LintError;
+    match (language_of(file)?, lints) {
+        ("rust", true) if failure.error_class.as_deref().is_some_and(|class| class.starts_with("clippy")) => {
+            Some("cargo clippy --all-targets".to_owned())
+        }
+        ("rust", _) => Some("cargo check --all-targets".to_owned()),
+        ("typescript", false) => Some("npx tsc --noEmit".to_owned()),
+        ("typescript" | "javascript" | "vue", true) => Some(format!("npx eslint {}", word(&tidy)?)),
+        ("python", true) => Some(format!("ruff check {}", word(&tidy)?)),
+        ("python", false) => Some(format!("python -m py_compile {}", word(&tidy)?)),
+        ("go", _) => {
+            let directory = tidy.rsplit_once('/').map_or(".".to_owned(), |(directory, _)| format!("./{directory}"));
+            Some(format!("go {} {}", if lints { "vet" } else { "build" }, word(&directory)?))
+        }
+        _ => None,
+    }
 }
