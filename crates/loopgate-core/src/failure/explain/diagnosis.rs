@@ -91,21 +91,21 @@ fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
 fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option<SourceLocation> {
     let rank = |frame: &&Frame| (is_test(&frame.file), touch(&frame.location(), changes));
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
-    let located = |file: &str, line: Option<u32>, function: Option<&String>| {
-        let (file, origin) = changes.locate(file);
-        let place = SourceLocation { file, line, function: function.cloned() };
-        (origin.in_repository() && !place.file.is_empty()).then_some(place)
+    let located = |place: SourceLocation| {
+        let (file, origin) = changes.locate(&place.file);
+        (origin.in_repository() && !file.is_empty()).then_some(SourceLocation { file, ..place })
     };
     // A compiler's or linter's finding stands where its tool says; the other places explain it.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
     // The panic of a doctest counts the lines of a generated file.
     let is_doctest = failure.test_name.as_deref().is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));
-    let of_finding = failure.source.as_ref().filter(|_| is_finding || is_doctest);
+    let of_finding = failure.source.clone().filter(|_| is_finding || is_doctest).and_then(located);
+    let of_test =
+        || Some(SourceLocation { file: failure.test_file.clone()?, line: failure.line_number, function: None });
     of_finding
-        .and_then(|s| located(&s.file, s.line, s.function.as_ref()))
         .or_else(|| frame.map(Frame::location))
-        .or_else(|| failure.source.as_ref().and_then(|s| located(&s.file, s.line, s.function.as_ref())))
-        .or_else(|| failure.test_file.as_ref().and_then(|file| located(file, failure.line_number, None)))
+        .or_else(|| failure.source.clone().and_then(located))
+        .or_else(|| of_test().and_then(located))
 }
 
 #[cfg(test)]

@@ -104,13 +104,19 @@ impl FeedbackItem {
             test_file: failure.test_file.clone().or_else(|| file.cloned()),
             ..failure.clone()
         };
+        let location = match (at, &failure.test_name, check) {
+            (Some(at), _, _) => Place::Source(at),
+            (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
+            (None, None, Some(check)) => Place::Check { check: check.name.clone() },
+            (None, None, None) => Place::Nowhere { error: fingerprint },
+        };
         let mut problem = examined.problem();
         if touch == Touch::AddsLine {
             problem.push_str(" This pull request adds the line.");
         }
         Self {
             id: fingerprint.into(),
-            location: place(at, failure, check, fingerprint),
+            location,
             problem,
             action: conclusion.action,
             reason: conclusion.reason,
@@ -122,15 +128,6 @@ impl FeedbackItem {
             },
             reproduce: reproduce(&located, check),
         }
-    }
-}
-
-fn place(at: Option<SourceLocation>, failure: &Failure, check: Option<&CheckContext<'_>>, error: Fingerprint) -> Place {
-    match (at, &failure.test_name, check) {
-        (Some(at), _, _) => Place::Source(at),
-        (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
-        (None, None, Some(check)) => Place::Check { check: check.name.clone() },
-        (None, None, None) => Place::Nowhere { error },
     }
 }
 

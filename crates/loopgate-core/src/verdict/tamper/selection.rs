@@ -242,16 +242,16 @@ fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let of_file = change.named.iter().filter_map(|place| place.rsplit_once(':'));
     let named: Vec<u32> =
         of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
-    let is_near = |line: u32| named.iter().any(|at| line.abs_diff(*at) <= NEAR);
-    let marked = lines.written.iter().filter(|(line, text)| {
-        WORDS.suppressions.is_match(text) && (is_near(*line) || change.maker == super::Maker::Fixer)
-    });
-    marked
-        .map(|(line, text)| {
-            let deed = format!("a finding that failed before is suppressed: `{}`", quoted(text));
-            lines.found(deed, Weight::Alone, *line, vec![format!("+{text}")])
-        })
-        .collect()
+    let is_counted =
+        |line: u32| change.maker == super::Maker::Fixer || named.iter().any(|at| line.abs_diff(*at) <= NEAR);
+    let mut found = Vec::new();
+    for (line, text) in
+        lines.written.iter().filter(|(line, text)| is_counted(*line) && WORDS.suppressions.is_match(text))
+    {
+        let deed = format!("a finding that failed before is suppressed: `{}`", quoted(text));
+        found.push(lines.found(deed, Weight::Alone, *line, vec![format!("+{text}")]));
+    }
+    found
 }
 
 #[cfg(test)]

@@ -331,9 +331,9 @@ fn stand_ins(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
 }
 
 fn is_snapshot(path: &str) -> bool {
-    const ENDS: [&str; 6] = [".snap", ".golden", ".approved.txt", ".ambr", ".snap.new", ".expected"];
-    const FOLDERS: [&str; 4] = ["__snapshots__/", "snapshots/", "golden/", "testdata/"];
-    ENDS.iter().any(|end| path.ends_with(end)) || FOLDERS.iter().any(|folder| path.contains(folder)) && !is_code(path)
+    let ends = pattern!(r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$");
+    let folders = pattern!("(?:snapshots|__snapshots__|golden|testdata)/");
+    ends.is_match(path) || folders.is_match(path) && !is_code(path)
 }
 
 /// Recorded output that was replaced: a ground where no program code changed, or where it belongs to a test that failed.

@@ -77,14 +77,7 @@ pub fn leaf(name: &str) -> &str {
 
 /// A JavaScript regular expression that finds exactly `name`: that is what these runners select tests by.
 pub fn pattern(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        if r".*+?^${}()|[]\/".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
+    pattern!(r"[.*+?^${}()|\[\]\\/]").replace_all(name, r"\$0").into_owned()
 }
 
 /// A text as one word of a POSIX shell. None for what is empty, too long, holds a control character, or reads as an

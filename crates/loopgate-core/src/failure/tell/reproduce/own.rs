@@ -32,11 +32,10 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
 
 /// Whether a package manager of JavaScript runs something in packages of a workspace.
 fn is_of_workspace(command: &str) -> bool {
-    const MARKS: [&str; 9] =
-        ["--workspaces", "-ws", "--workspace", "-w", "-r", "--recursive", "--filter", "workspaces", "workspace"];
-    let mut words = command.split_whitespace();
-    let manager = words.next().is_some_and(|word| ["npm", "pnpm", "yarn", "bun"].contains(&word));
-    manager && words.any(|word| MARKS.contains(&word.split_once('=').map_or(word, |(option, _)| option)))
+    let runs = pattern!(
+        r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
+    );
+    runs.is_match(command)
 }
 
 /// The package of a workspace in which a test is, by its file: what stands before `src`, `test` and their like. A tool

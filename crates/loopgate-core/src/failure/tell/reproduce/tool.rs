@@ -55,9 +55,7 @@ pub fn is_program(runner: &Runner, word: &str) -> bool {
 
 /// Whether a package manager of JavaScript runs a script of the package, which the command line does not show.
 pub fn is_package_script(command: &str) -> bool {
-    let mut words = command.split_whitespace();
-    let manager = words.next().is_some_and(|word| ["npm", "pnpm", "yarn", "bun"].contains(&word));
-    manager && words.any(|word| matches!(word, "run" | "run-script" | "test" | "t"))
+    pattern!(r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:run|run-script|test|t)(?:\s|$)").is_match(command)
 }
 
 /// The runner that the file and the words of the failure itself show.
