@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Card, Folder, LineStatus, MemoryLine, Offers, Retention, Rights, Settled, Week, card::STALE_TIMES,
-    line::fingerprint_of, recall::holds,
+    line::fingerprint_of,
 };
 use crate::{
     ids::{FailureId, Fingerprint, PrNumber, Timestamp},
@@ -104,18 +104,6 @@ impl Memory {
             self.count(line, before);
         }
         self.bound();
-    }
-
-    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test; and
-    /// flaky tests.
-    pub fn unmended(&self, words: &str) -> Vec<&Recurring> {
-        let has_words = holds(words);
-        let mended: BTreeSet<&str> = self.cards.values().filter_map(|card| card.test.as_deref()).collect();
-        let is_mended = |seen: &Recurring| {
-            seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()))
-                || seen.flips == 0 && mended.contains(seen.test.as_str())
-        };
-        self.recurring.values().filter(|seen| has_words(&seen.test) && !is_mended(seen)).collect()
     }
 
     /// Counts the errors and the flaky tests of a line, and notes when they were seen last.

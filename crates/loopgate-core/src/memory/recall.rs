@@ -105,6 +105,18 @@ impl Memory {
         })
     }
 
+    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test; and
+    /// flaky tests.
+    pub fn unmended(&self, words: &str) -> Vec<&Recurring> {
+        let has_words = holds(words);
+        let mended: BTreeSet<&str> = self.cards.values().filter_map(|card| card.test.as_deref()).collect();
+        let is_mended = |seen: &Recurring| {
+            seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()))
+                || seen.flips == 0 && mended.contains(seen.test.as_str())
+        };
+        self.recurring.values().filter(|seen| has_words(&seen.test) && !is_mended(seen)).collect()
+    }
+
     fn ranked(&self, fits: impl Fn(&Card) -> bool) -> Vec<&Card> {
         let mut found: Vec<&Card> = self.cards.values().filter(|card| fits(card)).collect();
         found.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
@@ -113,7 +125,7 @@ impl Memory {
 }
 
 /// Whether a text holds each of these words, in whatever case; of more than ten words the first ten.
-pub(super) fn holds(words: &str) -> impl Fn(&str) -> bool + use<> {
+fn holds(words: &str) -> impl Fn(&str) -> bool + use<> {
     let words: Vec<String> = words.split_whitespace().take(10).map(str::to_lowercase).collect();
     move |text| {
         let text = text.to_lowercase();

@@ -2,34 +2,11 @@
 
 use std::{collections::HashMap, ops::RangeInclusive};
 
-use serde::{Deserialize, Serialize};
-
-use super::paths;
+use super::paths::{self, FrameOrigin};
 use crate::{
     observed::{self, ChangedFiles, FileStatus},
     source_files::{FileKind, kind},
 };
-
-/// Where a stack frame's code comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FrameOrigin {
-    /// A file the pull request changes.
-    Changed,
-    /// Another file of the repository.
-    Repository,
-    /// A library the repository uses.
-    Dependency,
-    /// The language's own library or runtime.
-    Toolchain,
-}
-
-impl FrameOrigin {
-    /// Whether the repository's own people can edit it.
-    pub const fn in_repository(self) -> bool {
-        matches!(self, Self::Changed | Self::Repository)
-    }
-}
 
 /// One file of the pull request's diff.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,9 @@ mod stack;
 pub(super) mod text;
 mod value;
 
-pub use changes::{ChangedFile, Changes, FrameOrigin};
+pub use changes::{ChangedFile, Changes};
 pub use expected::sides;
+pub use paths::FrameOrigin;
 pub use stack::Frame;
 pub use text::{Excerpt, tells_of_failure, without_stamp};
 

@@ -1,7 +1,29 @@
 //! Paths as tools print them: schemes, drives, containers and caches of dependencies.
 
-use super::changes::FrameOrigin;
+use serde::{Deserialize, Serialize};
+
 use crate::source_files::LANGUAGES;
+
+/// Where a stack frame's code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameOrigin {
+    /// A file the pull request changes.
+    Changed,
+    /// Another file of the repository.
+    Repository,
+    /// A library the repository uses.
+    Dependency,
+    /// The language's own library or runtime.
+    Toolchain,
+}
+
+impl FrameOrigin {
+    /// Whether the repository's own people can edit it.
+    pub const fn in_repository(self) -> bool {
+        matches!(self, Self::Changed | Self::Repository)
+    }
+}
 
 /// Longest path that is taken for one, in bytes.
 const MAX_PATH: usize = 400;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cause,
-    changes::{Changes, FrameOrigin},
-    paths,
+    changes::Changes,
+    paths::{self, FrameOrigin},
     patterns::Patterns,
     text,
 };
