@@ -110,28 +110,19 @@ fn failing_statement(whole: &str) -> Option<String> {
     (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
 }
 
-/// What a failure is recognised by in another run: its test, else its place.
+/// What a test that failed is recognised by in another run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::failure) enum TestKey {
     /// A test of a report that tells file, class and name.
     Test(TestId),
     /// A test of which only the name is known.
     Named(String),
-    /// No test: a compile error, a lint finding.
-    Place(String),
 }
 
 impl TestKey {
-    pub fn of(failure: &Failure, fingerprint: Fingerprint) -> Self {
-        match (failure.test_id, &failure.test_name) {
-            (Some(id), _) => Self::Test(id),
-            (None, Some(name)) => Self::Named(name.clone()),
-            (None, None) => Self::Place(known_as(failure, fingerprint)),
-        }
-    }
-
-    pub const fn is_test(&self) -> bool {
-        !matches!(self, Self::Place(_))
+    /// `None` of a failure that is no test's: a compile error, a lint finding.
+    pub fn of(failure: &Failure) -> Option<Self> {
+        failure.test_id.map(Self::Test).or_else(|| failure.test_name.clone().map(Self::Named))
     }
 }
 

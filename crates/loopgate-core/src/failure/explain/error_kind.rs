@@ -5,9 +5,7 @@ use super::conclusion::Conclusion;
 use crate::{
     evidence::{
         Confidence, ErrorType, Failure, RetryClass,
-        RootCauseCategory::{
-            ApiMisuse, Environment, LogicError, MissingValidation, NullUndefinedAccess, Other, TypeMismatch,
-        },
+        RootCauseCategory::{ApiMisuse, Environment, LogicError, MissingValidation, Other, TypeMismatch},
     },
     failure::read::{Extent, Reading, Sides, text::code},
 };
@@ -55,39 +53,30 @@ fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
 fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
     let Sides { expected, actual, extent } = sides;
     let (wanted, got) = (code(expected), code(actual));
-    let who = failure.test_name.as_deref().map_or_else(|| "The test".to_owned(), code);
-    let tested = failure
-        .test_name
-        .as_deref()
-        .map_or_else(|| "the test checks".to_owned(), |test| format!("{} checks", code(test)));
+    let test = failure.test_name.as_deref().map(code);
+    let who = test.as_deref().unwrap_or("The test");
+    let tested = format!("{} checks", test.as_deref().unwrap_or("the test"));
+    let is_whole = *extent == Extent::Whole;
     let cause = match extent {
         Extent::Whole => format!("{who} expects {wanted} and gets {got}."),
         Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
-    let is_whole = *extent == Extent::Whole;
-    let restated = format!("Make the code that {tested} give {wanted} in place of {got}.");
-    let (category, hundredths, action) = if is_whole && is_nothing(actual) && !is_nothing(expected) {
-        (NullUndefinedAccess, 55, restated.clone())
-    } else if is_whole && solid(expected) == solid(actual) {
-        (LogicError, 70, format!("Correct the white space of the value that {tested}, so that it is {wanted}."))
+    let (category, hundredths, action) = if is_whole && solid(expected) == solid(actual) {
+        (LogicError, 70, Some(format!("Correct the white space of the value that {tested}, so that it is {wanted}.")))
     } else if is_whole && solid(unquoted(expected)) == solid(unquoted(actual)) {
-        (TypeMismatch, 70, format!("Convert the value that {tested} to the type of {wanted}."))
+        (TypeMismatch, 70, Some(format!("Convert the value that {tested} to the type of {wanted}.")))
     } else {
-        (LogicError, 50, restated.clone())
+        (LogicError, 50, None)
     };
     Conclusion {
         category,
         certainty: Confidence::percent(hundredths),
         cause,
-        repeats_sides: is_whole && action == restated,
-        action,
+        repeats_sides: is_whole && action.is_none(),
+        action: action.unwrap_or_else(|| format!("Make the code that {tested} give {wanted} in place of {got}.")),
         reason: "The test states the requirement; it stays as it is unless the requirement itself changed.".to_owned(),
         ..Conclusion::default()
     }
-}
-
-fn is_nothing(value: &str) -> bool {
-    matches!(value, "None" | "null" | "undefined" | "nil" | "NULL" | "<nil>" | "Optional.empty" | "(nil)" | "NaN")
 }
 
 fn unquoted(value: &str) -> &str {

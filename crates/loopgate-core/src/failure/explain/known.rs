@@ -137,7 +137,7 @@ const MAX_SEARCHED: usize = 12 * 1024;
 const MAX_LOG: usize = 4 * 1024;
 
 /// What the table says of a failure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Explanation {
     /// By the row that explains it.
     pub by: Option<Conclusion>,
@@ -149,7 +149,7 @@ pub(super) struct Explanation {
 pub(super) fn explain(reading: &Reading) -> Explanation {
     // A reviewer writes about errors, and names none that happened.
     if reading.class.as_deref() == Some(Failure::OF_REVIEWER) {
-        return Explanation { by: None, matched: Vec::new() };
+        return Explanation::default();
     }
     let kind = match (reading.error_type, &reading.sides) {
         (ErrorType::AssertionError, Some(_)) => Kind::Comparison,
@@ -168,11 +168,6 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
         if of_outage.by.is_some() {
             return of_outage;
         }
-    }
-    // Who raises the error itself read no mapping.
-    let raises = |line: &str| line.trim_start_matches(['>', ' ']).starts_with("raise KeyError");
-    if of_headline.matched.first().is_some_and(|row| row == "key_missing") && reading.whole.lines().any(raises) {
-        return Explanation { by: None, matched: Vec::new() };
     }
     // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
     // a finding of a compiler or linter stand its other findings.
@@ -199,13 +194,11 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Expla
     let Table { rows, patterns, row_of } = &*TABLE;
     let haystack = text::prefix(haystack, MAX_SEARCHED);
     let mut matching = patterns.matching(haystack);
-    matching.retain(|pattern| Some(&rows[row_of[*pattern]]).is_some_and(|row| kind <= row.about && counts(row)));
+    matching.retain(|pattern| kind <= rows[row_of[*pattern]].about && counts(&rows[row_of[*pattern]]));
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
-    let by = matched.first().and_then(|first| {
-        let captures = TABLE.captures(*first, &matching, haystack)?;
-        Some(rows[*first].conclusion(&captures))
-    });
+    let by =
+        matched.first().and_then(|first| Some(rows[*first].conclusion(&TABLE.captures(*first, &matching, haystack)?)));
     Explanation { by, matched: matched.into_iter().map(|row| rows[row].name.clone()).collect() }
 }
 

@@ -49,7 +49,7 @@ fn of_source(source: &str) -> Option<bool> {
     }
     let open = source.find('(')?;
     let name = source[..open].rsplit(['.', ':', ' ']).next()?.to_ascii_lowercase();
-    let end = open + value::places(&source[open..], |_, depth| depth == 0).next()?;
+    let end = open + value::depths(&source[open..]).find(|(_, _, depth)| *depth == 0)?.0;
     let arguments = arguments(&source[open + 1..end]);
     let is_of_two = name.starts_with("assert") && name.contains("equal") || name.ends_with("_eq");
     match arguments.as_slice() {
@@ -79,7 +79,8 @@ fn of_sides(left: &str, right: &str) -> bool {
 fn arguments(text: &str) -> Vec<&str> {
     let mut start = 0;
     let mut found: Vec<&str> = Vec::new();
-    for end in value::places(text, |c, depth| c == ',' && depth == 0).chain([text.len()]) {
+    let ends = value::depths(text).filter(|(_, c, depth)| *c == ',' && *depth == 0).map(|(at, ..)| at);
+    for end in ends.chain([text.len()]) {
         found.push(text[start..end].trim());
         start = (end + 1).min(text.len());
     }

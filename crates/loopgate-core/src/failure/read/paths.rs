@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::source_files::LANGUAGES;
+pub(in crate::failure) use crate::source_files::file_name;
 
 /// Where a stack frame's code comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,20 +28,6 @@ impl FrameOrigin {
 
 /// Longest path that is taken for one, in bytes.
 const MAX_PATH: usize = 400;
-
-/// Where CI services check a repository out: its root for certain. `*` is one directory.
-const WORKSPACES: &[&str] = &[
-    "/home/runner/work/*/*/",
-    "/Users/runner/work/*/*/",
-    "D:/a/*/*/",
-    "C:/a/*/*/",
-    "/__w/*/*/",
-    "/runner/_work/*/*/",
-    "/github/workspace/",
-    "/builds/*/*/",
-    "/workspaces/*/",
-    "/go/src/github.com/*/*/",
-];
 
 /// Where containers hold a repository, or one package of it.
 const CONTAINERS: &[&str] = &["/workspace/", "/usr/src/app/", "/app/"];
@@ -104,7 +91,7 @@ fn is_public(address: &str) -> bool {
 
 /// Whether the path lies in a dependency or in the language itself.
 pub(in crate::failure) fn foreign(path: &str) -> Option<FrameOrigin> {
-    let rooted = rooted(path);
+    let rooted = format!("/{}", path.trim_start_matches('/'));
     let marks = &LANGUAGES.foreign;
     if marks.dependencies.iter().any(|mark| rooted.contains(mark)) {
         Some(FrameOrigin::Dependency)
@@ -120,33 +107,18 @@ pub(in crate::failure) fn is_system(path: &str) -> bool {
     LANGUAGES.foreign.system.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
 }
 
-fn rooted(path: &str) -> String {
-    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
-}
-
-/// The rest of a path that lies in the workspace of a known CI service: the path in the repository.
+/// The rest of a path that lies where a known CI service checks a repository out: the path in the repository.
 pub(in crate::failure) fn without_workspace(path: &str) -> Option<&str> {
-    WORKSPACES.iter().find_map(|workspace| strip(path, workspace)).filter(|rest| !rest.is_empty())
+    let workspace = pattern!(concat!(
+        "^(?:(?:/home/runner/work|/Users/runner/work|[CD]:/a|/__w|/runner/_work|/builds|/go/src/github[.]com)/[^/]+/[^/]+",
+        "|/github/workspace|/workspaces/[^/]+)/(.+)$",
+    ));
+    Some(workspace.captures(path)?.get(1)?.as_str())
 }
 
 /// The path without the directory a container holds the code in.
 pub(in crate::failure) fn without_container(path: &str) -> &str {
     CONTAINERS.iter().find_map(|container| path.strip_prefix(container)).filter(|rest| !rest.is_empty()).unwrap_or(path)
-}
-
-fn strip<'a>(path: &'a str, pattern: &str) -> Option<&'a str> {
-    let mut rest = path;
-    for (index, fixed) in pattern.split('*').enumerate() {
-        if index > 0 {
-            rest = &rest[rest.find('/').filter(|length| *length > 0)?..];
-        }
-        rest = rest.strip_prefix(fixed)?;
-    }
-    Some(rest)
-}
-
-pub(in crate::failure) fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Whether `path` is `end` or ends in `/end`.

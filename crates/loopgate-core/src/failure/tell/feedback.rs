@@ -218,7 +218,7 @@ mod tests {
     fn changes() -> Changes {
         let file = |path: &str, lines: std::ops::RangeInclusive<u32>| ChangedFile {
             path: path.to_owned(),
-            added: vec![lines],
+            added: lines.collect(),
         };
         Changes::new([file("src/cart.rs", 5..=20), file("src/cart.ts", 5..=20), file("shop/cart.py", 5..=20)])
     }

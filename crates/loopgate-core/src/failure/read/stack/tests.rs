@@ -267,7 +267,7 @@ org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
     #[test]
     fn classes_are_found_below_the_source_directory() {
         let path = "app/src/test/java/com/acme/shop/CartTest.java";
-        let changes = Changes::new([ChangedFile { path: path.to_owned(), added: vec![] }]);
+        let changes = Changes::new([ChangedFile { path: path.to_owned(), added: [].into() }]);
         let frames = frames(TRACE, &changes);
         assert!(frames.iter().any(|frame| frame.file == path && frame.origin == FrameOrigin::Changed));
     }

@@ -61,7 +61,7 @@ pub struct Start {
     /// What must stand behind the subcommand, a blank before each: ` -p shop --all-features`.
     pub options: String,
     /// The words behind the program.
-    words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 impl Start {
@@ -92,31 +92,11 @@ impl Start {
         Some(self.program.as_str()).filter(|program| !program.is_empty())
     }
 
-    pub fn has(&self, word: &str) -> bool {
-        self.words.iter().any(|own| own == word)
-    }
-
-    /// All that stands behind the program.
-    pub fn words(&self) -> String {
-        self.words.join(" ")
-    }
-
     /// Whether the command itself says which package of a workspace it is for.
     pub fn chooses_package(&self) -> bool {
         let choices =
             pattern!("^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)");
         self.words.iter().any(|word| choices.is_match(word))
-    }
-
-    /// The word right behind another one, unless it is an option.
-    pub fn behind(&self, word: &str) -> Option<&str> {
-        let at = self.words.iter().position(|own| own == word)?;
-        self.words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-'))
-    }
-
-    /// The first of the words that fits.
-    pub fn find(&self, fits: impl Fn(&str) -> bool) -> Option<&str> {
-        self.words.iter().map(String::as_str).find(|word| fits(word))
     }
 }
 

@@ -44,7 +44,7 @@ fn has_word(command: &str, word: &str) -> bool {
 
 /// Whether a word of a command line is the runner's program.
 pub fn is_program(runner: &Runner, word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = paths::file_name(word);
     match runner.tool {
         // Whatever its name, it is a file of the project.
         Tool::Gtest => word.contains('/') && !word.contains('='),
