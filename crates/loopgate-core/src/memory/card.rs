@@ -201,8 +201,7 @@ impl Card {
             if hunk.blob.is_some() && hunk.blob == found.blob {
                 return Some(hunk.first_change());
             }
-            let sides = ['-', '+'].into_iter().filter_map(|side| hunk.find(side, found.text));
-            sides.min().map(|(_, line)| line)
+            hunk.find('-', found.text).or_else(|| hunk.find('+', found.text))
         };
         let lines: Option<Vec<u32>> = self.fix.hunks.iter().map(line).collect();
         lines?.first().copied()

@@ -15,7 +15,7 @@ use crate::{
     failure,
     ids::{Fingerprint, PrNumber, Sha, Timestamp},
     observed::{ChangedFile, DiffHunk},
-    source_files::{FileKind, is_test, kind},
+    source_files::{FileKind, file_name, is_test, kind},
     text,
 };
 
@@ -150,7 +150,7 @@ impl AppliedFix {
 
 /// A file's first hunks. What is no code fixes nothing: tests, and what chooses them or silences findings.
 fn hunks(file: &ChangedFile) -> Vec<Hunk> {
-    let is_setting = file.path.rsplit('/').next().is_some_and(|name| name.contains(".config."));
+    let is_setting = file_name(&file.path).contains(".config.");
     let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
     let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
     patch.hunks.iter().map(|hunk| Hunk::of(file, hunk)).filter(Hunk::changes_code).take(MOST_HUNKS).collect()
@@ -165,8 +165,7 @@ impl Hunk {
 
     /// The line of a text, from 1, at which the change stands or would stand: where at least two thirds of the lines of
     /// one side (`-` before the change, `+` after it) follow each other, no farther apart than twice the hunk is long.
-    /// Before it, how many lines are missing.
-    pub(super) fn find(&self, side: char, text: &str) -> Option<(usize, u32)> {
+    pub(super) fn find(&self, side: char, text: &str) -> Option<u32> {
         let change = self.text.lines().position(|line| line.starts_with(['+', '-'])).unwrap_or_default();
         let numbered = self.text.lines().enumerate().filter(|(_, line)| line.starts_with([' ', side]));
         let plain = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
@@ -190,9 +189,8 @@ impl Hunk {
                 best = (found, Some(place.unwrap_or(next + 1)));
             }
         }
-        let missing = wanted.len() - best.0;
-        let line = best.1.filter(|_| !wanted.is_empty() && missing <= most_missing)?;
-        Some((missing, u32::try_from(line).ok()?))
+        let line = best.1.filter(|_| !wanted.is_empty() && wanted.len() - best.0 <= most_missing)?;
+        u32::try_from(line).ok()
     }
 
     /// Whether it does more than silence a check: some line goes or comes that is no suppression.

@@ -137,15 +137,8 @@ pub struct Change<'a> {
     pub base_tests: Vec<&'a BaseTestRun>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
     pub wrong: BTreeSet<&'a str>,
-    pub maker: Maker,
-}
-
-/// Who made a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Maker {
-    /// A fixer: whatever it does to tests holds its edits.
-    Fixer,
-    Anybody,
+    /// Whether a fixer made it: whatever it does to tests holds its edits.
+    pub is_of_fixer: bool,
 }
 
 impl<'a> Change<'a> {
@@ -171,7 +164,7 @@ impl<'a> Change<'a> {
             has_unread_tests: true,
             base_tests: Vec::new(),
             wrong: state.map(settled_as_wrong).unwrap_or_default(),
-            maker: Maker::Fixer,
+            is_of_fixer: true,
         }
     }
 
@@ -205,7 +198,7 @@ impl<'a> Change<'a> {
             has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
             wrong: settled_as_wrong(state),
-            maker: Maker::Anybody,
+            is_of_fixer: false,
         }
     }
 
@@ -221,7 +214,7 @@ impl<'a> Change<'a> {
 
     /// What a ground weighs: one about a test that failed, or of a fixer, holds alone.
     fn ground(&self, is_of_failed: bool) -> Weight {
-        if is_of_failed || self.maker == Maker::Fixer { Weight::Alone } else { Weight::Ground }
+        if is_of_failed || self.is_of_fixer { Weight::Alone } else { Weight::Ground }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, DiffLine, LineChange},
-    source_files::{Pattern, is_test, language_of},
+    source_files::{Pattern, file_name, is_test, language_of},
 };
 
 const FILE: &str = include_str!("../../../data/test_runs.toml");
@@ -52,16 +52,12 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(FILE).expect(PRO
 
 /// Files of a change that are read whole: those that hold commands.
 pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
-    files.known().iter().filter(|file| WORDS.commands.is_match(name_of(&file.path))).take(MOST_SHOWN)
+    files.known().iter().filter(|file| WORDS.commands.is_match(file_name(&file.path))).take(MOST_SHOWN)
 }
 
 /// The words by which a line of a test file puts a stand-in where something else stood.
 pub(super) fn replaced(line: &str) -> Option<&str> {
     WORDS.replaces.find(line).map(|found| found.as_str().trim())
-}
-
-fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The changed lines of a file, without comments.
@@ -121,7 +117,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     // A workflow opens the security gate instead.
     let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
     for lines in files.filter_map(Lines::of) {
-        let (path, name) = (&lines.file.path, name_of(&lines.file.path));
+        let (path, name) = (&lines.file.path, file_name(&lines.file.path));
         let is_program = language_of(path).is_some() && !is_test(path);
         let has_commands = WORDS.commands.is_match(name);
         if has_commands {
@@ -242,8 +238,7 @@ fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let of_file = change.named.iter().filter_map(|place| place.rsplit_once(':'));
     let named: Vec<u32> =
         of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
-    let is_counted =
-        |line: u32| change.maker == super::Maker::Fixer || named.iter().any(|at| line.abs_diff(*at) <= NEAR);
+    let is_counted = |line: u32| change.is_of_fixer || named.iter().any(|at| line.abs_diff(*at) <= NEAR);
     let mut found = Vec::new();
     for (line, text) in
         lines.written.iter().filter(|(line, text)| is_counted(*line) && WORDS.suppressions.is_match(text))
