@@ -220,16 +220,12 @@ impl<'a> Change<'a> {
 
 /// Tests of disputes that were settled for the code. The newest word on a test counts.
 fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
-    let mut wrong = BTreeSet::new();
-    for dispute in &state.disputes {
-        let (Some(test), Some(DisputeEnd::Settled { outcome, .. })) = (&dispute.test, &dispute.end) else { continue };
-        if *outcome == Settlement::Code {
-            wrong.insert(test.as_str());
-        } else {
-            wrong.remove(test.as_str());
-        }
-    }
-    wrong
+    let settled = state.disputes.iter().filter_map(|dispute| match (&dispute.test, &dispute.end) {
+        (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => Some((test.as_str(), *outcome == Settlement::Code)),
+        _ => None,
+    });
+    let newest: BTreeMap<&str, bool> = settled.collect();
+    newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
 }
 
 /// The tests that these checks ran.

@@ -88,21 +88,18 @@ impl<'a> Lines<'a> {
         })
     }
 
-    fn found(&self, deed: String, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-        Tampering::of(Comparison::Selection, weight, deed).at(&self.file.path, line, hunk)
+    /// A finding, with the line that goes and the line that comes.
+    fn found(&self, deed: String, weight: Weight, line: u32, old: Option<&str>, new: Option<&str>) -> Tampering {
+        let hunk = old.iter().map(|old| format!("-{old}")).chain(new.iter().map(|new| format!("+{new}")));
+        Tampering::of(Comparison::Selection, weight, deed).at(&self.file.path, line, hunk.collect())
     }
 
     /// A finding of each added line in which the words stand, and of which no removed line has the like.
     fn each<'s>(&'s self, words: &'s Regex, weight: Weight, deed: &'s str) -> impl Iterator<Item = Tampering> + 's {
         let had: BTreeSet<String> = self.removed.iter().map(CodeLine::words).collect();
-        self.added.iter().filter(move |line| !had.contains(&line.words())).filter_map(move |line| {
-            words.find(&line.text)?;
-            Some(self.found(
-                format!("{deed}: `{}`", quoted(&line.text)),
-                weight,
-                line.number,
-                vec![format!("+{}", line.text)],
-            ))
+        let is_meant = move |line: &&CodeLine| words.is_match(&line.text) && !had.contains(&line.words());
+        self.added.iter().filter(is_meant).map(move |line| {
+            self.found(format!("{deed}: `{}`", quoted(&line.text)), weight, line.number, None, Some(&line.text))
         })
     }
 }
@@ -164,8 +161,9 @@ fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<(&'l CodeLine, &'l 
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     // A check whose tests are counted tells itself when they no longer run.
     let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
-    let gone = |command: &str, line: u32, hunk: Vec<String>| {
-        lines.found(format!("the test command `{}` is gone", quoted(command)), weight, line, hunk)
+    let gone = |command: &str, line: u32, old: &CodeLine, new: Option<&CodeLine>| {
+        let new = new.map(|new| new.text.as_str());
+        lines.found(format!("the test command `{}` is gone", quoted(command)), weight, line, Some(&old.text), new)
     };
     let (added, removed) = (commands_of(&lines.file.path, &lines.added), commands_of(&lines.file.path, &lines.removed));
     let runs = |text: &str| WORDS.runners.is_match(text);
@@ -178,9 +176,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
         let Some(same) = same else {
             if !moves(change, lines.file, text) {
                 let near = lines.added.iter().find(|line| line.number.abs_diff(old.number) <= NEAR);
-                let mut hunk = vec![format!("-{}", old.text)];
-                hunk.extend(near.map(|line| format!("+{}", line.text)));
-                found.push(gone(text, old.number, hunk));
+                found.push(gone(text, old.number, old, near));
             }
             continue;
         };
@@ -188,8 +184,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
         let selects = |token: &&str| !token.is_empty() && !WORDS.harmless.is_match(token) && !runs(token);
         if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
             let deed = format!("the test command selects other tests: `{}`", quoted(now));
-            let hunk = vec![format!("-{}", old.text), format!("+{}", new.text)];
-            found.push(lines.found(deed, change.ground(false), new.number, hunk));
+            found.push(lines.found(deed, change.ground(false), new.number, Some(&old.text), Some(&new.text)));
         }
     }
     // A script that started a check by another script, and does nothing now.
@@ -198,7 +193,7 @@ fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
             && (WORDS.targets.is_match(&line.text) || line.text.starts_with('\t'))
     });
     if let (true, Some((line, _)), Some(old)) = (found.is_empty(), emptied.next(), lines.removed.first()) {
-        found.push(gone(&old.text, line.number, vec![format!("-{}", old.text), format!("+{}", line.text)]));
+        found.push(gone(&old.text, line.number, old, Some(line)));
     }
     found
 }
@@ -215,38 +210,30 @@ fn moves(change: &Change<'_>, from: &ChangedFile, command: &str) -> bool {
 
 /// Numbers behind the words of a threshold that fall.
 fn thresholds(lines: &Lines<'_>, weight: Weight) -> Vec<Tampering> {
-    let number = |text: &str| -> Option<(String, f64)> {
-        let found = WORDS.thresholds.find(text)?;
-        let rest = &text[found.end()..];
-        let digits: String = rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
-        Some((text[..found.end()].trim().to_owned(), digits.parse().ok()?))
+    let number = |line: &CodeLine| -> Option<(String, f64)> {
+        let number = WORDS.thresholds.captures(&line.text)?.get(1)?;
+        Some((line.text[..number.start()].trim().to_owned(), number.as_str().parse().ok()?))
     };
-    let mut found = Vec::new();
-    for (line, (words, after)) in lines.added.iter().filter_map(|line| Some((line, number(&line.text)?))) {
-        let before = lines.removed.iter().filter_map(|old| Some((old, number(&old.text)?)));
-        let before = before.filter(|(_, (old, before))| *old == words && *before > after);
-        found.extend(before.take(1).map(|(old, (_, before))| {
-            let deed = format!("a threshold falls from {before} to {after}");
-            lines.found(deed, weight, line.number, vec![format!("-{}", old.text), format!("+{}", line.text)])
-        }));
-    }
-    found
+    let fallen = |line: &CodeLine| {
+        let (words, after) = number(line)?;
+        let mut before = lines.removed.iter().filter_map(|old| Some((old, number(old)?)));
+        let (old, (_, before)) = before.find(|(_, (old, before))| *old == words && *before > after)?;
+        let deed = format!("a threshold falls from {before} to {after}");
+        Some(lines.found(deed, weight, line.number, Some(&old.text), Some(&line.text)))
+    };
+    lines.added.iter().filter_map(fallen).collect()
 }
 
-/// Marks that silence a check on a line that a finding named when it failed.
+/// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
 fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let of_file = change.named.iter().filter_map(|place| place.rsplit_once(':'));
     let named: Vec<u32> =
         of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
-    let is_counted = |line: u32| change.is_of_fixer || named.iter().any(|at| line.abs_diff(*at) <= NEAR);
-    let mut found = Vec::new();
-    for (line, text) in
-        lines.written.iter().filter(|(line, text)| is_counted(*line) && WORDS.suppressions.is_match(text))
-    {
-        let deed = format!("a finding that failed before is suppressed: `{}`", quoted(text));
-        found.push(lines.found(deed, Weight::Alone, *line, vec![format!("+{text}")]));
-    }
-    found
+    let is_near = |line: u32| named.iter().any(|at| line.abs_diff(*at) <= NEAR);
+    let marks = lines.written.iter().filter(|(_, text)| WORDS.suppressions.is_match(text));
+    let counted = marks.filter(|(line, _)| change.is_of_fixer || is_near(*line));
+    let deed = |text: &str| format!("a finding that failed before is suppressed: `{}`", quoted(text));
+    counted.map(|(line, text)| lines.found(deed(text), Weight::Alone, *line, None, Some(text))).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evidence::{BaseTestRun, ProofEnd},
-    observed::{ChangedFile, ChangedFiles, DiffLine, FileStatus},
+    observed::{ChangedFile, ChangedFiles, DiffHunk, DiffLine, FileStatus},
     source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
 };
 
@@ -283,11 +283,8 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
     let is_failed = |new: &&Part| new.is_test && change.failed(&new.name) && !change.is_wrong(&new.name);
     let failed: Vec<&Part> = pairs.iter().filter_map(|pair| pair.new).filter(is_failed).collect();
     let mut found = Vec::new();
-    for pair in pairs {
-        let (Some(old), Some(new)) = (pair.old, pair.new) else { continue };
-        if new.is_test {
-            continue;
-        }
+    let helpers = pairs.iter().filter_map(|pair| Some((pair, pair.old?, pair.new?))).filter(|(.., new)| !new.is_test);
+    for (pair, old, new) in helpers {
         let taken = missing(&old.lines, &new.lines);
         let names: BTreeSet<&str> = if new.name.is_empty() {
             taken.iter().filter_map(|line| assigned.captures(&line.text)?.get(1).map(|name| name.as_str())).collect()
@@ -345,10 +342,9 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
         return None;
     }
     let is_of_failed = change.failed.iter().any(|test| {
-        let test = test.to_lowercase();
-        words(&path.to_lowercase()).any(|word| {
-            word.len() > 3 && word != "test" && word != "tests" && word != "snapshots" && test.contains(word)
-        })
+        let (test, path) = (test.to_lowercase(), path.to_lowercase());
+        words(&path)
+            .any(|word| word.len() > 3 && !["test", "tests", "snapshots"].contains(&word) && test.contains(word))
     });
     let counts = is_of_failed || is_snapshot(path) && (file.status == FileStatus::Removed || !changes_program(change));
     let patch = file.read_patch();
@@ -357,21 +353,16 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
     counts.then(|| tampering(file, "recorded output is replaced", change.ground(is_of_failed), 0, hunk.collect()))
 }
 
-/// Whether code of the program changes, so that what a test expects may change with it.
+/// Whether code of the program changes, so that what a test expects may change with it. Of a file that holds its own tests
+/// the code above them counts.
 fn changes_program(change: &Change<'_>) -> bool {
-    change.files.known().iter().any(|file| {
+    change.files.known().iter().filter(|file| is_code(&file.path) && !is_test(&file.path)).any(|file| {
         let is_inline = TestSyntax::of(&file.path).is_some_and(|syntax| syntax.inline);
-        is_code(&file.path) && !is_test(&file.path) && (!is_inline || changes_outside_tests(file))
-    })
-}
-
-/// Whether a file that holds its own tests changes above them.
-fn changes_outside_tests(file: &ChangedFile) -> bool {
-    let Some(patch) = file.read_patch() else { return true };
-    patch.hunks.iter().any(|hunk| {
-        let in_tests =
-            hunk.heading.contains("mod tests") || hunk.lines.iter().any(|line| line.text.contains("#[test]"));
-        !in_tests && hunk.lines.iter().any(|line| line.is_changed())
+        let in_tests = |hunk: &DiffHunk<'_>| {
+            hunk.heading.contains("mod tests") || hunk.lines.iter().any(|line| line.text.contains("#[test]"))
+        };
+        let counts = |hunk: &DiffHunk<'_>| hunk.lines.iter().any(DiffLine::is_changed) && !in_tests(hunk);
+        !is_inline || file.read_patch().is_none_or(|patch| patch.hunks.iter().any(counts))
     })
 }
 
