@@ -128,13 +128,10 @@ impl Stages<'_> {
         warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
         let never_start = self.never_start_from().filter(|(_, from)| self.inputs.is_open() && *from <= self.inputs.now);
         warnings.extend(never_start.map(|(name, _)| Warning::NeverStarts(name.clone())));
-        let jobs = policy
-            .verify
-            .checks
-            .iter()
-            .map(|(name, check)| (name, external::jobs_of_several_apps(snapshot, &check.source)));
-        let mixed = jobs.filter(|(_, jobs)| !jobs.is_empty());
-        warnings.extend(mixed.map(|(check, jobs)| Warning::SeveralApps { check: check.clone(), jobs }));
+        warnings.extend(policy.verify.checks.iter().filter_map(|(name, check)| {
+            let jobs = external::jobs_of_several_apps(snapshot, &check.source)?;
+            Some(Warning::SeveralApps { check: name.clone(), jobs })
+        }));
         warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
         let PullRequest { number, head, lifecycle, .. } = &snapshot.pull_request;
@@ -178,8 +175,9 @@ impl Stages<'_> {
         })
     }
 
-    /// When time alone changes the decision next: evidence becomes overdue, nothing is seen to start a job, an outside failure escalates, something is due
-    /// to be repeated or a fixer to be asked, an open gate is read again (hiding a comment sends no event).
+    /// When time alone changes the decision next: evidence becomes overdue, nothing is seen to start a job, an outside
+    /// failure escalates, something is due to be repeated or a fixer to be asked, an open gate is read again (hiding a
+    /// comment sends no event).
     pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
         let Self { inputs, next, .. } = *self;
         if !inputs.is_open() {

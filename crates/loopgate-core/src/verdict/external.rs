@@ -23,8 +23,8 @@ use crate::{
 const WORKFLOWS: &str = ".github/workflows/";
 /// Changed workflow files, and Apps of one check's jobs, named at most.
 const MOST_NAMED: usize = 5;
-/// How long nothing happens on a commit before a job that is not there counts as one that nothing starts: jobs that depend on
-/// others start when those end.
+/// How long nothing happens on a commit before a job that is not there counts as one that nothing starts: jobs that
+/// depend on others start when those end.
 const QUIET: TimeDelta = TimeDelta::minutes(5);
 
 /// What is known of a check from those of a commit's check runs and statuses that it is mapped to; several must all
@@ -92,9 +92,9 @@ pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
     runs.iter().filter(move |run| has_ended(run) && is_newest(run) && is_silent(run))
 }
 
-/// From when on it is certain that GitHub Actions starts nothing that brings a check's result, if nothing else happens on the
-/// head: a workflow with a filter on paths does not start for other files. `None` if something runs, or has brought the result.
-/// `since` is when the check began to be waited for.
+/// From when on it is certain that GitHub Actions starts nothing that brings a check's result, if nothing else happens
+/// on the head: a workflow with a filter on paths does not start for other files. `None` if something runs, or has
+/// brought the result. `since` is when the check began to be waited for.
 pub fn never_starts_from(
     snapshot: &Snapshot,
     check: &GatheredCheck,
@@ -107,24 +107,22 @@ pub fn never_starts_from(
         return None;
     }
     let jobs = snapshot.checks.iter().filter(|job| job.app.as_deref() == Some("github-actions"));
-    let all = jobs.map(|job| job.progress).chain(snapshot.workflow_runs.iter().map(|run| run.progress));
-    let ends: Option<Vec<Timestamp>> = all
-        .map(|progress| match progress {
-            CheckProgress::Completed { at, .. } => Some(at.unwrap_or(since)),
-            CheckProgress::Queued | CheckProgress::InProgress => None,
-        })
-        .collect();
-    ends?.into_iter().fold(since, Timestamp::max).checked_add_signed(QUIET)
+    let mut quiet_since = since;
+    for progress in jobs.map(|job| job.progress).chain(snapshot.workflow_runs.iter().map(|run| run.progress)) {
+        let CheckProgress::Completed { at, .. } = progress else { return None };
+        quiet_since = quiet_since.max(at.unwrap_or(since));
+    }
+    quiet_since.checked_add_signed(QUIET)
 }
 
-/// A job of each App whose jobs a followed check takes, if these are several and it names none: whoever may write a check of
-/// such a name speaks for it. A commit status has no App.
-pub fn jobs_of_several_apps(snapshot: &Snapshot, source: &CheckSource) -> Vec<(String, Option<String>)> {
-    let CheckSource::External(source @ ExternalSource { app: None, .. }) = source else { return Vec::new() };
+/// A job of each App whose jobs a followed check takes, if these are several and it names none: whoever may write a
+/// check of such a name speaks for it. A commit status has no App.
+pub fn jobs_of_several_apps(snapshot: &Snapshot, source: &CheckSource) -> Option<Vec<(String, Option<String>)>> {
+    let CheckSource::External(source @ ExternalSource { app: None, .. }) = source else { return None };
     let jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, None));
     let by_app: BTreeMap<Option<&str>, &str> = jobs.map(|job| (job.app.as_deref(), job.name.as_str())).collect();
     let named = by_app.iter().take(MOST_NAMED).map(|(app, job)| ((*job).to_owned(), app.map(str::to_owned)));
-    if by_app.len() > 1 { named.collect() } else { Vec::new() }
+    (by_app.len() > 1).then(|| named.collect())
 }
 
 fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {
