@@ -68,6 +68,11 @@ mod tests {
         let warnings = [
             Warning::NoCheckOfKind(CheckKind::Test),
             Warning::NoTests("api/test".parse().unwrap()),
+            Warning::NeverStarts("unit".parse().unwrap()),
+            Warning::SeveralApps {
+                check: "unit".parse().unwrap(),
+                jobs: vec![("test".into(), None), ("testimonials".into(), Some("other-ci".into()))],
+            },
             Warning::FlakyNewTest(repeated(2, None)),
             Warning::NotObserved(ObservationProblem { what: "team acme/security".into(), reason: "404".into() }),
             Warning::Overruled(ConfigError {

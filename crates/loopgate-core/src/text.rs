@@ -15,6 +15,19 @@ pub fn one_line(text: &str, most: usize) -> String {
     start(&text.split_whitespace().collect::<Vec<_>>().join(" "), most)
 }
 
+/// Whole lines, each with a line break behind it, as many as stay below `most` bytes.
+pub fn whole_lines(lines: impl IntoIterator<Item = String>, most: usize) -> String {
+    let mut text = String::new();
+    for line in lines {
+        if text.len() + line.len() + 1 >= most {
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,6 +37,7 @@ mod tests {
         assert_eq!(start("größer", 3), "grö");
         assert_eq!(first_line("one two\nthree", 20), "one two");
         assert_eq!(one_line("  one\n\ttwo  three", 9), "one two t");
+        assert_eq!(whole_lines(["one", "two", "three"].map(String::from), 9), "one\ntwo\n");
         assert_eq!([start("", 3), first_line("", 3), one_line(" \n", 3)], ["", "", ""]);
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     evidence::{CheckKind, Outcome},
     failure::{Blame, Changes},
     gate::{self, CommandWord, PhraseProblem, Refusal},
-    ids::{CheckName, FailureId, GateName, Login, UserId},
+    ids::{CheckName, FailureId, GateName, Login},
     observed::{Account, AccountKind, Hint, Permission, Standing},
     policy::{ExecutionSkips, Trigger},
     state::{
@@ -198,7 +198,7 @@ fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidenc
         (Some(Refusal::Edited | Refusal::EditedByAnother), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
         // An agent says so by its own account.
         (Some(Refusal::IsBot | Refusal::ViaApp), Ok(command @ Command::Dispute { .. }))
-            if wrote_it(run, word.by.id) =>
+            if gate::wrote(run.inputs.snapshot, &word.by) =>
         {
             Some(order(run, word, command, evidence))
         }
@@ -255,7 +255,7 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),
         Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
-        Right::ContributorOrWrite if wrote_it(run, person.id) => Ok(()),
+        Right::ContributorOrWrite if gate::wrote(run.inputs.snapshot, person) => Ok(()),
         Right::ContributorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
         Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
         Right::GateApprovers(gates) => {
@@ -265,7 +265,11 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
             };
             let Some(gate) = gates.first().filter(|_| !gates.iter().any(|name| decides(&name))) else { return Ok(()) };
             let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
-            if wrote_it(run, person.id) { Err(refusal()) } else { needs(Permission::Maintain, refusal()) }
+            if gate::wrote(run.inputs.snapshot, person) {
+                Err(refusal())
+            } else {
+                needs(Permission::Maintain, refusal())
+            }
         }
     }
 }
@@ -318,7 +322,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
             }
-            if wrote_it(run, word.by.id) {
+            if gate::wrote(run.inputs.snapshot, &word.by) {
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
             newly_accepted = run.next.accept_tampering(tamper::counts(run.tampering));
@@ -347,7 +351,7 @@ fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, eviden
     if checks.is_empty() {
         return AnswerOutcome::Refused(CommandRefusal::NothingToResume);
     }
-    if wrote_it(run, word.by.id) {
+    if gate::wrote(run.inputs.snapshot, &word.by) {
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
     let (by, head) = (word.by.login.clone(), run.next.head_sha);
@@ -421,7 +425,7 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
         let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
         return AnswerOutcome::Refused(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
     };
-    if wrote_it(run, word.by.id) {
+    if gate::wrote(run.inputs.snapshot, &word.by) {
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
@@ -438,11 +442,4 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
 
 fn likeness(typed: &CheckName, known: &CheckName) -> f64 {
     strsim::jaro_winkler(typed.as_str(), known.as_str())
-}
-
-/// The pull request's author, and whoever authored or committed one of its commits.
-fn wrote_it(run: &Execution<'_>, person: UserId) -> bool {
-    let snapshot = run.inputs.snapshot;
-    let committed = snapshot.commits.items.iter().flat_map(|commit| [&commit.author, &commit.committer]);
-    person == snapshot.pull_request.author.id || committed.flatten().any(|account| account.id == person)
 }

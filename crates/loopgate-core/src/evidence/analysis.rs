@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de};
 
 words! {
     /// Category of a failure's root cause.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum RootCauseCategory {
         NullUndefinedAccess = "null_undefined_access",
         TypeMismatch = "type_mismatch",
@@ -21,6 +21,7 @@ words! {
         ConfigurationError = "configuration_error",
         DependencyIssue = "dependency_issue",
         Environment = "environment",
+        #[default]
         Other = "other",
     }
 }
@@ -32,7 +33,7 @@ impl fmt::Display for RootCauseCategory {
 }
 
 /// How sure a conclusion is, between 0 and 1, kept in hundredths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Confidence(u8);
 
 impl Confidence {
@@ -45,18 +46,10 @@ impl Confidence {
         f64::from(self.0) / 100.0
     }
 
-    /// Raised by `hundredths`, but never to certainty: these are rules of thumb.
+    /// Raised or lowered by hundredths, but never to certainty and never below 0.05: these are rules of thumb.
     #[must_use]
-    pub(crate) const fn raised(self, hundredths: u8) -> Self {
-        let raised = self.0.saturating_add(hundredths);
-        Self(if raised > 98 { 98 } else { raised })
-    }
-
-    /// Lowered by `hundredths`, never below 0.05.
-    #[must_use]
-    pub(crate) const fn lowered(self, hundredths: u8) -> Self {
-        let lowered = self.0.saturating_sub(hundredths);
-        Self(if lowered < 5 { 5 } else { lowered })
+    pub(crate) fn shifted(self, hundredths: i8) -> Self {
+        Self(self.0.saturating_add_signed(hundredths).clamp(5, 98))
     }
 }
 
@@ -116,7 +109,7 @@ mod tests {
         for wrong in ["1.01", "-0.1", "\"x\"", "null"] {
             assert!(serde_json::from_str::<Confidence>(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(Confidence::percent(90).raised(20), Confidence::percent(98));
-        assert_eq!(Confidence::percent(10).lowered(20), Confidence::percent(5));
+        assert_eq!(Confidence::percent(90).shifted(20), Confidence::percent(98));
+        assert_eq!(Confidence::percent(10).shifted(-20), Confidence::percent(5));
     }
 }

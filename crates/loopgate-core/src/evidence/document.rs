@@ -206,7 +206,7 @@ impl Outcome {
 }
 
 /// How a failing check may be retried. Of several failing checks, the greatest decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryClass {
     /// Service, network or runner: re-run with back-off, consumes no attempt.
@@ -214,6 +214,7 @@ pub enum RetryClass {
     /// Retried once.
     Performance,
     /// An ordinary failure of the code: retried.
+    #[default]
     Code,
     /// Infinite loop, deadlock, the check's own timeout: never retried automatically.
     Logic,

@@ -4,7 +4,7 @@
 //! whether it is the same error as another; [`ExaminedCheck`] and [`retry_class`] say whose it is and whether trying
 //! again can help; [`analyse_all`] finds the root cause, and [`FeedbackItem`] tells what to do about it. A caller
 //! that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
-//! whatever the text, and rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known
+//! whatever the text, and rests on tables: one row per form of stack frame, headline, comparison or known
 //! message.
 
 mod classify;
@@ -14,8 +14,8 @@ mod tell;
 
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse_all, retry_class};
-pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, tells_of_failure, without_stamp};
+pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, sides, tells_of_failure, without_stamp};
 pub use tell::{
     CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence,
-    inspect_failure, quoted_word, reproduce, rerun,
+    inspect_failure, reproduce, rerun,
 };

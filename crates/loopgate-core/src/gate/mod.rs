@@ -13,7 +13,7 @@ pub(crate) mod trigger;
 pub mod waiting;
 
 pub(crate) use agents::of_commit as agent_of;
-pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of};
+pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of, wrote};
 
 pub(crate) use assess::files_of_approvals;
 pub use assess::{Assessment, CommandWord, Tampered, assess, ticked_boxes};

@@ -187,27 +187,23 @@ impl Card {
         })
     }
 
-    /// Paths that it cites.
+    /// Paths of the places that it cites.
     pub fn cited(&self) -> impl Iterator<Item = &str> {
-        self.citations.iter().map(|citation| citation.path.as_str())
+        self.fix.hunks.iter().map(|hunk| hunk.path.as_str())
     }
 
     /// The line, from 1, at which the change would stand now; `None` if a place that it cites is gone. A place is there
     /// while its blob is the same, or the lines around the change are found again, as they were before it or after it.
     /// `file` gives a path's content at the head.
     pub fn find<'a>(&self, file: impl Fn(&str) -> Option<CitedFile<'a>>) -> Option<u32> {
-        let line = |(citation, hunk): (&Citation, &Hunk)| {
-            let found = file(&citation.path)?;
-            if citation.blob.is_some() && citation.blob == found.blob {
+        let line = |hunk: &Hunk| {
+            let found = file(&hunk.path)?;
+            if hunk.blob.is_some() && hunk.blob == found.blob {
                 return Some(hunk.first_change());
             }
-            let sides = ['-', '+'].into_iter().filter_map(|side| hunk.find(side, found.text));
-            sides.min().map(|(_, line)| line)
+            hunk.find('-', found.text).or_else(|| hunk.find('+', found.text))
         };
-        if self.citations.len() != self.fix.hunks.len() {
-            return None;
-        }
-        let lines: Option<Vec<u32>> = self.citations.iter().zip(&self.fix.hunks).map(line).collect();
+        let lines: Option<Vec<u32>> = self.fix.hunks.iter().map(line).collect();
         lines?.first().copied()
     }
 }

@@ -97,49 +97,42 @@ impl Memory {
         if let Some(first) = run.first().filter(|line| is_new(line)) {
             self.recent.insert(first.timestamp);
         }
-        let mut before: Option<&MemoryLine> = None;
-        for line in &run {
-            if is_new(line) {
-                self.weeks.insert(Week::of(line.timestamp));
-                self.count(line, before);
-            }
-            before = Some(line);
+        let before = std::iter::once(None).chain(run.iter().copied().map(Some));
+        for (line, before) in run.iter().zip(before).filter(|(line, _)| is_new(line)) {
+            self.weeks.insert(Week::of(line.timestamp));
+            self.see(line);
+            self.count(line, before);
         }
         self.bound();
     }
 
-    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test; and
-    /// flaky tests.
-    pub fn unmended(&self, words: &str) -> Vec<&Recurring> {
-        let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-        let mended: BTreeSet<&str> = self.cards.values().filter_map(|card| card.test.as_deref()).collect();
-        let has_card = |seen: &Recurring| {
-            let by_error = seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()));
-            by_error || seen.flips == 0 && mended.contains(seen.test.as_str())
-        };
-        let fits = |seen: &&Recurring| {
-            let name = seen.test.to_lowercase();
-            words.iter().all(|word| name.contains(word)) && !has_card(seen)
-        };
-        self.recurring.values().filter(fits).collect()
+    /// Counts the errors and the flaky tests of a line, and notes when they were seen last.
+    fn see(&mut self, line: &MemoryLine) {
+        let errors = line.failures.iter().map(|failure| {
+            let name = failure.test_name.as_ref().unwrap_or(&failure.error_message);
+            (fingerprint_of(failure).to_string(), name, Some(fingerprint_of(failure)))
+        });
+        for (key, name, fingerprint) in errors.chain(line.flaky.iter().map(|test| (flaky_key(test), test, None))) {
+            let seen = self.recurring.entry(key).or_insert_with(|| Recurring { fingerprint, ..Recurring::default() });
+            let count = if fingerprint.is_some() { &mut seen.occurrences } else { &mut seen.flips };
+            *count = count.saturating_add(1);
+            if (line.timestamp, &line.session_id) < (seen.last_seen, &seen.last_run) {
+                continue;
+            }
+            seen.test = text::first_line(name, 200);
+            seen.last_seen = line.timestamp;
+            seen.last_run.clone_from(&line.session_id);
+            seen.last_pull_request = line.pull_request;
+            seen.resolution = match seen.resolution {
+                Resolution::WontFix => Resolution::WontFix,
+                _ if fingerprint.is_some() && line.status == LineStatus::Escalated => Resolution::Escalated,
+                _ => Resolution::Pending,
+            };
+        }
     }
 
-    /// Counts one line, after the attempt before it.
+    /// Counts what is gone in a line after the attempt before it, what was settled, and what came after cards.
     fn count(&mut self, line: &MemoryLine, before: Option<&MemoryLine>) {
-        for failure in &line.failures {
-            let fingerprint = fingerprint_of(failure);
-            let name = failure.test_name.as_deref().unwrap_or(&failure.error_message);
-            let resolution = match line.status {
-                LineStatus::Escalated => Resolution::Escalated,
-                LineStatus::Passed | LineStatus::Failed => Resolution::Pending,
-            };
-            let seen = self.sighting(fingerprint.to_string(), name, Some(fingerprint), line, resolution);
-            seen.occurrences = seen.occurrences.saturating_add(1);
-        }
-        for test in &line.flaky {
-            let seen = self.sighting(flaky_key(test), test, None, line, Resolution::Pending);
-            seen.flips = seen.flips.saturating_add(1);
-        }
         let now: BTreeSet<Fingerprint> = line.failures.iter().map(fingerprint_of).collect();
         let failures = before.into_iter().flat_map(|before| &before.failures);
         for fingerprint in failures.map(fingerprint_of).collect::<BTreeSet<_>>() {
@@ -152,10 +145,10 @@ impl Memory {
             }
         }
         for word in &line.settled {
-            let is_it = |seen: &&mut Recurring| seen.fingerprint.is_some_and(|it| FailureId::from(it) == word.failure);
-            let known = self.recurring.values_mut().filter(is_it);
-            for seen in known.filter(|seen| seen.settled.as_ref().is_none_or(|before| before.at < word.at)) {
-                seen.settled = Some(word.clone());
+            for seen in self.recurring.values_mut().filter(|seen| seen.is(word.failure)) {
+                if seen.settled.as_ref().is_none_or(|before| before.at < word.at) {
+                    seen.settled = Some(word.clone());
+                }
             }
         }
         for found in &line.memory_matches {
@@ -165,27 +158,6 @@ impl Memory {
                 card.last_seen = card.last_seen.max(line.timestamp);
             }
         }
-    }
-
-    fn sighting(
-        &mut self,
-        key: String,
-        name: &str,
-        fingerprint: Option<Fingerprint>,
-        line: &MemoryLine,
-        resolution: Resolution,
-    ) -> &mut Recurring {
-        let known = self.recurring.entry(key).or_insert_with(|| Recurring { fingerprint, ..Recurring::default() });
-        if (line.timestamp, &line.session_id) >= (known.last_seen, &known.last_run) {
-            known.test = text::first_line(name, 200);
-            known.last_seen = line.timestamp;
-            known.last_run.clone_from(&line.session_id);
-            known.last_pull_request = line.pull_request;
-            if known.resolution != Resolution::WontFix {
-                known.resolution = resolution;
-            }
-        }
-        known
     }
 
     /// Drops what is older than its retention, and cards that were found stale too often.
@@ -205,49 +177,44 @@ impl Memory {
 
     /// Forgets an error: its card and how often it was seen. Whether there was anything to forget.
     pub fn forget(&mut self, id: FailureId) -> bool {
-        let is_it = |fingerprint: &Fingerprint| FailureId::from(*fingerprint) == id;
         let before = (self.cards.len(), self.recurring.len());
-        self.cards.retain(|_, card| card.id != id && !card.fingerprints.iter().any(is_it));
-        self.recurring.retain(|_, seen| !seen.fingerprint.as_ref().is_some_and(is_it));
+        let has_it = |card: &Card| card.fingerprints.iter().any(|fingerprint| FailureId::from(*fingerprint) == id);
+        self.cards.retain(|_, card| card.id != id && !has_it(card));
+        self.recurring.retain(|_, seen| !seen.is(id));
         before != (self.cards.len(), self.recurring.len())
     }
 
     /// Notes that an error will not be mended. Whether it is known.
     pub fn give_up(&mut self, id: FailureId) -> bool {
-        let is_it = |seen: &&mut Recurring| seen.fingerprint.map(FailureId::from) == Some(id);
-        let known = self.recurring.values_mut().find(is_it);
+        let known = self.recurring.values_mut().find(|seen| seen.is(id));
         known.map(|seen| seen.resolution = Resolution::WontFix).is_some()
-    }
-
-    /// Whether an error was last seen in one of the newest `lookback` runs.
-    pub(super) fn is_recent(&self, lookback: u32) -> impl Fn(&Recurring) -> bool + use<> {
-        let nth = usize::try_from(lookback).unwrap_or(usize::MAX).checked_sub(1);
-        let since = nth.map(|nth| self.recent.iter().rev().nth(nth).copied().unwrap_or(Timestamp::UNIX_EPOCH));
-        move |seen| since.is_some_and(|since| seen.last_seen >= since)
     }
 
     fn bound(&mut self) {
         while self.recent.len() > MOST_RECENT {
             self.recent.pop_first();
         }
-        // A tenth at once, here and below: looking for the least takes a pass over all.
-        if self.cards.len() > MOST_CARDS {
-            let mut worth: Vec<_> = self.cards.values().map(Card::rank).collect();
-            worth.sort_unstable();
-            if let Some(least) = worth.into_iter().nth(self.cards.len() - MOST_CARDS + MOST_CARDS / 10) {
-                self.cards.retain(|_, card| card.rank() >= least);
-            }
-        }
-        if self.recurring.len() > MOST_RECURRING {
-            let mut ages: Vec<Timestamp> = self.recurring.values().map(|seen| seen.last_seen).collect();
-            ages.sort_unstable();
-            let oldest = ages.get(MOST_RECURRING / 10).copied().unwrap_or_default();
-            self.recurring.retain(|_, seen| seen.last_seen > oldest);
+        keep_best(&mut self.cards, MOST_CARDS, Card::rank);
+        keep_best(&mut self.recurring, MOST_RECURRING, |seen| (seen.last_seen, seen.key()));
+    }
+}
+
+/// Drops the least of more than `most` entries. A tenth goes at once: looking for the least takes a pass over all.
+fn keep_best<K: Ord, V, R: Ord>(entries: &mut BTreeMap<K, V>, most: usize, rank: impl Fn(&V) -> R) {
+    if entries.len() > most {
+        let mut ranks: Vec<R> = entries.values().map(&rank).collect();
+        ranks.sort_unstable();
+        if let Some(least) = ranks.into_iter().nth(entries.len() - most + most / 10) {
+            entries.retain(|_, entry| rank(entry) >= least);
         }
     }
 }
 
 impl Recurring {
+    fn is(&self, failure: FailureId) -> bool {
+        self.fingerprint.is_some_and(|fingerprint| FailureId::from(fingerprint) == failure)
+    }
+
     /// Under what it is counted.
     pub fn key(&self) -> String {
         self.fingerprint.map_or_else(|| flaky_key(&self.test), |fingerprint| fingerprint.to_string())

@@ -2,20 +2,20 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
     sync::LazyLock,
 };
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{MemoryMatch, Settled, redact_value};
+use super::{MemoryMatch, Settled, redact, redact_value};
 use crate::{
     evidence::{Analysis, CheckResults, Environment, Failure},
     failure,
     ids::{Fingerprint, PrNumber, Sha, Timestamp},
     observed::{ChangedFile, DiffHunk},
-    source_files::{FileKind, is_test, kind},
+    source_files::{FileKind, file_name, is_test, kind},
     text,
 };
 
@@ -23,6 +23,8 @@ use crate::{
 pub const MEMORY_SCHEMA: &str = "loopgate.memory/v1";
 /// Bytes of a line at most.
 const MOST_BYTES: usize = 16_000;
+/// Failures of a line at most.
+const MOST_FAILURES: usize = 20;
 /// Hunks of a fix that are kept, and lines and bytes of each.
 const MOST_HUNKS: usize = 3;
 const HUNK_LINES: usize = 40;
@@ -127,14 +129,12 @@ pub struct Hunk {
 impl AppliedFix {
     /// The change to `files` that led to `commit`. `failing` are the files that the failures before it name.
     pub fn of(commit: Sha, description: &str, files: &[ChangedFile], failing: &BTreeSet<String>) -> Self {
-        let (added, removed) = files.iter().fold((0_u64, 0_u64), |(added, removed), file| {
-            (added + u64::from(file.additions), removed + u64::from(file.deletions))
-        });
+        let sum = |lines: fn(&ChangedFile) -> u32| files.iter().map(|file| u64::from(lines(file))).sum::<u64>();
         let mut code: Vec<&ChangedFile> = files.iter().collect();
         code.sort_by_key(|file| !failing.contains(&file.path));
         Self {
             description: text::start(description, 300),
-            diff_summary: format!("+{added}/-{removed}"),
+            diff_summary: format!("+{}/-{}", sum(|file| file.additions), sum(|file| file.deletions)),
             files_modified: files.iter().take(50).map(|file| text::start(&file.path, 300)).collect(),
             commit,
             hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
@@ -150,7 +150,7 @@ impl AppliedFix {
 
 /// A file's first hunks. What is no code fixes nothing: tests, and what chooses them or silences findings.
 fn hunks(file: &ChangedFile) -> Vec<Hunk> {
-    let is_setting = file.path.rsplit('/').next().is_some_and(|name| name.contains(".config."));
+    let is_setting = file_name(&file.path).contains(".config.");
     let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
     let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
     patch.hunks.iter().map(|hunk| Hunk::of(file, hunk)).filter(Hunk::changes_code).take(MOST_HUNKS).collect()
@@ -158,19 +158,14 @@ fn hunks(file: &ChangedFile) -> Vec<Hunk> {
 
 impl Hunk {
     fn of(file: &ChangedFile, hunk: &DiffHunk<'_>) -> Self {
-        let mut text = String::new();
-        for line in hunk.lines.iter().take(HUNK_LINES) {
-            if text.len() + line.text.len() < HUNK_BYTES {
-                let _ = writeln!(text, "{}{}", line.change.sign(), line.text);
-            }
-        }
+        let lines = hunk.lines.iter().take(HUNK_LINES).map(|line| format!("{}{}", line.change.sign(), line.text));
+        let text = text::whole_lines(lines, HUNK_BYTES);
         Self { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
     }
 
     /// The line of a text, from 1, at which the change stands or would stand: where at least two thirds of the lines of
     /// one side (`-` before the change, `+` after it) follow each other, no farther apart than twice the hunk is long.
-    /// Before it, how many lines are missing.
-    pub(super) fn find(&self, side: char, text: &str) -> Option<(usize, u32)> {
+    pub(super) fn find(&self, side: char, text: &str) -> Option<u32> {
         let change = self.text.lines().position(|line| line.starts_with(['+', '-'])).unwrap_or_default();
         let numbered = self.text.lines().enumerate().filter(|(_, line)| line.starts_with([' ', side]));
         let plain = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
@@ -194,9 +189,8 @@ impl Hunk {
                 best = (found, Some(place.unwrap_or(next + 1)));
             }
         }
-        let missing = wanted.len() - best.0;
-        let line = best.1.filter(|_| !wanted.is_empty() && missing <= most_missing)?;
-        Some((missing, u32::try_from(line).ok()?))
+        let line = best.1.filter(|_| !wanted.is_empty() && wanted.len() - best.0 <= most_missing)?;
+        u32::try_from(line).ok()
     }
 
     /// Whether it does more than silence a check: some line goes or comes that is no suppression.
@@ -207,12 +201,6 @@ impl Hunk {
             (lines('-').map(bare).collect(), lines('+').map(bare).collect());
         let code = |lines: Vec<String>| lines.into_iter().filter(|line| tells_a_place(line)).collect::<Vec<_>>();
         code(before) != code(after)
-    }
-
-    /// The lines it adds.
-    pub(super) fn added(&self) -> impl Iterator<Item = &str> {
-        let lines = self.text.lines().filter_map(|line| line.strip_prefix('+'));
-        lines.map(str::trim).filter(|line| tells_a_place(line))
     }
 
     /// The first line that differs, as a number after the change.
@@ -231,6 +219,11 @@ static SUPPRESSION: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a constant expression")
 });
 
+/// The lines that a hunk's text adds, without what only closes a block.
+pub(super) fn added(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_prefix('+')).map(str::trim).filter(|line| tells_a_place(line))
+}
+
 fn tells_a_place(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
@@ -243,8 +236,10 @@ impl MemoryLine {
 
     /// Whether this attempt fixed a failure of the attempt before. A failure that names a test needs that test's pass.
     pub(super) fn mends(&self, failure: &Failure) -> bool {
-        let seen = |name: &String| self.fixed.contains(name) || self.fixed.contains(&text::start(name, 300));
-        failure.test_name.as_ref().is_none_or(seen)
+        let Some(name) = &failure.test_name else { return true };
+        // One of the two lines may have been cut more than the other.
+        let is_same = |fixed: &String| text::start(fixed, 300) == text::start(name, 300);
+        self.fixed.contains(name) || name.len() >= 300 && self.fixed.iter().any(is_same)
     }
 
     /// Cut to what is kept, without what must not be written, as JSON without a line break.
@@ -252,11 +247,17 @@ impl MemoryLine {
     /// # Errors
     /// When it cannot be written as JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let mut line = self.clone();
+        line.failures.truncate(MOST_FAILURES);
+        line.failures.iter_mut().for_each(|failure| failure.fingerprint = Some(fingerprint_of(failure)));
+        // Statistics need no texts.
+        line.memory_matches.iter_mut().for_each(|found| found.told = None);
+        let mut value = serde_json::to_value(line)?;
+        redact_value(&mut value);
         let mut text = String::new();
-        for (failures, characters) in [(20, 1_000), (10, 300), (3, 120), (0, 120)] {
-            let mut value = serde_json::to_value(self.cut(failures, characters))?;
-            redact_value(&mut value);
-            text = serde_json::to_string(&value)?;
+        for (items, characters) in [(200, 1_000), (100, 300), (20, 300), (10, 300), (3, 120), (0, 120)] {
+            shorten(&mut value, items, characters);
+            text = value.to_string();
             if text.len() <= MOST_BYTES {
                 break;
             }
@@ -272,55 +273,36 @@ impl MemoryLine {
             .filter(|line| line.schema == MEMORY_SCHEMA)
             .collect()
     }
+}
 
-    fn cut(&self, failures: usize, characters: usize) -> Self {
-        let short =
-            |names: &BTreeSet<String>| names.iter().take(20).map(|name| text::start(name, characters)).collect();
-        let analysis = self.analysis.clone().map(|analysis| Analysis {
-            root_cause: text::start(&analysis.root_cause, characters),
-            fix_strategy: text::start(&analysis.fix_strategy, characters),
-            rules_matched: analysis.rules_matched.into_iter().take(10).collect(),
-            related: Vec::new(),
-            ..analysis
-        });
-        let fix = self.fix_applied.clone().map(|fix| AppliedFix {
-            files_modified: fix.files_modified.into_iter().take(failures.max(3)).collect(),
-            hunks: if failures > 0 { fix.hunks } else { Vec::new() },
-            ..fix
-        });
-        // What statistics need: no texts.
-        let matches = self.memory_matches.iter();
-        Self {
-            failures: self.failures.iter().take(failures).map(|failure| remembered(failure, characters)).collect(),
-            flaky: short(&self.flaky),
-            fixed: self.fixed.iter().take(10 * failures).map(|name| text::start(name, 300)).collect(),
-            memory_matches: matches.take(20).map(|found| MemoryMatch { told: None, ..found.clone() }).collect(),
-            analysis,
-            fix_applied: fix,
-            ..self.clone()
+/// Cuts each text of a document to so many characters, and each list to so many items. Hunks stay whole, or go with the
+/// lists.
+fn shorten(value: &mut Value, items: usize, characters: usize) {
+    match value {
+        Value::String(text) => *text = text::start(text, characters),
+        Value::Array(list) => {
+            list.truncate(items);
+            list.iter_mut().for_each(|item| shorten(item, items, characters));
         }
+        Value::Object(fields) => {
+            let cut = fields.iter_mut().filter(|(name, _)| items == 0 || *name != "hunks");
+            cut.for_each(|(_, field)| shorten(field, items, characters));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn remembered(failure: &Failure, characters: usize) -> Failure {
-    let cut = |text: &String| text::start(text, characters);
-    Failure {
-        test_name: failure.test_name.as_ref().map(|name| text::start(name, 300)),
-        test_file: failure.test_file.as_ref().map(|name| text::start(name, 300)),
+/// The message as look-ups compare it: redacted and cut, because lines are.
+pub(super) fn template(failure: &Failure) -> String {
+    let cut = |text: &String| text::start(&redact(text), 300);
+    let kept = Failure {
+        test_name: failure.test_name.as_ref().map(cut),
         error_message: cut(&failure.error_message),
-        stack_trace: failure.stack_trace.as_ref().map(cut),
         expected: failure.expected.as_ref().map(cut),
         actual: failure.actual.as_ref().map(cut),
-        fingerprint: Some(failure.fingerprint.unwrap_or_else(|| failure::fingerprint(failure))),
+        stack_trace: None,
         ..failure.clone()
-    }
-}
-
-/// The message as look-ups compare it: of the failure as it is remembered, so that both sides were cut alike.
-pub(super) fn template(failure: &Failure) -> String {
-    let mut kept = remembered(failure, 300);
-    kept.error_message = super::redact(&kept.error_message).into_owned();
-    kept.stack_trace = None;
+    };
     text::start(&failure::template(&kept), 300)
 }
 
@@ -331,18 +313,17 @@ pub(super) fn fingerprint_of(failure: &Failure) -> Fingerprint {
 /// Two writers' lines as one list, in an order that does not depend on who wrote first. Of two lines of one attempt the
 /// later stays: its evidence was replaced.
 pub fn union(lines: impl IntoIterator<Item = MemoryLine>) -> Vec<MemoryLine> {
-    let mut kept: BTreeMap<(String, u32, String), (String, MemoryLine)> = BTreeMap::new();
+    let mut kept: BTreeMap<(String, u32, String), MemoryLine> = BTreeMap::new();
+    // Written texts decide between lines of one moment, so that the order of writers does not.
+    let age = |line: &MemoryLine| (line.timestamp, line.to_json().unwrap_or_default());
     for line in lines {
         let (session, attempt, code) = line.key();
         let key = (session.to_owned(), attempt, code.to_owned());
-        // Written texts decide between lines of one moment, so that the order of writers does not.
-        let text = line.to_json().unwrap_or_default();
-        match kept.get(&key) {
-            Some((known, old)) if (old.timestamp, known) >= (line.timestamp, &text) => {}
-            _ => drop(kept.insert(key, (text, line))),
+        if kept.get(&key).is_none_or(|known| age(known) < age(&line)) {
+            kept.insert(key, line);
         }
     }
-    let mut lines: Vec<MemoryLine> = kept.into_values().map(|(_, line)| line).collect();
+    let mut lines: Vec<MemoryLine> = kept.into_values().collect();
     lines.sort_by(|a, b| (a.timestamp, a.key()).cmp(&(b.timestamp, b.key())));
     lines
 }

@@ -1,12 +1,19 @@
-//! What a look-up found for a failure of an attempt, as the state keeps it.
+//! What a look-up found for a failure of an attempt, as the state keeps it; whether the fix that it shows was followed,
+//! and whether the error was gone after it.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Settled, Tier};
+use super::{Card, Tier, line::added};
 use crate::{
-    ids::{FailureId, Fingerprint, PrNumber, Sha},
+    ids::{FailureId, Fingerprint, Login, PrNumber, Sha, Timestamp},
+    observed::{ChangedFile, Patch},
     text,
 };
+
+/// Lines from a card's place within which a change follows it.
+const NEAR: u32 = 20;
 
 /// What was found for one failure, and the result of the next attempt. Texts come from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,16 +84,8 @@ impl MemoryMatch {
 
 impl ToldFix {
     /// What is shown of a card whose place was found at `line`.
-    pub fn of(card: &super::Card, line: Option<u32>) -> Option<Self> {
+    pub fn of(card: &Card, line: Option<u32>) -> Option<Self> {
         let hunk = card.fix.hunks.first()?;
-        let mut text = String::new();
-        for line in hunk.text.lines().map(|line| text::start(line, 200)) {
-            if text.len() + line.len() >= 800 {
-                break;
-            }
-            text.push_str(&line);
-            text.push('\n');
-        }
         Some(Self {
             pull_request: card.fix_pull_request,
             commit: card.fix.commit,
@@ -94,9 +93,110 @@ impl ToldFix {
             diff_summary: text::start(&card.fix.diff_summary, 40),
             path: hunk.path.clone(),
             line,
-            hunk: text,
+            hunk: text::whole_lines(hunk.text.lines().map(|line| text::start(line, 200)), 801),
             cause: text::start(&card.cause, 300),
             failed_before: card.tried_and_failed.iter().take(3).map(|tried| text::start(tried, 200)).collect(),
         })
+    }
+}
+
+/// Whether a change was made where a card says: within 20 lines of its place, or by adding its hunk. None where a patch
+/// of that file is not known.
+pub fn followed(told: &ToldFix, files: &[ChangedFile]) -> Option<bool> {
+    let line = told.line?;
+    let last = line.saturating_add(u32::try_from(added(&told.hunk).count()).unwrap_or(u32::MAX)).saturating_sub(1);
+    let near = |at: u32| at.saturating_add(NEAR) >= line && at <= last.saturating_add(NEAR);
+    let mut known = true;
+    for file in files.iter().filter(|file| file.paths().any(|path| path == told.path)) {
+        match file.read_patch() {
+            Some(patch) if patch.lines().any(|line| line.is_changed() && near(line.new)) => return Some(true),
+            Some(_) => {}
+            None => known = false,
+        }
+    }
+    let patches: Vec<Patch<'_>> = files.iter().filter_map(ChangedFile::read_patch).collect();
+    let brought: BTreeSet<&str> = patches.iter().flat_map(Patch::added).map(|line| line.text.trim()).collect();
+    let adds = added(&told.hunk).next().is_some() && added(&told.hunk).all(|line| brought.contains(line));
+    (known || adds).then_some(adds)
+}
+
+/// What came after cards that were shown, beside what comes without them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Offers {
+    pub shown: Rate,
+    /// Of the shown ones those that the next change followed.
+    pub followed: Rate,
+    /// Errors of all failing attempts that were followed by another attempt: the base rate.
+    pub all: Rate,
+}
+
+/// How often an error was gone in the next counted attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    pub retries: u32,
+    pub gone: u32,
+}
+
+impl Rate {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.retries = self.retries.saturating_add(other.retries);
+        self.gone = self.gone.saturating_add(other.gone);
+    }
+
+    pub(crate) fn count(&mut self, gone: bool) {
+        self.retries = self.retries.saturating_add(1);
+        self.gone = self.gone.saturating_add(u32::from(gone));
+    }
+
+    /// The share, where there is any.
+    pub fn share(self) -> Option<f64> {
+        (self.retries > 0).then(|| f64::from(self.gone) / f64::from(self.retries))
+    }
+}
+
+impl Offers {
+    pub(crate) fn count(&mut self, found: &MemoryMatch) {
+        if let (MatchOutcome::Shown, Some(gone)) = (found.outcome, found.went_green) {
+            self.shown.count(gone);
+            if found.followed == Some(true) {
+                self.followed.count(gone);
+            }
+        }
+    }
+}
+
+/// How a person settled a dispute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    pub failure: FailureId,
+    pub outcome: Settlement,
+    pub by: Login,
+    pub at: Timestamp,
+    /// The run of the dispute, whose own state shows it.
+    pub run_id: String,
+    pub pull_request: Option<PrNumber>,
+}
+
+/// Who is right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// The loop goes on, and the failure is the author's to mend.
+    Test,
+    /// What the pull request does to the test, as it stands, is meant.
+    Code,
+    /// What should happen instead, at most 500 characters.
+    Neither(String),
+}
+
+impl Settlement {
+    /// The word that says so.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Code => "code",
+            Self::Neither(_) => "neither",
+        }
     }
 }

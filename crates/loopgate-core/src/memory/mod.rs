@@ -13,20 +13,16 @@ mod card;
 mod learn;
 mod line;
 mod matched;
-mod proof;
 mod recall;
 mod redact;
 mod retention;
-mod settled;
 #[cfg(test)]
 mod tests;
 
 pub use card::{Card, Citation, CitedFile, Pattern};
 pub use learn::{Memory, Recurring, Resolution};
 pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
-pub use matched::{MatchOutcome, MemoryMatch, ToldFix};
-pub use proof::{Offers, Rate, followed};
+pub use matched::{MatchOutcome, MemoryMatch, Offers, Rate, Settled, Settlement, ToldFix, followed};
 pub use recall::{MOST_TOLD, Recalled, Tier};
 pub use redact::{redact, redact_value};
 pub use retention::{Folder, Retention, Week};
-pub use settled::{Settled, Settlement};

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, Settled, ToldFix,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, ToldFix,
     line::{fingerprint_of, template},
 };
 use crate::{
     evidence::Failure,
-    ids::Fingerprint,
     policy::{MemoryPolicy, PatternSource, Switch},
     source_files::is_test,
 };
@@ -32,31 +31,24 @@ pub enum Tier {
 
 impl From<Tier> for u8 {
     fn from(tier: Tier) -> Self {
-        match tier {
-            Tier::SameError => 1,
-            Tier::SameTest => 2,
-        }
+        if tier == Tier::SameError { 1 } else { 2 }
     }
 }
 
 impl TryFrom<u8> for Tier {
     type Error = String;
     fn try_from(number: u8) -> Result<Self, String> {
-        match number {
-            1 => Ok(Self::SameError),
-            2 => Ok(Self::SameTest),
-            other => Err(format!("there is no tier {other}")),
-        }
+        let tier = [Self::SameError, Self::SameTest].into_iter().find(|tier| u8::from(*tier) == number);
+        tier.ok_or_else(|| format!("there is no tier {number}"))
     }
 }
 
 /// The cards that a failure may be like, tier after tier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recalled<'a> {
-    fingerprint: Fingerprint,
     tiers: Vec<(Tier, Vec<&'a Card>)>,
-    recurring: Option<&'a Recurring>,
-    settled: Option<&'a Settled>,
+    /// What is known of the error itself.
+    error: MemoryMatch,
 }
 
 impl Memory {
@@ -73,12 +65,26 @@ impl Memory {
         for (_, cards) in &mut tiers {
             cards.truncate(MOST_VERIFIED);
         }
-        let recurring = self.recurring.get(&fingerprint.to_string());
-        let settled = recurring.and_then(|seen| seen.settled.as_ref()).filter(|word| word.run_id != run_id);
-        let recent = self.is_recent(policy.lookback);
-        let recurring = recurring.filter(|seen| recent(seen) && seen.last_run != run_id);
-        let recurring = recurring.filter(|_| checks(PatternSource::RecurringErrorTypes));
-        Recalled { fingerprint, tiers, recurring, settled }
+        let known = self.recurring.get(&fingerprint.to_string());
+        let since = policy.lookback.checked_sub(1).map(|nth| self.recent.iter().rev().nth(nth as usize));
+        let is_recent =
+            |seen: &Recurring| since.is_some_and(|since| since.is_none_or(|since| seen.last_seen >= *since));
+        let seen = known.filter(|seen| checks(PatternSource::RecurringErrorTypes) && is_recent(seen));
+        let seen = seen.filter(|seen| seen.last_run != run_id);
+        let gave_up = seen.is_some_and(|seen| seen.resolution == Resolution::WontFix);
+        let error = MemoryMatch {
+            fingerprint,
+            card: None,
+            tier: None,
+            outcome: if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen },
+            seen: seen.map_or(0, |seen| seen.occurrences),
+            last_pull_request: seen.and_then(|seen| seen.last_pull_request),
+            followed: None,
+            went_green: None,
+            told: None,
+            settled: known.and_then(|known| known.settled.clone()).filter(|word| word.run_id != run_id),
+        };
+        Recalled { tiers, error }
     }
 
     /// Cards whose fix stands in one of these files, the surest first.
@@ -89,21 +95,41 @@ impl Memory {
 
     /// Cards that hold every word in their test, message, cause, files or fix, the surest first.
     pub fn search(&self, words: &str) -> Vec<&Card> {
-        let words: Vec<String> = words.split_whitespace().take(10).map(str::to_lowercase).collect();
+        let has_words = holds(words);
         self.ranked(|card| {
-            let files = card.fix.files_modified.join(" ");
-            let hunks: String = card.fix.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
-            let texts = [card.test.as_deref().unwrap_or_default(), &card.template, &card.cause, &card.fix.description];
-            let text =
-                format!("{} {} {files} {} {hunks}", texts.join(" "), card.id, card.error_type.as_str()).to_lowercase();
-            words.iter().all(|word| text.contains(word))
+            let hunks = card.fix.hunks.iter().map(|hunk| hunk.text.as_str());
+            let texts = [card.template.as_str(), &card.cause, &card.fix.description, card.error_type.as_str()];
+            let all = texts.into_iter().chain(card.test.as_deref()).chain(hunks);
+            let all = all.chain(card.fix.files_modified.iter().map(String::as_str));
+            has_words(&format!("{} {}", card.id, all.collect::<Vec<_>>().join(" ")))
         })
+    }
+
+    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test; and
+    /// flaky tests.
+    pub fn unmended(&self, words: &str) -> Vec<&Recurring> {
+        let has_words = holds(words);
+        let mended: BTreeSet<&str> = self.cards.values().filter_map(|card| card.test.as_deref()).collect();
+        let is_mended = |seen: &Recurring| {
+            seen.fingerprint.is_some_and(|error| self.cards.contains_key(&error.into()))
+                || seen.flips == 0 && mended.contains(seen.test.as_str())
+        };
+        self.recurring.values().filter(|seen| has_words(&seen.test) && !is_mended(seen)).collect()
     }
 
     fn ranked(&self, fits: impl Fn(&Card) -> bool) -> Vec<&Card> {
         let mut found: Vec<&Card> = self.cards.values().filter(|card| fits(card)).collect();
         found.sort_by_cached_key(|card| std::cmp::Reverse(card.rank()));
         found
+    }
+}
+
+/// Whether a text holds each of these words, in whatever case; of more than ten words the first ten.
+fn holds(words: &str) -> impl Fn(&str) -> bool + use<> {
+    let words: Vec<String> = words.split_whitespace().take(10).map(str::to_lowercase).collect();
+    move |text| {
+        let text = text.to_lowercase();
+        words.iter().all(|word| text.contains(word))
     }
 }
 
@@ -125,36 +151,24 @@ impl<'a> Recalled<'a> {
     /// What is kept and shown of it: the first tier with a card whose place is there; of the first tier's others one is
     /// marked as stale. `find` gives the line at which a card's place stands.
     pub fn matches(&self, policy: &MemoryPolicy, find: impl Fn(&Card) -> Option<u32>) -> Vec<MemoryMatch> {
-        let seen = self.recurring.map_or(0, |recurring| recurring.occurrences);
-        let found = |outcome, on: Option<(&Card, Tier)>, line: Option<u32>| MemoryMatch {
-            fingerprint: self.fingerprint,
-            card: on.map(|(card, _)| card.id),
-            tier: on.map(|(_, tier)| tier),
-            outcome,
-            seen,
-            last_pull_request: self.recurring.and_then(|recurring| recurring.last_pull_request),
-            followed: None,
-            went_green: None,
-            told: on.filter(|_| line.is_some()).and_then(|(card, _)| ToldFix::of(card, line)),
-            settled: self.settled.cloned(),
+        let found = |card: &Card, tier: Tier, line: Option<u32>| MemoryMatch {
+            card: Some(card.id),
+            tier: Some(tier),
+            outcome: if line.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale },
+            told: line.and_then(|line| ToldFix::of(card, Some(line))),
+            ..self.error.clone()
         };
         let mut stale = None;
-        let tiers = self.tiers.iter().filter(|_| policy.apply_learnings == Switch::On);
-        for (tier, cards) in tiers {
-            let places: Vec<(&Card, Option<u32>)> = cards.iter().map(|card| (*card, find(card))).collect();
-            let gone = places.iter().find(|(_, line)| line.is_none()).filter(|_| *tier == Tier::SameError);
-            stale = stale.or(gone.map(|(card, _)| found(MatchOutcome::Stale, Some((card, *tier)), None)));
-            let there = places.iter().filter(|(_, line)| line.is_some()).take(MOST_TOLD);
-            let shown = there.map(|(card, line)| found(MatchOutcome::Shown, Some((card, *tier)), *line));
-            let shown: Vec<MemoryMatch> = shown.collect();
+        for (tier, cards) in self.tiers.iter().filter(|_| policy.apply_learnings == Switch::On) {
+            let all = cards.iter().map(|card| found(card, *tier, find(card)));
+            let (mut shown, gone): (Vec<_>, Vec<_>) = all.partition(|found| found.outcome == MatchOutcome::Shown);
+            stale = stale.or(gone.into_iter().next().filter(|_| *tier == Tier::SameError));
             if !shown.is_empty() {
+                shown.truncate(MOST_TOLD);
                 return shown.into_iter().chain(stale).collect();
             }
         }
-        if stale.is_none() && (seen > 0 || self.settled.is_some()) {
-            let gave_up = self.recurring.is_some_and(|seen| seen.resolution == Resolution::WontFix);
-            return vec![found(if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen }, None, None)];
-        }
-        stale.into_iter().collect()
+        let is_known = self.error.seen > 0 || self.error.settled.is_some();
+        stale.or_else(|| is_known.then(|| self.error.clone())).into_iter().collect()
     }
 }

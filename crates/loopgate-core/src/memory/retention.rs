@@ -2,52 +2,44 @@
 
 use std::{fmt, str::FromStr};
 
-use chrono::{Datelike as _, NaiveDate, TimeDelta, Weekday};
+use chrono::{Days, NaiveDate, NaiveTime, TimeDelta, Weekday};
 use serde::Serialize;
 
 use crate::ids::{Malformed, Timestamp};
 
-/// An ISO week, written `2026-W47`: the lines of a week are one ref.
+/// An ISO week by its Monday, written `2026-W47`: the lines of a week are one ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Week {
-    year: i32,
-    week: u32,
-}
+pub struct Week(NaiveDate);
 
 impl Week {
     /// The week of a moment, in UTC.
     pub fn of(at: Timestamp) -> Self {
-        let week = at.date_naive().iso_week();
-        Self { year: week.year(), week: week.week() }
+        let day = at.date_naive();
+        Self(day.week(Weekday::Mon).checked_first_day().unwrap_or(day))
     }
 
     /// The week before it.
     pub fn before(self) -> Option<Self> {
-        Some(Self::of(self.ended_at()?.checked_sub_signed(TimeDelta::days(8))?))
+        Some(Self(self.0.checked_sub_days(Days::new(7))?))
     }
 
     /// The first moment after it.
     pub fn ended_at(self) -> Option<Timestamp> {
-        let monday = NaiveDate::from_isoywd_opt(self.year, self.week, Weekday::Mon)?;
-        Some((monday.checked_add_signed(TimeDelta::weeks(1))?).and_hms_opt(0, 0, 0)?.and_utc())
+        Some(self.0.checked_add_days(Days::new(7))?.and_time(NaiveTime::MIN).and_utc())
     }
 }
 
 impl fmt::Display for Week {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-W{:02}", self.year, self.week)
+        write!(f, "{}", self.0.format("%G-W%V"))
     }
 }
 
 impl FromStr for Week {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let parts = || {
-            let (year, week) = text.split_once("-W").filter(|_| text.len() == 8)?;
-            let week = Self { year: year.parse().ok()?, week: week.parse().ok()? };
-            week.ended_at().map(|_| week)
-        };
-        parts().ok_or_else(|| Malformed::new(text, "an ISO week, such as 2026-W47"))
+        let monday = NaiveDate::parse_from_str(&format!("{text}-1"), "%G-W%V-%u").ok().filter(|_| text.len() == 8);
+        monday.map(Self).ok_or_else(|| Malformed::new(text, "an ISO week, such as 2026-W47"))
     }
 }
 

@@ -313,6 +313,11 @@ impl ChangedFile {
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.path.as_str()).chain(self.previous_path.as_deref())
     }
+
+    /// Its name at the base.
+    pub fn old_path(&self) -> &str {
+        self.previous_path.as_deref().unwrap_or(&self.path)
+    }
 }
 
 words! {

@@ -202,7 +202,8 @@ fn row_of(path: &str) -> Option<&'static Language> {
     LANGUAGES.language(path).filter(|row| row.name.is_some())
 }
 
-fn file_name(path: &str) -> &str {
+/// What stands behind the last slash of a path.
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

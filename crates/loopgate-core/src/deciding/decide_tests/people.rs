@@ -112,6 +112,12 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     for (who, words) in [("bob", "/loop resume"), ("alice", "/loop resume --accept tampering")] {
         assert_eq!(story.comment(who, words).action, NextAction::WaitForHuman { cause: Trigger::Tampering }, "{who}");
     }
+    // Nor that of somebody who pushed a part of it, under whatever name its commits are. A merge of the base is none.
+    let pushed = |content| vec![Push { by: person(2, "bob"), content }];
+    story.snapshot.makers.pushes = pushed(PushContent::Own);
+    let by_pusher = story.comment("bob", "/loop resume --accept tampering");
+    assert_eq!(by_pusher.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    story.snapshot.makers.pushes = pushed(PushContent::Merged);
     let accepted = story.comment("bob", "/loop resume --accept tampering");
     assert_eq!(accepted.action, NextAction::WaitForMerge);
     assert_eq!(accepted.view.tampering.len(), 1, "it is still shown");

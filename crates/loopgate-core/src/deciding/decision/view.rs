@@ -93,6 +93,14 @@ pub enum Warning {
     NoCheckOfKind(CheckKind),
     /// A test check that nobody configured passed without running a test.
     NoTests(CheckName),
+    /// A check is waited for, and nothing that GitHub Actions runs on the head is it.
+    NeverStarts(CheckName),
+    /// The jobs that a followed check takes come from several Apps, of which its configuration names none.
+    SeveralApps {
+        check: CheckName,
+        /// A job of each App, at most 5; a commit status has no App.
+        jobs: Vec<(String, Option<String>)>,
+    },
     /// A test that the change adds passed and failed on the same code.
     FlakyNewTest(RepeatedTest),
     NotObserved(ObservationProblem),

@@ -85,21 +85,17 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
         r"(?m)^[0-9]+\) (?P<name>\S+::\S+)",
         r"(?m)^(?P<name>[A-Za-z0-9_.]+ > \S+\(\)) FAILED",
         r"(?m)^\s+[0-9]+\) (?P<name>[A-Z][^\n]+)$",
+        // The file of failing tests, and nothing else.
+        r"(?m)^\s*(?:FAIL|FAILED|✗|×)\s+(?P<file>[^\s:]+\.[A-Za-z]{1,5})$",
     ])
 });
 
-/// A line that names the file of failing tests, and nothing else.
-static TEST_FILES: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::new([r"(?m)^\s*(?:FAIL|FAILED|✗|×)\s+(?P<file>[^\s:]+\.[A-Za-z]{1,5})$"]));
-
 /// Name and file of the failing test.
 fn test(cleaned: &str) -> (Option<String>, Option<String>) {
-    let Some((_, captures)) = TEST_NAMES.first(cleaned) else {
-        let file = TEST_FILES.first(cleaned).map(|(_, captures)| paths::tidy(&captures["file"]));
-        return (None, file.filter(|file| is_test(file)));
-    };
-    let name = text::one_line(&captures["name"], 200);
+    let Some((_, captures)) = TEST_NAMES.first(cleaned) else { return (None, None) };
     let file = captures.name("file").map(|file| paths::tidy(file.as_str()));
+    let Some(name) = captures.name("name") else { return (None, file.filter(|file| is_test(file))) };
+    let name = text::one_line(name.as_str(), 200);
     // Threads that are no test, and files that could not be loaded.
     let is_none = name == "main" || name == "<unnamed>" || name.starts_with("tokio-") || name.starts_with("ERROR ");
     ((!is_none).then_some(name), file)

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::normalise::{self, Quotes, tokens};
 use crate::{
     Fingerprint,
-    evidence::Failure,
+    evidence::{Failure, TestId},
     failure::read::{Reading, is_source_excerpt, is_trace_line, paths, text},
 };
 
@@ -108,6 +108,29 @@ fn failing_statement(whole: &str) -> Option<String> {
     // Half a statement would change with the formatting of the code.
     let is_whole = depth(&['(', '[', '{'], &[')', ']', '}']) && !shown.is_empty() && !is_source_excerpt(shown);
     (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
+}
+
+/// What a test that failed is recognised by in another run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::failure) enum TestKey {
+    /// A test of a report that tells file, class and name.
+    Test(TestId),
+    /// A test of which only the name is known.
+    Named(String),
+}
+
+impl TestKey {
+    /// `None` of a failure that is no test's: a compile error, a lint finding.
+    pub fn of(failure: &Failure) -> Option<Self> {
+        failure.test_id.map(Self::Test).or_else(|| failure.test_name.clone().map(Self::Named))
+    }
+}
+
+/// What people call the failure: its test, else its place, else its fingerprint.
+pub(in crate::failure) fn known_as(failure: &Failure, fingerprint: Fingerprint) -> String {
+    let place = || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
+    let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
+    text::one_line(&name, 200)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 mod complete;
 pub(super) mod fingerprint;
 pub(super) mod normalise;
-mod test_key;
 
 pub use complete::{complete, read_block, read_failure};
 pub use fingerprint::{fingerprint, template};
 
-pub(super) use test_key::{TestKey, known_as};
+pub(super) use fingerprint::{TestKey, known_as};

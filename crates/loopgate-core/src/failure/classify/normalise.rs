@@ -1,6 +1,6 @@
 //! Messages without what differs between two runs or two machines: numbers, times, ids, path prefixes, quoted values.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use regex::{Captures, Regex};
 
@@ -19,6 +19,10 @@ pub(in crate::failure) fn message(reading: &Reading) -> String {
         ErrorType::CompileError | ErrorType::LintError => Quotes::AreNames,
         _ => Quotes::ByContext,
     };
+    // `left: Cart { … }`, `Expected: 3`, `but was: x`
+    let labelled = pattern!(
+        r"(?i)^((?:left|right|(?:expected|received|actual|got|want|found)(?: [a-z ]{1,30})?|but was|but|to be equal to|expecting actual|which is)\s*:)\s"
+    );
     let mut kept = String::new();
     for line in text::prefix(&reading.message, MAX_MESSAGE).lines() {
         let line = line.trim();
@@ -29,19 +33,11 @@ pub(in crate::failure) fn message(reading: &Reading) -> String {
         if is_difference(line) {
             continue;
         }
-        kept.push_str(LABELLED_VALUE.captures(line).and_then(|c| c.get(1)).map_or(line, |label| label.as_str()));
+        kept.push_str(labelled.captures(line).and_then(|c| c.get(1)).map_or(line, |label| label.as_str()));
         kept.push('\n');
     }
     tokens(&kept, quotes)
 }
-
-/// Lines that are values: `left: Cart { … }`, `Expected: 3`, `but was: x`.
-static LABELLED_VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)^((?:left|right|(?:expected|received|actual|got|want|found)(?: [a-z ]{1,30})?|but was|but|to be equal to|expecting actual|which is)\s*:)\s",
-    )
-    .expect("a constant")
-});
 
 fn begins_difference(line: &str) -> bool {
     line.starts_with("- Expected")
@@ -85,9 +81,6 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a constant that a test compiles")
 });
 
-/// Runs of removed values: `[#, #]`, `#:#`, `#..#` say no more than one.
-static RUN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"#(?:[.,:;/x_-]*#)+").expect("a constant"));
-
 /// `text` without what differs between runs: `#` stands for numbers and the like, `"` for quoted values.
 pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
     let replaced = TOKEN.replace_all(text, |captures: &Captures<'_>| {
@@ -99,7 +92,7 @@ pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
             let words: String = found.chars().take_while(|c| c.is_ascii_lowercase() && found.contains('<')).collect();
             format!("{words} # ")
         } else if captures.name("url").is_some() {
-            digits(found, 1)
+            digits(found, 1).into_owned()
         } else if captures.name("quoted").is_some() || captures.name("single").is_some() {
             quoted(before, found, &text[whole.end()..], quotes)
         } else if captures.name("path").is_some() {
@@ -108,66 +101,25 @@ pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
             word(found)
         }
     });
-    RUN.replace_all(&compact(&replaced), "#").into_owned()
+    // Runs of removed values, `[#, #]`, `#:#` and `#..#`, say no more than one.
+    pattern!(r"#(?:[.,:;/x_-]*#)+").replace_all(&compact(&replaced), "#").into_owned()
 }
-
-/// Words that announce a name in quotation marks.
-const NAMES: &[&str] = &[
-    "argument",
-    "attribute",
-    "class",
-    "column",
-    "command",
-    "component",
-    "constant",
-    "constraint",
-    "crate",
-    "element",
-    "enum",
-    "feature",
-    "field",
-    "function",
-    "gem",
-    "hook",
-    "identifier",
-    "import",
-    "key",
-    "label",
-    "lifetime",
-    "macro",
-    "member",
-    "method",
-    "module",
-    "name",
-    "named",
-    "package",
-    "parameter",
-    "property",
-    "reading",
-    "relation",
-    "rule",
-    "struct",
-    "symbol",
-    "table",
-    "trait",
-    "type",
-    "variable",
-];
-
-/// Words in front of a value in back-ticks, which otherwise hold code.
-const VALUES: &[&str] = &[
-    "actual", "be", "equal", "expected", "found", "got", "input", "is", "received", "string", "to", "value", "was",
-    "with",
-];
 
 fn quoted(before: &str, found: &str, after: &str, quotes: Quotes) -> String {
     let announced =
         before.trim_end().rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_ascii_lowercase();
+    // Words that announce a name, and words in front of a value in back-ticks, which otherwise hold code.
+    let names = pattern!(concat!(
+        "^(?:argument|attribute|class|column|command|component|constant|constraint|crate|element|enum|feature|field",
+        "|function|gem|hook|identifier|import|key|label|lifetime|macro|member|method|module|named?|package|parameter",
+        "|property|reading|relation|rule|struct|symbol|table|trait|type|variable)$",
+    ));
+    let values = pattern!("^(?:actual|be|equal|expected|found|got|input|is|received|string|to|value|was|with)$");
     let is_name = match quotes {
         Quotes::AreNames => true,
-        Quotes::ByContext if found.starts_with('`') => !VALUES.contains(&announced.as_str()),
+        Quotes::ByContext if found.starts_with('`') => !values.is_match(&announced),
         // Python names the type first: `'str' object has no attribute 'x'`.
-        Quotes::ByContext => NAMES.contains(&announced.as_str()) || after.starts_with(" object "),
+        Quotes::ByContext => names.is_match(&announced) || after.starts_with(" object "),
     };
     if !is_name {
         return " \" ".to_owned();
@@ -183,7 +135,7 @@ fn path(found: &str) -> String {
     let has_extension = paths::file_name(found).trim_start_matches('.').contains('.');
     if separators == 1 && !has_extension && !found.starts_with(['/', '\\', '.', '~']) {
         // `and/or`, `12/30`
-        return digits(found, 1);
+        return digits(found, 1).into_owned();
     }
     let tidy = paths::tidy(found);
     let name = paths::file_name(&tidy);
@@ -201,21 +153,13 @@ fn word(found: &str) -> String {
     let is_hex = found.len() >= 7
         && found.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         && found.bytes().any(|b| b.is_ascii_digit());
-    if is_hex { " # ".to_owned() } else { digits(found, 5) }
+    if is_hex { " # ".to_owned() } else { digits(found, 5).into_owned() }
 }
 
 /// `found` with each run of at least `min` digits replaced.
-fn digits(found: &str, min: usize) -> String {
-    let mut out = String::with_capacity(found.len());
-    let mut rest = found;
-    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        let length = rest[start..].bytes().take_while(u8::is_ascii_digit).count();
-        out.push_str(&rest[..start]);
-        out.push_str(if length >= min { "#" } else { &rest[start..start + length] });
-        rest = &rest[start + length..];
-    }
-    out.push_str(rest);
-    out
+fn digits(found: &str, min: usize) -> Cow<'_, str> {
+    let shown = |run: &Captures<'_>| if run[0].len() >= min { "#".to_owned() } else { run[0].to_owned() };
+    pattern!("[0-9]+").replace_all(found, shown)
 }
 
 /// Drops white space but for one space between two words.

@@ -19,18 +19,18 @@ use crate::{
 };
 
 words! {
-    /// Whose failure it is. Only [`PrCode`](Self::PrCode) consumes an attempt or calls a fixer.
+    /// Whose failure it is, the worst first. Only [`PrCode`](Self::PrCode) consumes an attempt or calls a fixer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Blame {
         PrCode = "pr_code",
+        /// The check was cut off before it could tell.
+        Inconclusive = "inconclusive",
         /// Fails on the base too.
         Base = "base",
         /// Fails and passes on the same commit.
         Flaky = "flaky",
         /// A service, the network, the runner.
         Infrastructure = "infrastructure",
-        /// The check was cut off before it could tell.
-        Inconclusive = "inconclusive",
     }
 }
 
@@ -95,7 +95,7 @@ impl<'a> ExaminedCheck<'a> {
             return Some(BlameVerdict::new(Blame::PrCode, 50));
         }
         // The worst of them decides; among equals the surest.
-        verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
+        verdicts.into_iter().min_by_key(|verdict| (verdict.blame, Reverse(verdict.confidence)))
     }
 
     /// The blame for each failure, in their order.
@@ -131,16 +131,6 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-const fn severity(blame: Blame) -> u8 {
-    match blame {
-        Blame::PrCode => 0,
-        Blame::Inconclusive => 1,
-        Blame::Base => 2,
-        Blame::Flaky => 3,
-        Blame::Infrastructure => 4,
-    }
-}
-
 /// A base check with its failures' fingerprints, computed once.
 struct BaseCheck<'a> {
     check: &'a CheckEvidence,
@@ -154,7 +144,7 @@ impl<'a> BaseCheck<'a> {
         for failure in &check.failures {
             let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
             fingerprints.insert(fingerprint);
-            tests.insert(TestKey::of(failure, fingerprint));
+            tests.extend(TestKey::of(failure));
         }
         Self { check, fingerprints, tests }
     }
@@ -178,8 +168,7 @@ fn verdict(
     if base.fingerprints.contains(&fingerprint) {
         return BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
     }
-    let key = TestKey::of(failure, fingerprint);
-    if key.is_test() && base.tests.contains(&key) {
+    if TestKey::of(failure).is_some_and(|test| base.tests.contains(&test)) {
         // Red on the base too, though in another way.
         return BlameVerdict::new(Blame::Base, 70);
     }

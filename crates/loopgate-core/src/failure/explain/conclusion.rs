@@ -2,8 +2,8 @@
 
 use crate::evidence::{Confidence, RetryClass, RootCauseCategory};
 
-/// The sentences and classes of a diagnosis.
-#[derive(Clone, Debug)]
+/// The sentences and classes of a diagnosis. The default says nothing.
+#[derive(Clone, Debug, Default)]
 pub(in crate::failure) struct Conclusion {
     pub category: RootCauseCategory,
     pub retry: RetryClass,
@@ -20,30 +20,6 @@ pub(in crate::failure) struct Conclusion {
     pub repeats_sides: bool,
     /// What the known message is about: the module that is missing, the host that does not answer.
     pub subject: String,
-}
-
-impl Conclusion {
-    /// Says nothing.
-    pub(super) const fn silent() -> Self {
-        Self {
-            category: RootCauseCategory::Other,
-            retry: RetryClass::Code,
-            missing_program: false,
-            certainty: Confidence::percent(0),
-            cause: String::new(),
-            action: String::new(),
-            reason: String::new(),
-            repeats_sides: false,
-            subject: String::new(),
-        }
-    }
-}
-
-impl RetryClass {
-    /// What a row of data says that names no class.
-    pub(super) const fn ordinary() -> Self {
-        Self::Code
-    }
 }
 
 /// `template` with each `{name}` replaced by what `value` gives for the name.

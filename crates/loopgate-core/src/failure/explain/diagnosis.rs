@@ -24,8 +24,8 @@ pub(in crate::failure) struct Diagnosis {
     pub patterns: Vec<String>,
 }
 
-/// How a pull request touches a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a pull request touches a place, the closest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::failure) enum Touch {
     AddsLine,
     ChangesFile,
@@ -39,19 +39,19 @@ impl Diagnosis {
         let patterns = known.matched.clone();
         let conclusion = match &known.by {
             _ if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
-                Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::silent() }
+                Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::default() }
             }
             Some(known) => explained(known.clone(), reading),
             None => by_kind(failure, reading),
         };
         let base = conclusion.certainty;
-        let confidence = match (&at, touch) {
-            (None, _) => base.lowered(15),
-            (Some(_), Touch::AddsLine) => base.raised(8),
-            (Some(_), Touch::ChangesFile) => base.raised(4),
-            (Some(_), Touch::Untouched) => base,
+        let by = match (&at, touch) {
+            (None, _) => -15,
+            (Some(_), Touch::AddsLine) => 8,
+            (Some(_), Touch::ChangesFile) => 4,
+            (Some(_), Touch::Untouched) => 0,
         };
-        let confidence = if base == Confidence::percent(0) { base } else { confidence };
+        let confidence = if base == Confidence::default() || by == 0 { base } else { base.shifted(by) };
         Self { at, touch, conclusion, confidence, patterns }
     }
 
@@ -89,43 +89,35 @@ fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
 
 /// The frame to look at first: code before tests, the pull request's files before others, then the innermost.
 fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option<SourceLocation> {
-    let rank = |frame: &&Frame| {
-        let place = frame.location();
-        let by_touch = match touch(&place, changes) {
-            Touch::AddsLine => 0,
-            Touch::ChangesFile => 1,
-            Touch::Untouched => 2,
-        };
-        (is_test(&frame.file), by_touch)
-    };
+    let rank = |frame: &&Frame| (is_test(&frame.file), touch(&frame.location(), changes));
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
-    let located = |file: &str, line: Option<u32>, function: Option<&String>| {
-        let (file, origin) = changes.locate(file);
-        let place = SourceLocation { file, line, function: function.cloned() };
-        (origin.in_repository() && !place.file.is_empty()).then_some(place)
+    let located = |place: SourceLocation| {
+        let (file, origin) = changes.locate(&place.file);
+        (origin.in_repository() && !file.is_empty()).then_some(SourceLocation { file, ..place })
     };
     // A compiler's or linter's finding stands where its tool says; the other places explain it.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
     // The panic of a doctest counts the lines of a generated file.
     let is_doctest = failure.test_name.as_deref().is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));
-    let of_finding = failure.source.as_ref().filter(|_| is_finding || is_doctest);
+    let of_finding = failure.source.clone().filter(|_| is_finding || is_doctest).and_then(located);
+    let of_test =
+        || Some(SourceLocation { file: failure.test_file.clone()?, line: failure.line_number, function: None });
     of_finding
-        .and_then(|s| located(&s.file, s.line, s.function.as_ref()))
         .or_else(|| frame.map(Frame::location))
-        .or_else(|| failure.source.as_ref().and_then(|s| located(&s.file, s.line, s.function.as_ref())))
-        .or_else(|| failure.test_file.as_ref().and_then(|file| located(file, failure.line_number, None)))
+        .or_else(|| failure.source.clone().and_then(located))
+        .or_else(|| of_test().and_then(located))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        evidence::RootCauseCategory::{LogicError, NullUndefinedAccess},
+        evidence::RootCauseCategory::LogicError,
         failure::{explain::known, read::ChangedFile},
     };
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
-        let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };
+        let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: [*line].into() };
         let changes = Changes::new(changed.iter().map(file));
         let failure = Failure {
             test_name: Some("totals".to_owned()),
@@ -156,7 +148,8 @@ mod tests {
         let cases = [
             ("expected 3 to be 4", LogicError),
             ("expected 0 to be 1", LogicError),
-            ("expected undefined to be 4", NullUndefinedAccess),
+            // Nothing was read of it: the program gave nothing.
+            ("expected undefined to be 4", LogicError),
             ("expected '4' to be 4", TypeMismatch),
             ("expected 20 to be 40", LogicError),
         ];

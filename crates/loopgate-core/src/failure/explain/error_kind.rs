@@ -1,13 +1,13 @@
-//! What follows from the kind of an error alone, where no known message explains it: a category and how it may be retried,
-//! never what to do.
+//! What follows from the kind of an error alone, where no known message explains it: a category and how it may be retried;
+//! and of a failed assertion what its two sides say of the code that it tests.
 
-use super::{assertion::comparison, conclusion::Conclusion};
+use super::conclusion::Conclusion;
 use crate::{
     evidence::{
         Confidence, ErrorType, Failure, RetryClass,
         RootCauseCategory::{ApiMisuse, Environment, LogicError, MissingValidation, Other, TypeMismatch},
     },
-    failure::read::{Reading, Sides},
+    failure::read::{Extent, Reading, Sides, text::code},
 };
 
 /// What follows from the kind of the error; of two values that are compared, from them.
@@ -32,7 +32,7 @@ pub(super) fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
             (Other, RetryClass::Code, 0)
         }
     };
-    Conclusion { category, retry, certainty: Confidence::percent(hundredths), ..Conclusion::silent() }
+    Conclusion { category, retry, certainty: Confidence::percent(hundredths), ..Conclusion::default() }
 }
 
 /// Whether `true` and `false` say less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
@@ -47,4 +47,67 @@ fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
         && said.contains(' ')
         && !is_of_values
         && !said.starts_with("expect")
+}
+
+/// Two values that a test compares.
+fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
+    let Sides { expected, actual, extent } = sides;
+    let (wanted, got) = (code(expected), code(actual));
+    let test = failure.test_name.as_deref().map(code);
+    let who = test.as_deref().unwrap_or("The test");
+    let tested = format!("{} checks", test.as_deref().unwrap_or("the test"));
+    let is_whole = *extent == Extent::Whole;
+    let cause = match extent {
+        Extent::Whole => format!("{who} expects {wanted} and gets {got}."),
+        Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
+    };
+    let (category, hundredths, action) = if is_whole && solid(expected) == solid(actual) {
+        (LogicError, 70, Some(format!("Correct the white space of the value that {tested}, so that it is {wanted}.")))
+    } else if is_whole && solid(unquoted(expected)) == solid(unquoted(actual)) {
+        (TypeMismatch, 70, Some(format!("Convert the value that {tested} to the type of {wanted}.")))
+    } else {
+        (LogicError, 50, None)
+    };
+    Conclusion {
+        category,
+        certainty: Confidence::percent(hundredths),
+        cause,
+        repeats_sides: is_whole && action.is_none(),
+        action: action.unwrap_or_else(|| format!("Make the code that {tested} give {wanted} in place of {got}.")),
+        reason: "The test states the requirement; it stays as it is unless the requirement itself changed.".to_owned(),
+        ..Conclusion::default()
+    }
+}
+
+fn unquoted(value: &str) -> &str {
+    value.trim_matches(['"', '\''])
+}
+
+fn solid(value: &str) -> String {
+    value.split_whitespace().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_told_from_a_type() {
+        let action = |expected: &str, actual: &str| {
+            let (expected, actual) = (expected.to_owned(), actual.to_owned());
+            let failure = Failure { test_name: Some("pads".into()), ..Failure::default() };
+            let sides = Sides { expected, actual, extent: Extent::Whole };
+            comparison(&failure, &sides).action
+        };
+        for (expected, actual, said) in [
+            ("\" title\"", "\" title \"", "Correct the white space of the value"),
+            ("a\nb", "a b", "Correct the white space of the value"),
+            ("'a  b'", "'a b'", "Correct the white space of the value that `pads` checks, so that it is `'a  b'`."),
+            ("\"1\"", "1", "Convert the value"),
+            ("' 1 '", "1", "Convert the value"),
+            ("\"a b\"", "\"a c\"", "Make the code that `pads` checks give"),
+        ] {
+            assert!(action(expected, actual).starts_with(said), "{expected} {actual}: {}", action(expected, actual));
+        }
+    }
 }

@@ -17,37 +17,19 @@ use crate::{
 const FILE: &str = include_str!("../../../data/known_messages.toml");
 const PROOF: &str = "the file is part of the program, and a test reads it";
 
-/// What kind of failure the table is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What kind of failure the table is asked about, and up to which kind a row speaks of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 enum Kind {
-    /// Something broke.
+    /// Something broke. In an assertion the same words are what the test is about (`status 503`).
+    #[serde(rename = "errors")]
     Error,
     /// A test says that a condition does not hold.
+    #[default]
+    #[serde(rename = "failures")]
     Assertion,
     /// A test compares two values: its words are mostly theirs, and tell nothing of the failure.
+    #[serde(rename = "everything")]
     Comparison,
-}
-
-/// Which failures a row speaks of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum About {
-    /// All but comparisons.
-    #[default]
-    Failures,
-    /// Errors alone: in an assertion the same words are what the test is about (`status 503`).
-    Errors,
-    Everything,
-}
-
-impl About {
-    const fn includes(self, kind: Kind) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Failures => !matches!(kind, Kind::Comparison),
-            Self::Errors => matches!(kind, Kind::Error),
-        }
-    }
 }
 
 /// A known message: one row of the file.
@@ -59,13 +41,13 @@ struct Known {
     /// One of them matches.
     patterns: Vec<String>,
     category: RootCauseCategory,
-    #[serde(default = "RetryClass::ordinary")]
+    #[serde(default)]
     retry: RetryClass,
     /// A program is not installed: no later run of the check finds it.
     #[serde(default)]
     missing_program: bool,
     #[serde(default)]
-    about: About,
+    about: Kind,
     confidence: Confidence,
     /// A whole sentence, as `action` and `reason` are; `{x}` stands for the pattern's group `x`, shown as code. All three
     /// are empty where only the category is certain.
@@ -94,7 +76,7 @@ impl Known {
             action: fill(&self.action, as_code),
             reason: fill(&self.reason, as_code),
             subject: subject.join(" "),
-            ..Conclusion::silent()
+            ..Conclusion::default()
         }
     }
 }
@@ -155,7 +137,7 @@ const MAX_SEARCHED: usize = 12 * 1024;
 const MAX_LOG: usize = 4 * 1024;
 
 /// What the table says of a failure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Explanation {
     /// By the row that explains it.
     pub by: Option<Conclusion>,
@@ -167,7 +149,7 @@ pub(super) struct Explanation {
 pub(super) fn explain(reading: &Reading) -> Explanation {
     // A reviewer writes about errors, and names none that happened.
     if reading.class.as_deref() == Some(Failure::OF_REVIEWER) {
-        return Explanation { by: None, matched: Vec::new() };
+        return Explanation::default();
     }
     let kind = match (reading.error_type, &reading.sides) {
         (ErrorType::AssertionError, Some(_)) => Kind::Comparison,
@@ -186,11 +168,6 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
         if of_outage.by.is_some() {
             return of_outage;
         }
-    }
-    // Who raises the error itself read no mapping.
-    let raises = |line: &str| line.trim_start_matches(['>', ' ']).starts_with("raise KeyError");
-    if of_headline.matched.first().is_some_and(|row| row == "key_missing") && reading.whole.lines().any(raises) {
-        return Explanation { by: None, matched: Vec::new() };
     }
     // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
     // a finding of a compiler or linter stand its other findings.
@@ -217,13 +194,11 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Expla
     let Table { rows, patterns, row_of } = &*TABLE;
     let haystack = text::prefix(haystack, MAX_SEARCHED);
     let mut matching = patterns.matching(haystack);
-    matching.retain(|pattern| Some(&rows[row_of[*pattern]]).is_some_and(|row| row.about.includes(kind) && counts(row)));
+    matching.retain(|pattern| kind <= rows[row_of[*pattern]].about && counts(&rows[row_of[*pattern]]));
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
-    let by = matched.first().and_then(|first| {
-        let captures = TABLE.captures(*first, &matching, haystack)?;
-        Some(rows[*first].conclusion(&captures))
-    });
+    let by =
+        matched.first().and_then(|first| Some(rows[*first].conclusion(&TABLE.captures(*first, &matching, haystack)?)));
     Explanation { by, matched: matched.into_iter().map(|row| rows[row].name.clone()).collect() }
 }
 
@@ -261,10 +236,7 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
             let confidence = row.confidence;
             assert!((Confidence::percent(10)..=Confidence::percent(95)).contains(&confidence), "{name}: {confidence}");
-            assert!(
-                row.retry != RetryClass::External || row.about == About::Errors,
-                "{name} takes words for an outage"
-            );
+            assert!(row.retry != RetryClass::External || row.about == Kind::Error, "{name} takes words for an outage");
             let silent = row.sentences().into_iter().filter(|sentence| sentence.is_empty()).count();
             assert!(matches!(silent, 0 | 3), "{name} has some of its sentences");
             for sentence in row.sentences().into_iter().filter(|sentence| !sentence.is_empty()) {

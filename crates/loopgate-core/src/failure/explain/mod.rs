@@ -1,7 +1,6 @@
 //! Explaining: what is wrong, whose failure it is, whether trying again can help, and what would mend it.
 
 mod analysis;
-mod assertion;
 mod blame;
 mod conclusion;
 mod diagnosis;

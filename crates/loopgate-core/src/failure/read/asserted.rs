@@ -43,30 +43,20 @@ fn quoted<'t>(before: &str, line: &'t str, after: &str) -> Option<&'t str> {
 
 /// None of a line that is no assertion.
 fn of_source(source: &str) -> Option<bool> {
-    const OF_ONE: [&str; 9] = [
-        "asserttrue",
-        "assertfalse",
-        "expecttrue",
-        "expectfalse",
-        "assertistrue",
-        "assertisfalse",
-        "expect",
-        "assertthat",
-        "assert_that",
-    ];
+    let of_one = pattern!("^(?:assert(?:is)?(?:true|false)|expect(?:true|false)?|assertthat)$");
     if let Some(condition) = source.strip_prefix("assert ").or_else(|| source.strip_prefix("check ")) {
         return of_condition(arguments(condition).first()?);
     }
     let open = source.find('(')?;
     let name = source[..open].rsplit(['.', ':', ' ']).next()?.to_ascii_lowercase();
-    let end = open + value::places(&source[open..], |_, depth| depth == 0).next()?;
+    let end = open + value::depths(&source[open..]).find(|(_, _, depth)| *depth == 0)?.0;
     let arguments = arguments(&source[open + 1..end]);
     let is_of_two = name.starts_with("assert") && name.contains("equal") || name.ends_with("_eq");
     match arguments.as_slice() {
         [left, right, ..] if is_of_two => Some(of_sides(left, right)),
         [member, list, ..] if ["assertin", "assertnotin"].contains(&name.as_str()) => Some(of_sides(list, member)),
         [one] if ["check", "require"].contains(&name.as_str()) => of_condition(one),
-        [_, ..] if OF_ONE.contains(&name.as_str()) || OF_ONE.contains(&name.replace('_', "").as_str()) => Some(false),
+        [_, ..] if of_one.is_match(&name.replace('_', "")) => Some(false),
         _ => None,
     }
 }
@@ -89,7 +79,8 @@ fn of_sides(left: &str, right: &str) -> bool {
 fn arguments(text: &str) -> Vec<&str> {
     let mut start = 0;
     let mut found: Vec<&str> = Vec::new();
-    for end in value::places(text, |c, depth| c == ',' && depth == 0).chain([text.len()]) {
+    let ends = value::depths(text).filter(|(_, c, depth)| *c == ',' && *depth == 0).map(|(at, ..)| at);
+    for end in ends.chain([text.len()]) {
         found.push(text[start..end].trim());
         start = (end + 1).min(text.len());
     }

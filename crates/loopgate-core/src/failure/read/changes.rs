@@ -1,35 +1,12 @@
 //! The files a pull request changes, and how a path printed on some machine is one of them.
 
-use std::{collections::HashMap, ops::RangeInclusive};
+use std::collections::{BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
-
-use super::paths::{self, Kind};
+use super::paths::{self, FrameOrigin};
 use crate::{
     observed::{self, ChangedFiles, FileStatus},
     source_files::{FileKind, kind},
 };
-
-/// Where a stack frame's code comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FrameOrigin {
-    /// A file the pull request changes.
-    Changed,
-    /// Another file of the repository.
-    Repository,
-    /// A library the repository uses.
-    Dependency,
-    /// The language's own library or runtime.
-    Toolchain,
-}
-
-impl FrameOrigin {
-    /// Whether the repository's own people can edit it.
-    pub const fn in_repository(self) -> bool {
-        matches!(self, Self::Changed | Self::Repository)
-    }
-}
 
 /// One file of the pull request's diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +14,7 @@ pub struct ChangedFile {
     /// Path in the repository, with `/`.
     pub path: String,
     /// Lines the pull request adds, counted from 1 in the new file.
-    pub added: Vec<RangeInclusive<u32>>,
+    pub added: BTreeSet<u32>,
 }
 
 /// The files a pull request changes, indexed by their name.
@@ -52,7 +29,8 @@ pub struct Changes {
 impl ChangedFile {
     /// An observed file. Of one without a patch (binary, or very large) no line is known.
     pub fn of(file: &observed::ChangedFile) -> Self {
-        Self { path: file.path.clone(), added: added_ranges(file) }
+        let added = file.added_lines().unwrap_or_default().into_iter().map(|(line, _)| line);
+        Self { path: file.path.clone(), added: added.collect() }
     }
 }
 
@@ -101,19 +79,18 @@ impl Changes {
 
     /// Whether the pull request added that line.
     pub fn adds(&self, path: &str, line: u32) -> bool {
-        self.candidates(path).any(|file| file.path == path && file.added.iter().any(|range| range.contains(&line)))
+        self.candidates(path).any(|file| file.path == path && file.added.contains(&line))
     }
 
     /// The repository's path of a path as some tool printed it, and where that file comes from.
     pub fn locate(&self, printed: &str) -> (String, FrameOrigin) {
         let path = paths::tidy(printed);
-        if let Some(kind) = paths::foreign(&path) {
+        if let Some(origin) = paths::foreign(&path) {
             // Vendored code is the repository's own once the pull request changes it.
-            let changed = self.longest_suffix_of(&path).filter(|file| paths::foreign(file) == Some(kind));
-            return match (changed, kind) {
-                (Some(file), _) => (file.to_owned(), FrameOrigin::Changed),
-                (None, Kind::Dependency) => (path, FrameOrigin::Dependency),
-                (None, Kind::Toolchain) => (path, FrameOrigin::Toolchain),
+            let changed = self.longest_suffix_of(&path).filter(|file| paths::foreign(file) == Some(origin));
+            return match changed {
+                Some(file) => (file.to_owned(), FrameOrigin::Changed),
+                None => (path, origin),
             };
         }
         let in_root = self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/'));
@@ -159,23 +136,12 @@ impl Changes {
     }
 }
 
-fn added_ranges(file: &observed::ChangedFile) -> Vec<RangeInclusive<u32>> {
-    let mut ranges: Vec<RangeInclusive<u32>> = Vec::new();
-    for (line, _) in file.added_lines().unwrap_or_default() {
-        match ranges.last_mut() {
-            Some(last) if last.end().checked_add(1) == Some(line) => *last = *last.start()..=line,
-            _ => ranges.push(line..=line),
-        }
-    }
-    ranges
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn changes(paths: &[&str]) -> Changes {
-        Changes::new(paths.iter().map(|path| ChangedFile { path: (*path).to_owned(), added: vec![3..=5] }))
+        Changes::new(paths.iter().map(|path| ChangedFile { path: (*path).to_owned(), added: (3..=5).collect() }))
     }
 
     #[test]
@@ -243,7 +209,7 @@ mod tests {
             file("logo.png", FileStatus::Added, None),
         ]);
         let changes = Changes::of(&files);
-        assert_eq!(changes.files()[0].added, [2..=3, 11..=11]);
+        assert_eq!(changes.files()[0].added, [2, 3, 11].into());
         assert!(changes.contains("logo.png") && !changes.contains("src/b.rs"));
     }
 

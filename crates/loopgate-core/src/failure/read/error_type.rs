@@ -94,17 +94,7 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
 
 /// Whether a class is an assertion's by its name.
 pub(super) fn is_assertion(class: &str) -> bool {
-    [
-        "Assert",
-        "Expectation",
-        "Mismatch",
-        "Comparison",
-        "Verification",
-        "Different",
-        "UnexpectedError",
-        "TestingLibrary",
-    ]
-    .iter()
-    .any(|word| class.contains(word))
-        || Forms::get().named(class) == Some(AssertionError)
+    let words =
+        pattern!("Assert|Expectation|Mismatch|Comparison|Verification|Different|UnexpectedError|TestingLibrary");
+    words.is_match(class) || Forms::get().named(class) == Some(AssertionError)
 }

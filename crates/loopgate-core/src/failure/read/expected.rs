@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::Deserialize;
 
 use super::{difference::difference, error_type, labelled::labelled, patterns::Patterns, text, value};
@@ -123,18 +122,6 @@ impl Comparisons {
 static FORMS: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
 
-/// A verb on a line of its own between two values: AssertJ, Gomega, Shouldly, gleeunit.
-static VERB: LazyLock<Regex> = LazyLock::new(|| {
-    let verbs = "be|been|have|was|is|got|deeply|identical|equivalent|equal|to";
-    Regex::new(&format!(r"\n[ \t]*(?P<verb>(?:to|should|but|must)(?: (?:{verbs}))+):?[ \t]*\n[ \t]*"))
-        .expect("a constant")
-});
-
-/// GoogleTest writes bytes outside ASCII as such, and below them as text.
-static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"Which is: [^\n]+\n[ \t]*As Text: ").expect("a constant"));
-
-static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\(0x[0-9a-f]+\)").expect("a constant"));
-
 /// Both sides of the assertion that a cleaned text tells of.
 pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let head = without_printed(text::prefix(cleaned, 12 * 1024));
@@ -150,8 +137,13 @@ pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
             Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), extent: Extent::Whole }
         })
     };
-    let joined = VERB.replace_all(head, " $verb ");
-    let joined = BYTES.replace_all(&joined, "Which is: ");
+    // AssertJ, Gomega, Shouldly and gleeunit write a verb on a line of its own between two values.
+    let verb = pattern!(
+        r"\n[ \t]*(?P<verb>(?:to|should|but|must)(?: (?:be|been|have|was|is|got|deeply|identical|equivalent|equal|to))+):?[ \t]*\n[ \t]*"
+    );
+    let joined = verb.replace_all(head, " $verb ");
+    // GoogleTest writes bytes outside ASCII as such, and below them as text.
+    let joined = pattern!(r"Which is: [^\n]+\n[ \t]*As Text: ").replace_all(&joined, "Which is: ");
     let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
     let difference = || difference(head).filter(|_| told != TextKind::Finding);
     let of_labels = of_labels();
@@ -210,7 +202,7 @@ fn differ(Sides { expected, actual, .. }: &Sides) -> bool {
     // What is quoted and should be true is an expression.
     let is_truth = ["true", "false", "null"].contains(&expected.to_ascii_lowercase().as_str());
     // Go prints where a pointer leads to; what stands there is told below.
-    let unpointed = |side: &str| POINTER.replace_all(side, "").into_owned();
+    let unpointed = |side: &str| pattern!(r"\(0x[0-9a-f]+\)").replace_all(side, "").into_owned();
     // syrupy shows both sides below.
     expected != actual
         && unpointed(expected) != unpointed(actual)

@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::{
     cause,
     error_type::{Forms, type_of},
@@ -26,12 +24,6 @@ pub(in crate::failure) struct Headline {
 
 static PATTERNS: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::new(Forms::get().form.iter().map(|form| &form.pattern)));
-
-/// The lint named below a message of rustc or clippy: `-D clippy::needless-return`, `#[deny(unused_variables)]`.
-static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:`-[DWF] (?P<flag>[a-z:_-]+)`|#\[(?:deny|warn|forbid)\((?P<attribute>[a-z:_]+)\)\])")
-        .expect("a constant")
-});
 
 /// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
 /// lines that say nothing of a failure.
@@ -73,7 +65,9 @@ fn headline_in(lines: &[&str], is_output: bool) -> Headline {
     let captured = captures.name("class").map(|class| text::shorten(class.as_str(), 120));
     let class = captured.or_else(|| form.class.clone());
     let named = lines[index..].iter().take(60).filter(|_| form.error_type.is_none() && class.is_none());
-    if let Some(captures) = named.into_iter().find_map(|line| RUST_LINT.captures(line)) {
+    // The lint named below a message of rustc or clippy: `-D clippy::needless-return`, `#[deny(unused_variables)]`.
+    let lint = pattern!(r"(?:`-[DWF] (?P<flag>[a-z:_-]+)`|#\[(?:deny|warn|forbid)\((?P<attribute>[a-z:_]+)\)\])");
+    if let Some(captures) = named.into_iter().find_map(|line| lint.captures(line)) {
         let lint = captures.name("flag").or_else(|| captures.name("attribute")).map(|name| name.as_str());
         let class = lint.map(|lint| lint.replace('-', "_"));
         return Headline { class, error_type: ErrorType::LintError, message };

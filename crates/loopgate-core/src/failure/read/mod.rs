@@ -15,9 +15,10 @@ mod stack;
 pub(super) mod text;
 mod value;
 
-pub use changes::{ChangedFile, Changes, FrameOrigin};
+pub use changes::{ChangedFile, Changes};
 pub use expected::sides;
-pub use stack::{Frame, frames};
+pub use paths::FrameOrigin;
+pub use stack::Frame;
 pub use text::{Excerpt, tells_of_failure, without_stamp};
 
 pub(super) use expected::{Extent, Sides};

@@ -1,30 +1,33 @@
 //! Paths as tools print them: schemes, drives, containers and caches of dependencies.
 
-use crate::source_files::LANGUAGES;
+use serde::{Deserialize, Serialize};
 
-/// Code that is not the repository's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::failure) enum Kind {
+use crate::source_files::LANGUAGES;
+pub(in crate::failure) use crate::source_files::file_name;
+
+/// Where a stack frame's code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameOrigin {
+    /// A file the pull request changes.
+    Changed,
+    /// Another file of the repository.
+    Repository,
+    /// A library the repository uses.
     Dependency,
+    /// The language's own library or runtime.
     Toolchain,
+}
+
+impl FrameOrigin {
+    /// Whether the repository's own people can edit it.
+    pub const fn in_repository(self) -> bool {
+        matches!(self, Self::Changed | Self::Repository)
+    }
 }
 
 /// Longest path that is taken for one, in bytes.
 const MAX_PATH: usize = 400;
-
-/// Where CI services check a repository out: its root for certain. `*` is one directory.
-const WORKSPACES: &[&str] = &[
-    "/home/runner/work/*/*/",
-    "/Users/runner/work/*/*/",
-    "D:/a/*/*/",
-    "C:/a/*/*/",
-    "/__w/*/*/",
-    "/runner/_work/*/*/",
-    "/github/workspace/",
-    "/builds/*/*/",
-    "/workspaces/*/",
-    "/go/src/github.com/*/*/",
-];
 
 /// Where containers hold a repository, or one package of it.
 const CONTAINERS: &[&str] = &["/workspace/", "/usr/src/app/", "/app/"];
@@ -87,13 +90,13 @@ fn is_public(address: &str) -> bool {
 }
 
 /// Whether the path lies in a dependency or in the language itself.
-pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
-    let rooted = rooted(path);
+pub(in crate::failure) fn foreign(path: &str) -> Option<FrameOrigin> {
+    let rooted = format!("/{}", path.trim_start_matches('/'));
     let marks = &LANGUAGES.foreign;
     if marks.dependencies.iter().any(|mark| rooted.contains(mark)) {
-        Some(Kind::Dependency)
+        Some(FrameOrigin::Dependency)
     } else if path == "testing.go" || marks.toolchains.iter().any(|mark| rooted.contains(mark)) {
-        Some(Kind::Toolchain)
+        Some(FrameOrigin::Toolchain)
     } else {
         None
     }
@@ -104,33 +107,18 @@ pub(in crate::failure) fn is_system(path: &str) -> bool {
     LANGUAGES.foreign.system.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
 }
 
-fn rooted(path: &str) -> String {
-    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
-}
-
-/// The rest of a path that lies in the workspace of a known CI service: the path in the repository.
+/// The rest of a path that lies where a known CI service checks a repository out: the path in the repository.
 pub(in crate::failure) fn without_workspace(path: &str) -> Option<&str> {
-    WORKSPACES.iter().find_map(|workspace| strip(path, workspace)).filter(|rest| !rest.is_empty())
+    let workspace = pattern!(concat!(
+        "^(?:(?:/home/runner/work|/Users/runner/work|[CD]:/a|/__w|/runner/_work|/builds|/go/src/github[.]com)/[^/]+/[^/]+",
+        "|/github/workspace|/workspaces/[^/]+)/(.+)$",
+    ));
+    Some(workspace.captures(path)?.get(1)?.as_str())
 }
 
 /// The path without the directory a container holds the code in.
 pub(in crate::failure) fn without_container(path: &str) -> &str {
     CONTAINERS.iter().find_map(|container| path.strip_prefix(container)).filter(|rest| !rest.is_empty()).unwrap_or(path)
-}
-
-fn strip<'a>(path: &'a str, pattern: &str) -> Option<&'a str> {
-    let mut rest = path;
-    for (index, fixed) in pattern.split('*').enumerate() {
-        if index > 0 {
-            rest = &rest[rest.find('/').filter(|length| *length > 0)?..];
-        }
-        rest = rest.strip_prefix(fixed)?;
-    }
-    Some(rest)
-}
-
-pub(in crate::failure) fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Whether `path` is `end` or ends in `/end`.
@@ -142,34 +130,6 @@ pub(in crate::failure) fn ends_with(path: &str, end: &str) -> bool {
 pub(in crate::failure) fn last_two(path: &str) -> &str {
     let start = path.rmatch_indices('/').nth(1).map_or(0, |(index, _)| index + 1);
     path[start..].trim_start_matches('/')
-}
-
-/// The dependency a path lies in: `serde_json-1.0.128`, `@scope/name`, `requests`.
-pub(in crate::failure) fn package(path: &str) -> Option<String> {
-    let after = |mark: &str| path.rfind(mark).map(|index| &path[index + mark.len()..]);
-    let parts = |rest: &str, count: usize| -> Option<String> {
-        let parts: Vec<&str> = rest.split('/').take(count + 1).collect();
-        (parts.len() > count).then(|| parts[..count].join("/"))
-    };
-    if let Some(rest) = after("node_modules/") {
-        return parts(rest, if rest.starts_with('@') { 2 } else { 1 });
-    }
-    if let Some(rest) = after("site-packages/").or_else(|| after("dist-packages/")) {
-        return Some(rest.split('/').next().unwrap_or(rest).trim_end_matches(".py").to_owned());
-    }
-    if let Some(rest) = after("registry/src/") {
-        // The first part names the registry's index.
-        return parts(rest.split_once('/')?.1, 1);
-    }
-    if let Some(rest) = after("pkg/mod/") {
-        let end = rest.find('@')?;
-        let version = rest[end..].split('/').next().unwrap_or_default();
-        return Some(format!("{}{version}", &rest[..end]));
-    }
-    if let Some(rest) = after("/gems/") {
-        return parts(rest, 1);
-    }
-    after("vendor/").and_then(|rest| parts(rest, 2))
 }
 
 #[cfg(test)]
@@ -202,7 +162,7 @@ mod tests {
 
     #[test]
     fn dependencies_and_toolchains_are_known() {
-        use Kind::{Dependency, Toolchain};
+        use FrameOrigin::{Dependency, Toolchain};
         let cases = [
             ("node_modules/react/index.js", Some(Dependency)),
             ("/home/r/.cargo/registry/src/index.crates.io-6f17/serde_json-1.0.128/src/de.rs", Some(Dependency)),
@@ -219,23 +179,6 @@ mod tests {
         ];
         for (path, kind) in cases {
             assert_eq!(foreign(path), kind, "{path}");
-        }
-    }
-
-    #[test]
-    fn packages_have_their_name() {
-        let cases = [
-            ("node_modules/.pnpm/zod@3.1.0/node_modules/zod/lib/index.js", Some("zod")),
-            ("node_modules/@acme/core/dist/a.js", Some("@acme/core")),
-            ("/x/site-packages/requests/api.py", Some("requests")),
-            ("/x/site-packages/six.py", Some("six")),
-            ("/r/.cargo/registry/src/index.crates.io-6f17/serde_json-1.0.128/src/de.rs", Some("serde_json-1.0.128")),
-            ("/go/pkg/mod/github.com/acme/lib@v1.2.3/a.go", Some("github.com/acme/lib@v1.2.3")),
-            ("vendor/monolog/monolog/src/Logger.php", Some("monolog/monolog")),
-            ("src/a.rs", None),
-        ];
-        for (path, name) in cases {
-            assert_eq!(package(path).as_deref(), name, "{path}");
         }
     }
 

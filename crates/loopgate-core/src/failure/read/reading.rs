@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::{
     asserted::is_reversed,
-    changes::{Changes, FrameOrigin},
+    changes::Changes,
     error_type,
     expected::{self, Extent, Sides, TextKind},
-    message, paths,
+    message,
+    paths::{self, FrameOrigin},
     stack::{self, Frame, Printed},
     text, value,
 };

@@ -3,9 +3,7 @@
 //! Every function that reads a failure cuts its input here first, so that a message of many megabytes costs what a
 //! message of [`MAX_TEXT`] bytes costs.
 
-use std::{borrow::Cow, sync::LazyLock};
-
-use regex::Regex;
+use std::borrow::Cow;
 
 /// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
 pub(in crate::failure) const MAX_TEXT: usize = 48 * 1024;
@@ -81,30 +79,23 @@ pub fn without_stamp(line: &str) -> &str {
     if !stamp.is_empty() && stamp.bytes().zip(FORM).all(fits) { rest.strip_prefix(' ').unwrap_or(rest) } else { line }
 }
 
-/// Words of failure, in lower case.
-static FAILS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
-        "|invalid|missing|no such|not found|unable|undefined|unknown",
-    ))
-    .expect("a constant")
-});
-
 /// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
 pub fn tells_of_failure(line: &str) -> bool {
-    /// `Fail: 1 (100%)`
-    const STARTS_SUM: [&str; 4] = ["fail:", "failed:", "errors:", "failures:"];
+    let fails = pattern!(concat!(
+        "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
+        "|invalid|missing|no such|not found|unable|undefined|unknown",
+    ));
+    // `Fail: 1 (100%)`, `0 errors`, `1 failed`
+    let sum = pattern!(concat!(
+        r"^(?:fail|failed|errors|failures):\s*[0-9]",
+        r"|(?:^| )[0-9]+ (?:error|fail|test|pass|problem|issue|warning|violation)",
+    ));
     let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
-    // `0 errors`, `1 failed`: a sum
-    let is_sum = STARTS_SUM.iter().any(|word| {
-        lower.strip_prefix(word).is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
-    }) || lower.split(' ').zip(lower.split(' ').skip(1)).any(|(count, what)| {
-        count.parse::<u32>().is_ok()
-            && ["error", "fail", "test", "pass", "problem", "issue", "warning", "violation"]
-                .iter()
-                .any(|word| what.starts_with(word))
-    });
-    !is_remark(line) && !is_sum && !lower.ends_with(": 0") && !lower.ends_with(':') && FAILS.is_match(&lower)
+    !is_remark(line)
+        && !sum.is_match(&lower)
+        && !lower.ends_with(':')
+        && !lower.ends_with(": 0")
+        && fails.is_match(&lower)
 }
 
 /// The end of an output that tells of a program which a shell or make did not find: what tools said before, warnings mostly,
@@ -124,23 +115,11 @@ pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
 
 /// Whether a line only accompanies what a tool says.
 pub(in crate::failure) fn is_remark(line: &str) -> bool {
-    const STARTS: [&str; 13] = [
-        "warn",
-        "(node:",
-        "deprecat",
-        "note",
-        "info",
-        "using ",
-        "checking ",
-        "see ",
-        "configuring incomplete",
-        "linting",
-        "summary",
-        "total",
-        "some errors were",
-    ];
-    let lower = prefix(line.trim_start_matches([' ', '×', '✖', '#', '-']), 40).to_ascii_lowercase();
-    STARTS.iter().any(|word| lower.starts_with(word))
+    let starts = pattern!(concat!(
+        r"^(?:warn|\(node:|deprecat|note|info|using |checking |see |configuring incomplete|linting|summary|total",
+        "|some errors were)",
+    ));
+    starts.is_match(&prefix(line.trim_start_matches([' ', '×', '✖', '#', '-']), 40).to_ascii_lowercase())
 }
 
 /// One line without escape sequences, with plain spaces for each tab, and nothing that cannot be seen.
@@ -171,37 +150,19 @@ fn plain(line: &str) -> Cow<'_, str> {
 
 /// Length in bytes of the terminal escape sequence that `text` begins with.
 fn escape_length(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    match bytes {
+    let sequence = pattern!(concat!(
         // Control sequence: parameters, then one final byte.
-        [0x1b, b'[', rest @ ..] => {
-            let end = rest.iter().position(|b| (0x40..=0x7e).contains(b))?;
-            rest[..end].is_ascii().then_some(2 + end + 1)
-        }
+        r"^(?:\x1b\[[\x00-\x3f\x7f]*[\x40-\x7e]",
         // Operating system command (titles, links), up to BEL or ESC \.
-        [0x1b, b']', rest @ ..] => {
-            let end = rest.iter().position(|b| matches!(b, 0x07 | 0x1b))?;
-            Some(2 + end + if rest[end] == 0x07 { 1 } else { 2.min(rest.len() - end) })
-                .filter(|n| text.is_char_boundary(*n))
-        }
+        r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b(?:[\x00-\x7f]|$))",
         // Other sequences: intermediate bytes, then one final byte. `ESC ( B` stands in front of many colours.
-        [0x1b, rest @ ..] => {
-            let end = rest.iter().position(|b| !(0x20..=0x2f).contains(b)).filter(|end| *end > 0)?;
-            (0x30..=0x7e).contains(&rest[end]).then_some(1 + end + 1)
-        }
-        // XML cannot hold the escape character; reports keep the rest of the colour sequence.
-        [b'[', rest @ ..] => {
-            let end = rest.iter().take(12).position(|b| !b.is_ascii_digit() && *b != b';')?;
-            let is_code = |digits: &[u8]| {
-                matches!(digits, [b'0'..=b'9'] | [b'3' | b'4' | b'9', b'0'..=b'9'] | [b'2', b'1'..=b'9'])
-            };
-            let is_colour = end > 0 && rest[end] == b'm' && rest[..end].split(|b| *b == b';').all(is_code);
-            // `[5ms]` and `[3m]` are durations.
-            let is_duration = matches!(&rest[end + 1..], [b']', ..] | [b's', b']' | b' ' | b',', ..]);
-            (is_colour && !is_duration).then_some(1 + end + 1)
-        }
-        _ => None,
-    }
+        r"|\x1b[\x20-\x2f]+[\x30-\x7e]",
+        // XML cannot hold the escape character; reports keep the rest of the colour sequence. `[5ms]` and `[3m]` are
+        // durations.
+        r"|\[(?:[0-9]|[349][0-9]|2[1-9])(?:;(?:[0-9]|[349][0-9]|2[1-9]))*m(?P<duration>\]|s[\] ,])?)",
+    ));
+    let found = text.starts_with(['\x1b', '[']).then(|| sequence.captures(text)).flatten()?;
+    found.name("duration").is_none().then(|| found.get_match().len())
 }
 
 /// `text` on one line: runs of white space become one space; at most `max` characters, the cut shown as `…`.

@@ -122,44 +122,42 @@ fn is_enclosed(text: &str) -> bool {
         || matches!(name, "len" | "length" | "size" | "count" | "type" | "sum");
     // `(6 * 7)` was not computed either.
     let is_formula = name.is_empty() && group.starts_with('(') && !group.contains(',') && group != "()";
-    is_name && !is_call && !is_formula && !group.starts_with("</") && end_of_group(group) == Some(group.len())
+    let end = depths(group).find(|(_, _, depth)| *depth == 0).map(|(at, last, _)| at + last.len_utf8());
+    is_name && !is_call && !is_formula && !group.starts_with("</") && end == Some(group.len())
 }
 
-/// Where the group ends with which a text begins.
-fn end_of_group(text: &str) -> Option<usize> {
-    let mut open: Vec<char> = Vec::new();
-    let mut before = ' ';
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        let quoted = open.last().is_some_and(|close| "\"'`”’".contains(*close));
-        if quoted && c == '\\' {
-            chars.next();
-        } else if open.last() == Some(&c) || c == '\'' && open.last() == Some(&'`') {
-            open.pop();
-            if open.is_empty() {
-                return Some(at + c.len_utf8());
-            }
-        } else if !quoted {
-            let close = match c {
-                '(' => ')',
-                '[' => ']',
-                '{' => '}',
-                '<' if open.is_empty() => '>',
-                '“' => '”',
-                '‘' => '’',
-                '"' | '`' => c,
-                '\'' if !before.is_alphanumeric() => c,
-                ')' | ']' | '}' => return None,
-                _ => {
-                    before = c;
-                    continue;
-                }
-            };
-            open.push(close);
+/// The characters of a text that stand in no quote, and the marks around those that do: each with how many quotes and
+/// brackets are open behind it. A bracket that closes none ends the text.
+pub(super) fn depths(text: &str) -> impl Iterator<Item = (usize, char, usize)> {
+    let (mut open, mut before, mut is_escaped) = (Vec::new(), ' ', false);
+    let steps = text.char_indices().map_while(move |(at, c)| {
+        let is_quoted = open.last().is_some_and(|close| "\"'`”’".contains(*close));
+        if is_quoted && (is_escaped || c == '\\') {
+            is_escaped = !is_escaped;
+            return Some(None);
         }
+        let close = match c {
+            _ if open.last() == Some(&c) || c == '\'' && open.last() == Some(&'`') => {
+                open.pop();
+                None
+            }
+            _ if is_quoted => return Some(None),
+            '(' => Some(')'),
+            '[' => Some(']'),
+            '{' => Some('}'),
+            '<' if at == 0 => Some('>'),
+            '“' => Some('”'),
+            '‘' => Some('’'),
+            '"' | '`' => Some(c),
+            '\'' if !before.is_alphanumeric() => Some(c),
+            ')' | ']' | '}' => return None,
+            _ => None,
+        };
+        open.extend(close);
         before = c;
-    }
-    None
+        Some(Some((at, c, open.len())))
+    });
+    steps.flatten()
 }
 
 /// The text without quotes and brackets at its end that it does not open: `4")` of `Failure("expected 5, got 4")`.
@@ -186,48 +184,11 @@ fn closed(text: &str) -> &str {
 pub(super) fn is_call(side: &str) -> bool {
     let Some((name, _)) = side.split_once('(') else { return false };
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
-    let makes = [
-        "approx",
-        "set",
-        "frozenset",
-        "dict",
-        "list",
-        "tuple",
-        "bytes",
-        "array",
-        "datetime",
-        "date",
-        "timedelta",
-        "deque",
-        "defaultdict",
-        "range",
-        "call",
-    ];
+    let makes = pattern!(
+        "^(?:approx|(?:frozen)?set|(?:default)?dict|list|tuple|bytes|array|date(?:time)?|timedelta|deque|range|call)$"
+    );
     let is_part = |c: char| c.is_alphanumeric() || "_.:$".contains(c);
-    name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.contains(&last)
-}
-
-/// Where characters stand outside of quotes that fit; with how many brackets are open behind each.
-pub(super) fn places(text: &str, fits: impl Fn(char, i32) -> bool) -> impl Iterator<Item = usize> {
-    let (mut depth, mut quote, mut is_escaped, mut before) = (0, None, false, ' ');
-    text.char_indices().filter_map(move |(at, c)| {
-        if let Some(open) = quote {
-            if c == open && !is_escaped {
-                quote = None;
-            }
-            is_escaped = c == '\\' && !is_escaped;
-            return None;
-        }
-        match c {
-            '"' | '`' => quote = Some(c),
-            '\'' if !before.is_alphanumeric() => quote = Some(c),
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-        before = c;
-        fits(c, depth).then_some(at)
-    })
+    name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.is_match(last)
 }
 
 /// What a parser waits for, or stumbles on: `';'`, `` `}` ``, `)`.

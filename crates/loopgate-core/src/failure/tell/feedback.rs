@@ -8,10 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    feedback_line::FeedbackLine,
-    reproduce::{CheckContext, reproduce},
-};
+use super::reproduce::{CheckContext, reproduce};
 use crate::{
     CheckName, FailureId, Fingerprint,
     evidence::{ErrorType, Failure, RetryClass, SourceLocation},
@@ -107,13 +104,19 @@ impl FeedbackItem {
             test_file: failure.test_file.clone().or_else(|| file.cloned()),
             ..failure.clone()
         };
+        let location = match (at, &failure.test_name, check) {
+            (Some(at), _, _) => Place::Source(at),
+            (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
+            (None, None, Some(check)) => Place::Check { check: check.name.clone() },
+            (None, None, None) => Place::Nowhere { error: fingerprint },
+        };
         let mut problem = examined.problem();
         if touch == Touch::AddsLine {
             problem.push_str(" This pull request adds the line.");
         }
         Self {
             id: fingerprint.into(),
-            location: place(at, failure, check, fingerprint),
+            location,
             problem,
             action: conclusion.action,
             reason: conclusion.reason,
@@ -128,12 +131,34 @@ impl FeedbackItem {
     }
 }
 
-fn place(at: Option<SourceLocation>, failure: &Failure, check: Option<&CheckContext<'_>>, error: Fingerprint) -> Place {
-    match (at, &failure.test_name, check) {
-        (Some(at), _, _) => Place::Source(at),
-        (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
-        (None, None, Some(check)) => Place::Check { check: check.name.clone() },
-        (None, None, None) => Place::Nowhere { error },
+/// One item of feedback: where, what, do what, why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedbackLine {
+    /// Of the failure it tells of; none where no failure stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<FailureId>,
+    /// `file:line`, or the check's name where no place is known.
+    pub location: String,
+    pub problem: String,
+    /// The one thing to do; empty where no rule is certain of it.
+    pub action: String,
+    /// Why that fixes it; empty without an action.
+    pub reason: String,
+    /// The smallest command that reproduces it.
+    pub reproduce: Option<String>,
+}
+
+/// The item as one line of a summary.
+impl fmt::Display for FeedbackLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = |text: &str| if text.ends_with(['.', '!', '?', '…', ':']) { "" } else { "." };
+        let Self { location, problem, action, reason, reproduce, .. } = self;
+        write!(f, "{location}: {problem}{}", ended(problem))?;
+        match (action.as_str(), reproduce) {
+            ("", Some(command)) => write!(f, " Run: {command}"),
+            ("", None) => Ok(()),
+            _ => write!(f, " Fix: {action}{} Why: {reason}{}", ended(action), ended(reason)),
+        }
     }
 }
 
@@ -182,7 +207,7 @@ mod tests {
         let sources = [
             include_str!("../explain/diagnosis.rs"),
             include_str!("feedback.rs"),
-            include_str!("../explain/assertion.rs"),
+            include_str!("../explain/error_kind.rs"),
             include_str!("../explain/analysis.rs"),
         ];
         let found: Vec<String> = sources.iter().flat_map(|source| literals(source)).collect();
@@ -193,7 +218,7 @@ mod tests {
     fn changes() -> Changes {
         let file = |path: &str, lines: std::ops::RangeInclusive<u32>| ChangedFile {
             path: path.to_owned(),
-            added: vec![lines],
+            added: lines.collect(),
         };
         Changes::new([file("src/cart.rs", 5..=20), file("src/cart.ts", 5..=20), file("shop/cart.py", 5..=20)])
     }

@@ -7,10 +7,11 @@ use crate::{
     Fingerprint,
     evidence::{Analysis, Failure, RetryClass},
     failure::{
-        classify::normalise,
+        classify::{fingerprint, normalise},
         explain::ExaminedFailure,
         read::{Changes, Frame, Reading},
     },
+    untrusted::without_secrets,
 };
 
 /// A failure as it is understood.
@@ -28,10 +29,17 @@ pub struct FailureInspection {
 }
 
 /// What is understood of a failure that a report or a log tells of.
-pub fn inspect_failure(failure: Failure) -> FailureInspection {
-    let changes = Changes::default();
+///
+/// No text of it shows a secret. The fingerprint is that of the texts as they came, which runs have.
+pub fn inspect_failure(mut failure: Failure) -> FailureInspection {
+    let as_it_came = fingerprint(&failure);
+    let named = [&mut failure.test_name, &mut failure.stack_trace, &mut failure.expected, &mut failure.actual];
+    for text in named.into_iter().flatten().chain([&mut failure.error_message]) {
+        *text = without_secrets(text).into_owned();
+    }
     let reading = Reading::of(&failure);
-    let examined = ExaminedFailure::of_reading(&failure, reading.clone(), &changes);
+    let mut examined = ExaminedFailure::of_reading(&failure, reading.clone(), &Changes::default());
+    examined.fingerprint = as_it_came;
     FailureInspection {
         fingerprint: examined.fingerprint,
         normalised_message: normalise::message(&reading),
@@ -50,6 +58,17 @@ mod tests {
 
     fn inspect(text: &str) -> FailureInspection {
         inspect_failure(read_failure(text, &Changes::default()))
+    }
+
+    #[test]
+    fn no_secret_of_a_pasted_failure_is_shown() {
+        let text = "thread 'adds' panicked at src/a.rs:4:5:\nassertion `left == right` failed: DEPLOY_TOKEN=hunter2\n  \
+                    left: \"ghp_0123456789abcdefABCD\"\n right: \"ok\"";
+        let inspection = inspect(text);
+        let shown = serde_json::to_string(&inspection).unwrap();
+        assert!(!shown.contains("hunter2") && !shown.contains("ghp_"), "{shown}");
+        assert!(shown.contains("[secret]") && shown.contains("src/a.rs"), "{shown}");
+        assert_eq!(Some(inspection.fingerprint), read_failure(text, &Changes::default()).fingerprint);
     }
 
     #[test]

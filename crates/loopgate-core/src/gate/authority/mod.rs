@@ -321,13 +321,17 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
     if is_whole { Ok(()) } else { Err(Refusal::NotAnApprover) }
 }
 
+/// Whether somebody wrote a part of the change: opened it, made or co-authored a commit, or pushed more than its base.
+pub(crate) fn wrote(snapshot: &Snapshot, person: &Account) -> bool {
+    let paths = Scope::Whole.paths(snapshot.files.known());
+    person.id == snapshot.pull_request.author.id
+        || Contributors::new(snapshot, Exclusion::Allowed, &paths).include(person)
+}
+
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
 pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool> {
-    let paths = Scope::Whole.paths(snapshot.files.known());
-    let wrote = person.id == snapshot.pull_request.author.id
-        || Contributors::new(snapshot, Exclusion::Allowed, &paths).include(person);
     let asked = || snapshot.assignments.asked(person.id, snapshot.pull_request.created_at).ok();
-    if wrote { Some(true) } else { asked() }
+    if wrote(snapshot, person) { Some(true) } else { asked() }
 }
 
 /// The account behind a login.

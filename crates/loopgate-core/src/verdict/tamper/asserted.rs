@@ -44,14 +44,17 @@ pub(super) fn asserts(syntax: &TestSyntax, line: &CodeLine) -> bool {
     syntax.assertions(&line.text) > 0 && !always.is_match(&line.text)
 }
 
-/// The lines of a test that are reached: none below one that leaves it for good, and none of a function that the test
-/// declares and never names again.
+/// The lines of a test that are reached: none below one that leaves it for good, none of a function that the test
+/// declares and never names again, none under a condition that asks the environment, and none of a loop over nothing.
 pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
     let exits = pattern!(
         r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
     );
     let function = pattern!(
         r"^(?:async\s+)?(?:def|fn|fun|func|function)\s+(\w+)|(\w+)\s*:?=\s*(?:async\s*)?(?:lambda\b|\|\w*\||func\s*\(|function\b|->|(?:\([^()]*\)|\w+)\s*=>)"
+    );
+    let never = pattern!(
+        r"^(?:\}\s*)?(?:if|elif|else\s+if|unless)\b.*(?:\bprocess\.env\b|\bimport\.meta\.env\b|\bos\.(?:environ|getenv|Getenv|LookupEnv)\b|\bENV\[|\bgetenv\(|\benv::var)|^for\b.*(?:\[:0\]|\.slice\(0,\s*0\)|\brange\(0\)|\b(?:in|of)\s*\(?(?:\[\]|\(\)))"
     );
     if !part.is_test {
         return part.lines.iter().collect();
@@ -72,7 +75,8 @@ pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
         let is_registered = lines.last().is_some_and(|above| above.text.trim_start().starts_with('@'));
         let found = function.captures(line.text.trim_start()).filter(|_| !is_registered);
         let name = found.and_then(|found| Some(found.get(1).or_else(|| found.get(2))?.as_str().to_owned()));
-        unused = name.filter(|name| is_named_once(name)).map(|_| line.indent());
+        let is_unused = name.is_some_and(|name| is_named_once(&name)) || never.is_match(line.text.trim_start());
+        unused = is_unused.then(|| line.indent());
         if unused.is_none() {
             lines.push(line);
         }

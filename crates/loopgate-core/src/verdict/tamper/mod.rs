@@ -80,6 +80,14 @@ impl serde::Serialize for Tampering {
 }
 
 impl Tampering {
+    fn of(comparison: Comparison, weight: Weight, deed: impl Into<String>) -> Self {
+        Self { comparison, weight, deed: deed.into(), gone: None, path: None, line: 0, hunk: Vec::new() }
+    }
+
+    fn at(self, path: &str, line: u32, hunk: Vec<String>) -> Self {
+        Self { path: Some(path.to_owned()), line, hunk, ..self }
+    }
+
     /// What it is, wherever in its file: lines move with every push.
     fn key(&self) -> String {
         self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.clone()]).collect()
@@ -129,15 +137,8 @@ pub struct Change<'a> {
     pub base_tests: Vec<&'a BaseTestRun>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
     pub wrong: BTreeSet<&'a str>,
-    pub maker: Maker,
-}
-
-/// Who made a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Maker {
-    /// A fixer: whatever it does to tests holds its edits.
-    Fixer,
-    Anybody,
+    /// Whether a fixer made it: whatever it does to tests holds its edits.
+    pub is_of_fixer: bool,
 }
 
 impl<'a> Change<'a> {
@@ -163,7 +164,7 @@ impl<'a> Change<'a> {
             has_unread_tests: true,
             base_tests: Vec::new(),
             wrong: state.map(settled_as_wrong).unwrap_or_default(),
-            maker: Maker::Fixer,
+            is_of_fixer: true,
         }
     }
 
@@ -197,7 +198,7 @@ impl<'a> Change<'a> {
             has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
             wrong: settled_as_wrong(state),
-            maker: Maker::Anybody,
+            is_of_fixer: false,
         }
     }
 
@@ -213,22 +214,18 @@ impl<'a> Change<'a> {
 
     /// What a ground weighs: one about a test that failed, or of a fixer, holds alone.
     fn ground(&self, is_of_failed: bool) -> Weight {
-        if is_of_failed || self.maker == Maker::Fixer { Weight::Alone } else { Weight::Ground }
+        if is_of_failed || self.is_of_fixer { Weight::Alone } else { Weight::Ground }
     }
 }
 
 /// Tests of disputes that were settled for the code. The newest word on a test counts.
 fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
-    let mut wrong = BTreeSet::new();
-    for dispute in &state.disputes {
-        let (Some(test), Some(DisputeEnd::Settled { outcome, .. })) = (&dispute.test, &dispute.end) else { continue };
-        if *outcome == Settlement::Code {
-            wrong.insert(test.as_str());
-        } else {
-            wrong.remove(test.as_str());
-        }
-    }
-    wrong
+    let settled = state.disputes.iter().filter_map(|dispute| match (&dispute.test, &dispute.end) {
+        (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => Some((test.as_str(), *outcome == Settlement::Code)),
+        _ => None,
+    });
+    let newest: BTreeMap<&str, bool> = settled.collect();
+    newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
 }
 
 /// The tests that these checks ran.
@@ -263,7 +260,7 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
     let mut read = BTreeSet::new();
     for file in wanted {
         read.insert((head, file.path.clone()));
-        read.extend(before.map(|before| (before, file.previous_path.as_ref().unwrap_or(&file.path).clone())));
+        read.extend(before.map(|before| (before, file.old_path().to_owned())));
     }
     read
 }
@@ -299,7 +296,7 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
     let deed = format!("{gone} tests that ran before do not run now ({were} before, {are} after)");
     let weight = if selects { Weight::Proof } else { change.ground(false) };
-    Some(Tampering { comparison: Comparison::Ran, weight, deed, gone: None, path: None, line: 0, hunk: Vec::new() })
+    Some(Tampering::of(Comparison::Ran, weight, deed))
 }
 
 /// A changed test that passes as changed and fails as it was.
@@ -309,19 +306,13 @@ fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
         return None;
     }
     let failed = run.failing.iter().any(|test| change.failed.contains(test.as_str()) || change.failed(test));
+    let weight = if failed { Weight::Proof } else { change.ground(false) };
     let tests: Vec<&str> = run.failing.iter().take(3).map(String::as_str).collect();
-    Some(Tampering {
-        comparison: Comparison::BaseTests,
-        deed: match tests[..] {
-            [] => "its tests fail as they were before".to_owned(),
-            _ => format!("“{}” fails as it was before", tests.join("”, “")),
-        },
-        gone: None,
-        weight: if failed { Weight::Proof } else { change.ground(false) },
-        path: Some(run.file.clone()),
-        line: 0,
-        hunk: Vec::new(),
-    })
+    let deed = match tests[..] {
+        [] => "its tests fail as they were before".to_owned(),
+        _ => format!("“{}” fails as it was before", tests.join("”, “")),
+    };
+    Some(Tampering::of(Comparison::BaseTests, weight, deed).at(&run.file, 0, Vec::new()))
 }
 
 #[cfg(test)]

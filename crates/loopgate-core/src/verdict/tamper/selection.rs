@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, DiffLine, LineChange},
-    source_files::{Pattern, is_test, language_of},
+    source_files::{Pattern, file_name, is_test, language_of},
 };
 
 const FILE: &str = include_str!("../../../data/test_runs.toml");
@@ -52,16 +52,12 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(FILE).expect(PRO
 
 /// Files of a change that are read whole: those that hold commands.
 pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
-    files.known().iter().filter(|file| WORDS.commands.is_match(name_of(&file.path))).take(MOST_SHOWN)
+    files.known().iter().filter(|file| WORDS.commands.is_match(file_name(&file.path))).take(MOST_SHOWN)
 }
 
 /// The words by which a line of a test file puts a stand-in where something else stood.
 pub(super) fn replaced(line: &str) -> Option<&str> {
     WORDS.replaces.find(line).map(|found| found.as_str().trim())
-}
-
-fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The changed lines of a file, without comments.
@@ -92,22 +88,18 @@ impl<'a> Lines<'a> {
         })
     }
 
-    fn found(&self, deed: String, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-        let path = Some(self.file.path.clone());
-        Tampering { comparison: Comparison::Selection, weight, deed, gone: None, path, line, hunk }
+    /// A finding, with the line that goes and the line that comes.
+    fn found(&self, deed: String, weight: Weight, line: u32, old: Option<&str>, new: Option<&str>) -> Tampering {
+        let hunk = old.iter().map(|old| format!("-{old}")).chain(new.iter().map(|new| format!("+{new}")));
+        Tampering::of(Comparison::Selection, weight, deed).at(&self.file.path, line, hunk.collect())
     }
 
     /// A finding of each added line in which the words stand, and of which no removed line has the like.
     fn each<'s>(&'s self, words: &'s Regex, weight: Weight, deed: &'s str) -> impl Iterator<Item = Tampering> + 's {
         let had: BTreeSet<String> = self.removed.iter().map(CodeLine::words).collect();
-        self.added.iter().filter(move |line| !had.contains(&line.words())).filter_map(move |line| {
-            words.find(&line.text)?;
-            Some(self.found(
-                format!("{deed}: `{}`", quoted(&line.text)),
-                weight,
-                line.number,
-                vec![format!("+{}", line.text)],
-            ))
+        let is_meant = move |line: &&CodeLine| words.is_match(&line.text) && !had.contains(&line.words());
+        self.added.iter().filter(is_meant).map(move |line| {
+            self.found(format!("{deed}: `{}`", quoted(&line.text)), weight, line.number, None, Some(&line.text))
         })
     }
 }
@@ -122,7 +114,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     // A workflow opens the security gate instead.
     let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
     for lines in files.filter_map(Lines::of) {
-        let (path, name) = (&lines.file.path, name_of(&lines.file.path));
+        let (path, name) = (&lines.file.path, file_name(&lines.file.path));
         let is_program = language_of(path).is_some() && !is_test(path);
         let has_commands = WORDS.commands.is_match(name);
         if has_commands {
@@ -152,127 +144,96 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     found
 }
 
-/// A command of a line, without the name of its script; `None` if the line is none.
-fn command<'l>(path: &str, text: &'l str) -> Option<&'l str> {
+/// The commands among lines of a file, without the names of their scripts.
+fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<(&'l CodeLine, &'l str)> {
     let pair = pattern!(r#"^\s*["']?[\w:.-]+["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
-    let is_data =
-        path.ends_with(".json") || path.ends_with(".jsonc") || path.ends_with(".toml") || path.ends_with(".exs");
-    if !is_data {
-        return Some(text.trim());
-    }
-    let value = pair.captures(text)?.get(1)?.as_str();
     let version =
         pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
-    (!version.is_match(value)).then_some(value)
+    let is_data = [".json", ".jsonc", ".toml", ".exs"].iter().any(|end| path.ends_with(end));
+    let command = |line: &'l CodeLine| match is_data {
+        true => pair.captures(&line.text)?.get(1).map(|value| value.as_str()).filter(|value| !version.is_match(value)),
+        false => Some(line.text.trim()),
+    };
+    lines.iter().filter_map(|line| Some((line, command(line)?))).collect()
 }
 
 /// Commands that ran tests and go, change their program, or select.
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
-    let path = &lines.file.path;
     // A check whose tests are counted tells itself when they no longer run.
     let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
-    let gone = |command: &str, line: u32, hunk: Vec<String>| {
-        lines.found(format!("the test command `{}` is gone", quoted(command)), weight, line, hunk)
+    let gone = |command: &str, line: u32, old: &CodeLine, new: Option<&CodeLine>| {
+        let new = new.map(|new| new.text.as_str());
+        lines.found(format!("the test command `{}` is gone", quoted(command)), weight, line, Some(&old.text), new)
     };
-    let runners = |text: &str| -> BTreeSet<String> {
-        WORDS.runners.find_iter(text).map(|word| word.as_str().to_owned()).collect()
-    };
-    let runs = |line: &&CodeLine| command(path, &line.text).is_some_and(|text| WORDS.runners.is_match(text));
-    let added: Vec<&CodeLine> = lines.added.iter().filter(runs).collect();
-    let removed = lines.removed.iter().filter(runs).filter(|line| !added.iter().any(|one| one.words() == line.words()));
-    let removed: Vec<&CodeLine> = removed.collect();
-    let mut left: Vec<&CodeLine> = added.clone();
+    let (added, removed) = (commands_of(&lines.file.path, &lines.added), commands_of(&lines.file.path, &lines.removed));
+    let runs = |text: &str| WORDS.runners.is_match(text);
+    let programs = |text| WORDS.runners.find_iter(text).map(|program| program.as_str());
+    let mut left: Vec<_> = added.iter().filter(|(_, text)| runs(text)).collect();
+    let stay: BTreeSet<String> = left.iter().map(|(line, _)| line.words()).collect();
     let mut found = Vec::new();
-    for old in &removed {
-        let text = command(path, &old.text).unwrap_or_default();
-        let same = left.iter().position(|new| {
-            let new = command(path, &new.text).unwrap_or_default();
-            !runners(new).is_disjoint(&runners(text))
-        });
+    for (old, text) in removed.iter().filter(|(old, text)| runs(text) && !stay.contains(&old.words())) {
+        let same = left.iter().position(|(_, new)| programs(new).any(|one| programs(text).any(|other| one == other)));
         let Some(same) = same else {
-            if !moves(change, lines, old) {
+            if !moves(change, lines.file, text) {
                 let near = lines.added.iter().find(|line| line.number.abs_diff(old.number) <= NEAR);
-                let mut hunk = vec![format!("-{}", old.text)];
-                hunk.extend(near.map(|line| format!("+{}", line.text)));
-                found.push(gone(text, old.number, hunk));
+                found.push(gone(text, old.number, old, near));
             }
             continue;
         };
-        let new = left.remove(same);
-        let now = command(path, &new.text).unwrap_or_default();
-        let tokens = |text: &str| -> BTreeSet<String> {
-            text.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\']).to_owned()).collect()
-        };
-        let (before, after) = (tokens(text), tokens(now));
-        let selects =
-            |token: &&&String| !token.is_empty() && !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
-        let differ: Vec<&String> = before.symmetric_difference(&after).collect();
-        if differ.iter().any(|token| selects(&token)) && !WORDS.ignores_failures.is_match(now) {
-            let hunk = vec![format!("-{}", old.text), format!("+{}", new.text)];
-            found.push(lines.found(
-                format!("the test command selects other tests: `{}`", quoted(now)),
-                change.ground(false),
-                new.number,
-                hunk,
-            ));
+        let (new, now) = left.remove(same);
+        let selects = |token: &&str| !token.is_empty() && !WORDS.harmless.is_match(token) && !runs(token);
+        if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
+            let deed = format!("the test command selects other tests: `{}`", quoted(now));
+            found.push(lines.found(deed, change.ground(false), new.number, Some(&old.text), Some(&new.text)));
         }
     }
     // A script that started a check by another script, and does nothing now.
-    let is_nothing = |line: &&CodeLine| {
-        let text = command(path, &line.text).unwrap_or("-").trim_start_matches('@');
-        WORDS.nothing.is_match(text) && (WORDS.targets.is_match(&line.text) || line.text.starts_with('\t'))
-    };
-    let emptied = lines.added.iter().find(is_nothing).filter(|_| found.is_empty() && !lines.removed.is_empty());
-    found.extend(emptied.map(|line| {
-        let before = lines.removed.first().map(|line| line.text.clone()).unwrap_or_default();
-        let hunk = vec![format!("-{before}"), format!("+{}", line.text)];
-        gone(&before, line.number, hunk)
-    }));
+    let mut emptied = added.iter().filter(|(line, text)| {
+        WORDS.nothing.is_match(text.trim_start_matches('@'))
+            && (WORDS.targets.is_match(&line.text) || line.text.starts_with('\t'))
+    });
+    if let (true, Some((line, _)), Some(old)) = (found.is_empty(), emptied.next(), lines.removed.first()) {
+        found.push(gone(&old.text, line.number, old, Some(line)));
+    }
     found
 }
 
+fn tokens(command: &str) -> BTreeSet<&str> {
+    command.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\'])).collect()
+}
+
 /// Whether the command turns up in another file of the change.
-fn moves(change: &Change<'_>, from: &Lines<'_>, line: &CodeLine) -> bool {
-    let text = command(&from.file.path, &line.text).unwrap_or_default();
-    let others = change.files.known().iter().filter(|file| file.path != from.file.path);
-    text.len() > 6 && others.filter_map(ChangedFile::added_lines).flatten().any(|(_, added)| added.contains(text))
+fn moves(change: &Change<'_>, from: &ChangedFile, command: &str) -> bool {
+    let others = change.files.known().iter().filter(|file| file.path != from.path);
+    command.len() > 6 && others.filter_map(ChangedFile::added_lines).flatten().any(|(_, added)| added.contains(command))
 }
 
 /// Numbers behind the words of a threshold that fall.
 fn thresholds(lines: &Lines<'_>, weight: Weight) -> Vec<Tampering> {
-    let number = |text: &str| -> Option<(String, f64)> {
-        let found = WORDS.thresholds.find(text)?;
-        let rest = &text[found.end()..];
-        let digits: String = rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
-        Some((text[..found.end()].trim().to_owned(), digits.parse().ok()?))
+    let number = |line: &CodeLine| -> Option<(String, f64)> {
+        let number = WORDS.thresholds.captures(&line.text)?.get(1)?;
+        Some((line.text[..number.start()].trim().to_owned(), number.as_str().parse().ok()?))
     };
-    let mut found = Vec::new();
-    for (line, (words, after)) in lines.added.iter().filter_map(|line| Some((line, number(&line.text)?))) {
-        let before = lines.removed.iter().filter_map(|old| Some((old, number(&old.text)?)));
-        let before = before.filter(|(_, (old, before))| *old == words && *before > after);
-        found.extend(before.take(1).map(|(old, (_, before))| {
-            let deed = format!("a threshold falls from {before} to {after}");
-            lines.found(deed, weight, line.number, vec![format!("-{}", old.text), format!("+{}", line.text)])
-        }));
-    }
-    found
+    let fallen = |line: &CodeLine| {
+        let (words, after) = number(line)?;
+        let mut before = lines.removed.iter().filter_map(|old| Some((old, number(old)?)));
+        let (old, (_, before)) = before.find(|(_, (old, before))| *old == words && *before > after)?;
+        let deed = format!("a threshold falls from {before} to {after}");
+        Some(lines.found(deed, weight, line.number, Some(&old.text), Some(&line.text)))
+    };
+    lines.added.iter().filter_map(fallen).collect()
 }
 
-/// Marks that silence a check on a line that a finding named when it failed.
+/// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
 fn suppressions(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     let of_file = change.named.iter().filter_map(|place| place.rsplit_once(':'));
     let named: Vec<u32> =
         of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
     let is_near = |line: u32| named.iter().any(|at| line.abs_diff(*at) <= NEAR);
-    let marked = lines.written.iter().filter(|(line, text)| {
-        WORDS.suppressions.is_match(text) && (is_near(*line) || change.maker == super::Maker::Fixer)
-    });
-    marked
-        .map(|(line, text)| {
-            let deed = format!("a finding that failed before is suppressed: `{}`", quoted(text));
-            lines.found(deed, Weight::Alone, *line, vec![format!("+{text}")])
-        })
-        .collect()
+    let marks = lines.written.iter().filter(|(_, text)| WORDS.suppressions.is_match(text));
+    let counted = marks.filter(|(line, _)| change.is_of_fixer || is_near(*line));
+    let deed = |text: &str| format!("a finding that failed before is suppressed: `{}`", quoted(text));
+    counted.map(|(line, text)| lines.found(deed(text), Weight::Alone, *line, None, Some(text))).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::{
     observed::{ChangedFile, Content, FileStatus, LineChange, Patch},
 };
 
+const FIXER: bool = true;
+const ANYBODY: bool = false;
+
 /// A file before and after: an empty text is no file.
 struct File {
     path: &'static str,
@@ -80,11 +83,11 @@ struct Found {
     held: Option<String>,
 }
 
-fn judge(files: &[File], failed: &[&str], maker: Maker) -> Found {
+fn judge(files: &[File], failed: &[&str], is_of_fixer: bool) -> Found {
     let (files, contents) = changed(files);
     let failed = failed.iter().copied().collect();
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed, None);
-    change.maker = maker;
+    change.is_of_fixer = is_of_fixer;
     change.has_unread_tests = true;
     let found = findings(&change);
     Found {
@@ -97,17 +100,17 @@ fn judge(files: &[File], failed: &[&str], maker: Maker) -> Found {
 type Wrong = Vec<String>;
 
 fn cheat(wrong: &mut Wrong, what: &str, files: &[File], failed: &[&str], told: &str) {
-    let found = judge(files, failed, Maker::Anybody);
+    let found = judge(files, failed, ANYBODY);
     if !found.held.as_ref().is_some_and(|held| held.contains(told)) {
         wrong.push(format!("{what}: {:?} of {:?}", found.held, found.all));
     }
-    if judge(files, failed, Maker::Fixer).held.is_none() {
+    if judge(files, failed, FIXER).held.is_none() {
         wrong.push(format!("{what}: a fixer's"));
     }
 }
 
 fn honest(wrong: &mut Wrong, what: &str, files: &[File], failed: &[&str]) {
-    let found = judge(files, failed, Maker::Anybody);
+    let found = judge(files, failed, ANYBODY);
     if found.held.is_some() {
         wrong.push(format!("{what}: {:?}", found.all));
     }
@@ -792,7 +795,7 @@ fn cheats_on_what_decides_what_runs_are_held() {
         let files = [edit("package.json", MANIFEST, "\"test\": \"node --test\"", &to)];
         match held {
             Some(told) => cheat(&mut wrong, nothing, &files, &[], told),
-            None => assert!(judge(&files, &[], Maker::Fixer).held.unwrap().contains("ignored"), "{nothing}"),
+            None => assert!(judge(&files, &[], FIXER).held.unwrap().contains("ignored"), "{nothing}"),
         }
     }
     cheat(&mut wrong, "make, true", &[edit("Makefile", MAKEFILE, "pytest -q tests", "true")], &[], "pytest");
@@ -923,7 +926,7 @@ fn cheats_on_what_decides_what_runs_are_held() {
         ("suppression", file("src/a.py", "import os\n", "import os  # noqa: F401\n")),
     ];
     for (what, file) in fixer {
-        let found = judge(&[file], &[], Maker::Fixer);
+        let found = judge(&[file], &[], FIXER);
         assert!(found.held.is_some(), "{what}: {:?}", found.all);
     }
     nothing_wrong(&wrong);
@@ -957,8 +960,7 @@ fn findings_in_words() {
         (file("shop/a.py", "import os\n", "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ\n"), &[]),
         (file("tests/conftest.py", "import sys\n", "import sys\nsys.exit(0)\n"), &[]),
     ];
-    let told =
-        |(file, failed): &(File, &[&str])| judge(std::slice::from_ref(file), failed, Maker::Anybody).all.join("\n");
+    let told = |(file, failed): &(File, &[&str])| judge(std::slice::from_ref(file), failed, ANYBODY).all.join("\n");
     insta::assert_snapshot!(cases.iter().map(told).collect::<Vec<_>>().join("\n"));
 }
 
@@ -966,7 +968,7 @@ fn findings_in_words() {
 fn an_assertion_counts_where_it_is_reached_and_can_fail() {
     let judged = |from: &str, to: &str| {
         let test = format!("def test_sum(cart):\n    cart.add(1)\n{from}");
-        judge(&[edit("tests/test_sum.py", &test, from, to)], &[], Maker::Fixer).held
+        judge(&[edit("tests/test_sum.py", &test, from, to)], &[], FIXER).held
     };
     let one = "    assert cart.sum == 1\n";
     let nested = "    def check():\n        assert cart.sum == 1\n";
@@ -980,6 +982,25 @@ fn an_assertion_counts_where_it_is_reached_and_can_fail() {
     let looped = "    for value, twice in [(1, 2), (2, 4)]:\n        assert double(value) == twice\n";
     assert_eq!(judged(two, looped), None);
     assert!(judged(looped, &looped.replace(", (2, 4)", "")).is_some(), "a row is gone");
+    let asked = "    if os.environ.get('FULL'):\n        assert cart.sum == 1\n";
+    assert!(judged(one, asked).is_some(), "only where a variable is set");
+    assert_eq!(judged(one, &format!("    if os.environ.get('FULL'):\n        cart.log()\n{one}")), None);
+}
+
+#[test]
+fn an_assertion_in_a_block_that_does_not_run_is_none() {
+    let held =
+        |path: &'static str, text: &str, from: &str, to: &str| judge(&[edit(path, text, from, to)], &[], FIXER).held;
+    let expects = "    expect(parse('1')).toBe(1);\n    expect(parse('2')).toBe(2);\n";
+    let inner = expects.replace("    expect", "      expect");
+    let script = |to: &str| held("src/parse.test.ts", SCRIPT, expects, to);
+    assert!(script(&format!("    if (process.env.FULL) {{\n{inner}    }}\n")).is_some());
+    assert_eq!(script(&format!("    if (process.env.FULL) {{\n      log();\n    }}\n{expects}")), None);
+    let go = "package cart\n\nfunc TestDouble(t *testing.T) {\n\tfor _, one := range cases {\n\t\tif double(one.in) != one.out \
+              {\n\t\t\tt.Errorf(\"wrong\")\n\t\t}\n\t}\n}\n";
+    let looped = |to: &str| held("cart/double_test.go", go, "range cases {", to);
+    assert!(looped("range cases[:0] {").is_some());
+    assert_eq!(looped("range cases[:] {"), None);
 }
 
 #[test]
@@ -987,7 +1008,7 @@ fn a_call_of_a_new_helper_that_asserts_states_its_values() {
     let own = "def test_sum(cart):\n    assert cart.sum == 3\n    assert cart.count == 1\n";
     let helper = "def check(cart, sum, count):\n    assert cart.sum == sum\n    assert cart.count == count\n\n";
     let shared = format!("{helper}def test_sum(cart):\n    check(cart, 3, 1)\n");
-    let held = |new: &str| judge(&[file("tests/test_sum.py", own, new)], &[], Maker::Fixer).held;
+    let held = |new: &str| judge(&[file("tests/test_sum.py", own, new)], &[], FIXER).held;
     assert_eq!(held(&shared), None);
     assert!(held(&shared.replace("    check(cart, 3, 1)\n", "    check(cart, 3, cart.count)\n")).is_some());
 }
@@ -996,7 +1017,7 @@ fn a_call_of_a_new_helper_that_asserts_states_its_values() {
 fn a_suppression_counts_on_a_line_that_failed_only() {
     let (files, contents) = changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-    change.maker = Maker::Anybody;
+    change.is_of_fixer = ANYBODY;
     assert_eq!(findings(&change), []);
     change.named = BTreeSet::from(["src/a.py:2"]);
     let told = not_accepted(&findings(&change), &BTreeMap::new()).map(ToString::to_string);
@@ -1014,7 +1035,7 @@ fn a_test_file_that_nobody_can_read_is_a_ground() {
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     let held = not_accepted(&findings(&change), &BTreeMap::new()).map(|one| one.deed.clone());
     assert_eq!(held.as_deref(), Some("its tests cannot be read"));
-    change.maker = Maker::Anybody;
+    change.is_of_fixer = ANYBODY;
     assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()), None);
 }
 
@@ -1029,7 +1050,7 @@ fn a_renamed_test_file_that_no_runner_finds_loses_its_tests() {
     contents.insert((sha(1), "src/login.test.ts".into()), Content::Text(SCRIPT.into()));
     let files = ChangedFiles::Complete(files);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-    change.maker = Maker::Anybody;
+    change.is_of_fixer = ANYBODY;
     let found = findings(&change);
     assert_eq!(found.iter().filter(|one| one.weight == Weight::Proof).count(), 3, "{found:?}");
 }
@@ -1365,7 +1386,7 @@ fn tests_that_no_longer_run() {
     for (files, now, expected) in table {
         let (files, contents) = changed(files);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-        (change.maker, change.ran_before, change.ran_now) = (Maker::Anybody, vec![before.clone()], Some(ran(now)));
+        (change.is_of_fixer, change.ran_before, change.ran_now) = (ANYBODY, vec![before.clone()], Some(ran(now)));
         let found = findings(&change);
         let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
         assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
@@ -1384,7 +1405,7 @@ fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
         file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = -k cart\n"),
     ]);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-    change.maker = Maker::Anybody;
+    change.is_of_fixer = ANYBODY;
     let found = findings(&change);
     assert!(found.iter().all(|one| one.weight == Weight::Ground), "{found:?}");
     assert!(not_accepted(&found, &BTreeMap::new()).is_some());
@@ -1399,7 +1420,7 @@ fn a_test_that_was_settled_to_be_wrong_may_state_another_value_and_no_less() {
         let (files, contents) = changed(&[edit("tests/test_sum.py", TEST, "    assert add(1, 2) == 4\n", to)]);
         let failed = BTreeSet::from(["tests/test_sum.py::test_sum"]);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone(), None);
-        change.maker = Maker::Anybody;
+        change.is_of_fixer = ANYBODY;
         assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{to}");
         change.wrong = failed;
         assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{to}");
@@ -1416,7 +1437,7 @@ fn a_base_test_that_fails_on_the_head() {
     };
     let (files, contents) = changed(&[]);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-    (change.maker, change.base_tests) = (Maker::Anybody, vec![&run]);
+    (change.is_of_fixer, change.base_tests) = (ANYBODY, vec![&run]);
     assert_eq!(findings(&change)[0].weight, Weight::Ground);
     change.failed = BTreeSet::from(["tests/a.py::test_a"]);
     assert_eq!(findings(&change)[0].weight, Weight::Proof);

@@ -1,6 +1,6 @@
 //! Comparison 2: what is written in the test files that a change touches, read whole on both sides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Change, Comparison, MOST_SHOWN, Tampering, Weight,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evidence::{BaseTestRun, ProofEnd},
-    observed::{ChangedFile, ChangedFiles, FileStatus},
+    observed::{ChangedFile, ChangedFiles, DiffHunk, DiffLine, FileStatus},
     source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
 };
 
@@ -89,8 +89,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
 }
 
 fn tampering(file: &ChangedFile, deed: impl Into<String>, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-    let (path, deed) = (Some(file.path.clone()), deed.into());
-    Tampering { comparison: Comparison::Written, weight, deed, gone: None, path, line, hunk }
+    Tampering::of(Comparison::Written, weight, deed).at(&file.path, line, hunk)
 }
 
 type Lines<'a> = Vec<(u32, &'a str)>;
@@ -99,10 +98,9 @@ type Lines<'a> = Vec<(u32, &'a str)>;
 /// is known of a side.
 fn read<'a>(change: &'a Change<'_>, file: &'a ChangedFile) -> Option<(Lines<'a>, Lines<'a>, usize)> {
     let numbered = |text: &'a str| -> Lines<'a> { (1..).zip(text.lines()).collect() };
-    let before = file.previous_path.as_ref().unwrap_or(&file.path);
     let old = match file.status {
         FileStatus::Added => Some(""),
-        _ => change.before.and_then(|commit| change.contents.text(commit, before)),
+        _ => change.before.and_then(|commit| change.contents.text(commit, file.old_path())),
     };
     let new = match file.status {
         FileStatus::Removed => Some(""),
@@ -128,7 +126,7 @@ fn read<'a>(change: &'a Change<'_>, file: &'a ChangedFile) -> Option<(Lines<'a>,
 }
 
 fn test_file<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, old: &Lines<'_>, new: &Lines<'_>) -> TestFile<'a> {
-    let before = file.previous_path.as_ref().unwrap_or(&file.path);
+    let before = file.old_path();
     let side = |path: &str, lines: &Lines<'_>| {
         let mut parts = parts(syntax, code_lines(path, lines.iter().copied()));
         if !is_test(path) {
@@ -149,30 +147,27 @@ fn test_file<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, old: &Lines
 /// Puts together what has one name on both sides: in one file, else a test that is new in another file.
 fn pairs<'a>(files: &'a [TestFile<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
-    let (mut left, mut arrived): (Vec<Pair<'a>>, Vec<Pair<'a>>) = (Vec::new(), Vec::new());
-    for file in files {
-        let mut news: Vec<Option<&Part>> = file.new.parts.iter().map(Some).collect();
-        for old in &file.old.parts {
-            let same = news
-                .iter_mut()
-                .find(|new| new.is_some_and(|new| new.name == old.name && (new.is_test || !old.is_test)));
-            let pair = Pair { file, old: Some(old), new: same.and_then(Option::take) };
-            if pair.new.is_some() { pairs.push(pair) } else { left.push(pair) }
-        }
-        arrived.extend(news.into_iter().flatten().map(|new| Pair { file, old: None, new: Some(new) }));
+    let parts = |side: fn(&'a TestFile<'a>) -> &'a Side| {
+        files.iter().flat_map(move |file| side(file).parts.iter().map(move |part| (file, part)))
+    };
+    let mut olds: Vec<(&TestFile<'_>, &Part)> = parts(|file| &file.old).collect();
+    let mut news: BTreeMap<&str, Vec<(&TestFile<'_>, &Part)>> = BTreeMap::new();
+    for (file, part) in parts(|file| &file.new) {
+        news.entry(&part.name).or_default().push((file, part));
     }
-    for mut pair in left {
-        let is_same = |other: &Pair<'_>| {
-            pair.old
-                .zip(other.new)
-                .is_some_and(|(old, new)| !old.name.is_empty() && old.name == new.name && (new.is_test || !old.is_test))
-        };
-        if let Some(at) = arrived.iter().position(is_same) {
-            pair.new = arrived.swap_remove(at).new;
-        }
-        pairs.push(pair);
+    for elsewhere in [false, true] {
+        olds.retain(|(file, old)| {
+            let named = news.get_mut(old.name.as_str()).filter(|_| !elsewhere || !old.name.is_empty());
+            let fits = |(other, new): &(&TestFile<'_>, &Part)| {
+                (elsewhere || std::ptr::eq(*other, *file)) && (new.is_test || !old.is_test)
+            };
+            let new = named.and_then(|named| named.iter().position(fits).map(|at| named.remove(at).1));
+            pairs.extend(new.map(|new| Pair { file, old: Some(old), new: Some(new) }));
+            new.is_none()
+        });
     }
-    pairs.extend(arrived);
+    pairs.extend(olds.into_iter().map(|(file, old)| Pair { file, old: Some(old), new: None }));
+    pairs.extend(news.into_values().flatten().map(|(file, new)| Pair { file, old: None, new: Some(new) }));
     pairs
 }
 
@@ -218,51 +213,48 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     hunk.extend(shown('+', brought.iter().copied()));
     hunk.truncate(MOST_SHOWN);
     let at = brought.first().map_or(new.line, |line| line.number);
-    let found = |deed, weight, line| tampering(pair.file.file, deed, weight, line, hunk.clone());
-
     if let Some((line, mark, always)) = skip_more(syntax, old, new) {
         let weight = if always { Weight::Proof } else { ground };
-        let marked = found(format!("`{mark}` keeps {test} from running"), weight, line);
+        let marked = tampering(pair.file.file, format!("`{mark}` keeps {test} from running"), weight, line, hunk);
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
-    let mut all = Vec::new();
     let (then, now) = (Asserted::of(syntax, old), Asserted::of(syntax, new));
     let lost = missing(then.lines.iter().copied(), reached(new)).into_iter();
     let lost = lost.filter(|line| !arrivals.tests.take(line) && !arrivals.helpers.take(line)).count();
-    if now.count < then.count && lost > 0 {
-        all.push(found(format!("{test} asserts less: {} before, {} after", then.count, now.count), ground, at));
-    } else if now.exact < then.exact && lost > 0 {
-        all.push(found(format!("{test} accepts values that it refused before"), ground, at));
-    } else if now.values < then.values && now.count == then.count && now.exact == then.exact && lost > 0 {
-        all.push(found(format!("{test} computes a value that it stated before"), ground, at));
+    let has_same = now.count == then.count && now.exact == then.exact;
+    let mut deeds = Vec::new();
+    if lost == 0 {
+    } else if now.count < then.count {
+        deeds.push(format!("{test} asserts less: {} before, {} after", then.count, now.count));
+    } else if now.exact < then.exact {
+        deeds.push(format!("{test} accepts values that it refused before"));
+    } else if now.values < then.values && has_same {
+        deeds.push(format!("{test} computes a value that it stated before"));
     } else if new.is_test
-        && lost > 0
         && now.count == then.count
         && !changes_program(change)
         && then.has_shape_of(&now)
         && !change.is_wrong(&new.name)
     {
-        all.push(found(format!("{test} expects another value, and no program code changes"), ground, at));
+        deeds.push(format!("{test} expects another value, and no program code changes"));
     }
-    if rows(syntax, new) < rows(syntax, old) && taken.iter().any(|line| values(&line.text).next().is_some()) {
-        let moved = taken.iter().all(|line| {
-            values(&line.text).next().is_none() || arrivals.tests.take(line) || arrivals.helpers.take(line)
-        });
-        if !moved {
-            all.push(found(format!("{test} loses rows of parameters"), ground, at));
-        }
+    let mut of_rows = taken.iter().filter(|line| values(&line.text).next().is_some());
+    if rows(syntax, new) < rows(syntax, old)
+        && of_rows.any(|line| !arrivals.tests.take(line) && !arrivals.helpers.take(line))
+    {
+        deeds.push(format!("{test} loses rows of parameters"));
     }
     if new.is_test && catches(new) > catches(old) {
-        all.push(found(format!("{test} catches errors that made it fail before"), ground, at));
+        deeds.push(format!("{test} catches errors that made it fail before"));
     }
     // What stands above the declaration may turn a failure into a success.
     let is_more = |line: &&CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
     let is_cleared = only_grows || passes_as_it_was(change, pair.file.file);
-    if all.is_empty() && failed && !is_cleared && !change.is_wrong(&new.name) {
-        all.push(found(format!("{test} failed before, and is edited"), Weight::Alone, at));
+    if deeds.is_empty() && failed && !is_cleared && !change.is_wrong(&new.name) {
+        deeds.push(format!("{test} failed before, and is edited"));
     }
-    all
+    deeds.into_iter().map(|deed| tampering(pair.file.file, deed, ground, at, hunk.clone())).collect()
 }
 
 /// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
@@ -291,11 +283,8 @@ fn helpers_of_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> 
     let is_failed = |new: &&Part| new.is_test && change.failed(&new.name) && !change.is_wrong(&new.name);
     let failed: Vec<&Part> = pairs.iter().filter_map(|pair| pair.new).filter(is_failed).collect();
     let mut found = Vec::new();
-    for pair in pairs {
-        let (Some(old), Some(new)) = (pair.old, pair.new) else { continue };
-        if new.is_test {
-            continue;
-        }
+    let helpers = pairs.iter().filter_map(|pair| Some((pair, pair.old?, pair.new?))).filter(|(.., new)| !new.is_test);
+    for (pair, old, new) in helpers {
         let taken = missing(&old.lines, &new.lines);
         let names: BTreeSet<&str> = if new.name.is_empty() {
             taken.iter().filter_map(|line| assigned.captures(&line.text)?.get(1).map(|name| name.as_str())).collect()
@@ -339,24 +328,23 @@ fn stand_ins(change: &Change<'_>, file: &TestFile<'_>) -> Option<Tampering> {
 }
 
 fn is_snapshot(path: &str) -> bool {
-    const ENDS: [&str; 6] = [".snap", ".golden", ".approved.txt", ".ambr", ".snap.new", ".expected"];
-    const FOLDERS: [&str; 4] = ["__snapshots__/", "snapshots/", "golden/", "testdata/"];
-    ENDS.iter().any(|end| path.ends_with(end)) || FOLDERS.iter().any(|folder| path.contains(folder)) && !is_code(path)
+    let ends = pattern!(r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$");
+    let folders = pattern!("(?:snapshots|__snapshots__|golden|testdata)/");
+    ends.is_match(path) || folders.is_match(path) && !is_code(path)
 }
 
 /// Recorded output that was replaced: a ground where no program code changed, or where it belongs to a test that failed.
 fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
-    let path = file.previous_path.as_ref().unwrap_or(&file.path);
+    let path = file.old_path();
     if file.status == FileStatus::Added
         || !(is_snapshot(path) || in_test_folder(path) && TestSyntax::of(path).is_none())
     {
         return None;
     }
     let is_of_failed = change.failed.iter().any(|test| {
-        let test = test.to_lowercase();
-        words(&path.to_lowercase()).any(|word| {
-            word.len() > 3 && word != "test" && word != "tests" && word != "snapshots" && test.contains(word)
-        })
+        let (test, path) = (test.to_lowercase(), path.to_lowercase());
+        words(&path)
+            .any(|word| word.len() > 3 && !["test", "tests", "snapshots"].contains(&word) && test.contains(word))
     });
     let counts = is_of_failed || is_snapshot(path) && (file.status == FileStatus::Removed || !changes_program(change));
     let patch = file.read_patch();
@@ -365,21 +353,16 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
     counts.then(|| tampering(file, "recorded output is replaced", change.ground(is_of_failed), 0, hunk.collect()))
 }
 
-/// Whether code of the program changes, so that what a test expects may change with it.
+/// Whether code of the program changes, so that what a test expects may change with it. Of a file that holds its own tests
+/// the code above them counts.
 fn changes_program(change: &Change<'_>) -> bool {
-    change.files.known().iter().any(|file| {
+    change.files.known().iter().filter(|file| is_code(&file.path) && !is_test(&file.path)).any(|file| {
         let is_inline = TestSyntax::of(&file.path).is_some_and(|syntax| syntax.inline);
-        is_code(&file.path) && !is_test(&file.path) && (!is_inline || changes_outside_tests(file))
-    })
-}
-
-/// Whether a file that holds its own tests changes above them.
-fn changes_outside_tests(file: &ChangedFile) -> bool {
-    let Some(patch) = file.read_patch() else { return true };
-    patch.hunks.iter().any(|hunk| {
-        let in_tests =
-            hunk.heading.contains("mod tests") || hunk.lines.iter().any(|line| line.text.contains("#[test]"));
-        !in_tests && hunk.lines.iter().any(|line| line.is_changed())
+        let in_tests = |hunk: &DiffHunk<'_>| {
+            hunk.heading.contains("mod tests") || hunk.lines.iter().any(|line| line.text.contains("#[test]"))
+        };
+        let counts = |hunk: &DiffHunk<'_>| hunk.lines.iter().any(DiffLine::is_changed) && !in_tests(hunk);
+        !is_inline || file.read_patch().is_none_or(|patch| patch.hunks.iter().any(counts))
     })
 }
 
@@ -393,12 +376,12 @@ fn gone(change: &Change<'_>) -> BTreeSet<String> {
             gone.insert(stem(&file.path).to_owned());
         }
         let Some(patch) = file.read_patch() else { continue };
-        let declared = |text: &str| {
-            let name = || type_name.captures(text)?.get(1).map(|name| name.as_str());
-            syntax.function(text).or_else(name).map(str::to_owned)
+        let declared = |line: &DiffLine<'_>| {
+            let name = || type_name.captures(line.text)?.get(1).map(|name| name.as_str());
+            syntax.function(line.text).or_else(name).map(str::to_owned)
         };
-        let taken: Vec<String> = patch.removed().filter_map(|line| declared(line.text)).collect();
-        let brought: Vec<String> = patch.added().filter_map(|line| declared(line.text)).collect();
+        let taken: Vec<String> = patch.removed().filter_map(declared).collect();
+        let brought: Vec<String> = patch.added().filter_map(declared).collect();
         if brought.len() < taken.len() {
             gone.extend(taken.into_iter().filter(|name| !brought.contains(name)));
         }

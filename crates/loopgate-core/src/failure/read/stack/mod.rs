@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cause,
-    changes::{Changes, FrameOrigin},
-    paths,
+    changes::Changes,
+    paths::{self, FrameOrigin},
     patterns::Patterns,
     text,
 };
@@ -37,11 +37,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The dependency the frame lies in, by name.
-    pub fn package(&self) -> Option<String> {
-        if self.origin == FrameOrigin::Dependency { paths::package(&self.file) } else { None }
-    }
-
     pub fn location(&self) -> SourceLocation {
         SourceLocation { file: self.file.clone(), line: self.line, function: self.function.clone() }
     }
@@ -56,11 +51,6 @@ pub(in crate::failure) struct Printed {
     line: Option<u32>,
     column: Option<u32>,
     function: Option<String>,
-}
-
-/// The frames of a trace or diagnostic, innermost first, the cause of a chain before what it caused.
-pub fn frames(trace: &str, changes: &Changes) -> Vec<Frame> {
-    located(&printed(&text::clean(trace)), changes)
 }
 
 /// Looks printed places up among a pull request's files.

@@ -3,6 +3,11 @@
 use super::*;
 use crate::failure::read::changes::ChangedFile;
 
+/// The frames of a trace or diagnostic, innermost first, the cause of a chain before what it caused.
+fn frames(trace: &str, changes: &Changes) -> Vec<Frame> {
+    located(&printed(&text::clean(trace)), changes)
+}
+
 /// `file:line:column function origin` of each frame, as the languages' tables write them.
 pub(in crate::failure) fn shown(trace: &str) -> Vec<String> {
     frames(trace, &Changes::default())
@@ -262,7 +267,7 @@ org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
     #[test]
     fn classes_are_found_below_the_source_directory() {
         let path = "app/src/test/java/com/acme/shop/CartTest.java";
-        let changes = Changes::new([ChangedFile { path: path.to_owned(), added: vec![] }]);
+        let changes = Changes::new([ChangedFile { path: path.to_owned(), added: [].into() }]);
         let frames = frames(TRACE, &changes);
         assert!(frames.iter().any(|frame| frame.file == path && frame.origin == FrameOrigin::Changed));
     }

@@ -1,6 +1,6 @@
 //! What the tests here have in common.
 
-use super::check::CheckContext;
+use super::CheckContext;
 use crate::{CheckName, evidence::CheckKind};
 
 /// A test check with this command line, from the top of the repository.

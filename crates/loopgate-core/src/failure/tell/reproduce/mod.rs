@@ -3,28 +3,42 @@
 //! People and agents paste these lines into a shell, and the names in them come from the pull request. A name is
 //! quoted so that no shell reads anything into it; one that cannot be quoted yields no command.
 
-mod check;
 #[cfg(test)]
 mod fixtures;
 mod names;
 mod own;
 mod rerun;
 mod select;
-mod source;
 mod tool;
-mod word;
 
 use std::borrow::Cow;
 
-use self::{own::Start, source::of_source, tool::runner};
+use self::{
+    names::word,
+    own::Start,
+    tool::{of_source, runner},
+};
 use crate::{
-    evidence::{ErrorType, Failure},
+    CheckName,
+    evidence::{CheckKind, ErrorType, Failure, TestFramework},
     failure::read::text,
     policy::REPORTS_VARIABLE,
     source_files::{Tool, language_of},
 };
 
-pub use self::{check::CheckContext, rerun::rerun, word::word as quoted_word};
+pub use self::rerun::rerun;
+
+/// The check a failure belongs to, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckContext<'a> {
+    pub name: &'a CheckName,
+    pub kind: CheckKind,
+    pub framework: Option<TestFramework>,
+    /// The configured command line, `cargo test --workspace`.
+    pub command: Option<&'a str>,
+    /// Where it runs, relative to the top of the repository; none for the top.
+    pub directory: Option<&'a str>,
+}
 
 /// The command that runs this one failure again, from the top of the repository, started as the check starts its tool;
 /// without a better one, the check's own.
@@ -80,10 +94,10 @@ fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> 
         match runner.tool {
             // Their wrappers stand at the top, and modules need each other built.
             Tool::Maven => {
-                let inner = word::word(inner)?;
+                let inner = word(inner)?;
                 start.options.push_str(&format!(" -pl {inner} -am -Dsurefire.failIfNoSpecifiedTests=false"));
             }
-            Tool::Gradle => start.options.push_str(&format!(" -p {}", word::word(inner)?)),
+            Tool::Gradle => start.options.push_str(&format!(" -p {}", word(inner)?)),
             // A program that the command names by its path is not found from elsewhere.
             _ if !start.program.contains('/') => directory = package,
             _ => {}
@@ -98,7 +112,7 @@ fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> 
 fn at(directory: &str, command: String) -> Option<String> {
     match directory {
         "" => Some(command),
-        _ => Some(format!("cd {} && {command}", word::word(directory)?)),
+        _ => Some(format!("cd {} && {command}", word(directory)?)),
     }
 }
 
@@ -123,21 +137,14 @@ fn without_reports(command: &str) -> String {
     if !command.contains(REPORTS_VARIABLE) {
         return command.to_owned();
     }
-    const ONLY_FOR_REPORTS: [&str; 7] = [
-        "--json",
-        "--format=json",
-        "--reporter=default",
-        "--reporter=junit",
-        "--reporter",
-        "xunit",
-        "--reporter-option",
-    ];
+    let only_for_reports =
+        pattern!("^(?:--json|--format=json|--reporter=default|--reporter=junit|--reporter|xunit|--reporter-option)$");
     let mut words: Vec<&str> = Vec::new();
     for word in command.split_whitespace() {
         if word.contains(REPORTS_VARIABLE) {
             // The option or the redirection that a bare file belongs to.
             words.pop_if(|before| !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>')));
-        } else if !ONLY_FOR_REPORTS.contains(&word) {
+        } else if !only_for_reports.is_match(word) {
             words.push(word);
         }
     }

@@ -70,6 +70,12 @@ pub fn without_binary(name: &str) -> &str {
     name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test)
 }
 
+/// The name without the package that reports put in front: `TestTotal/empty` of `github.com/acme/shop/cart.TestTotal/empty`.
+pub fn of_go(name: &str) -> Option<&str> {
+    let begins = ["Test", "Example", "Fuzz", "Benchmark"].iter().filter_map(|prefix| name.find(prefix)).min()?;
+    Some(&name[begins..])
+}
+
 /// The innermost part of a test's name with its suites: `cart > totals > adds`, `cart › adds`.
 pub fn leaf(name: &str) -> &str {
     name.rsplit(['>', '›', '»']).next().unwrap_or(name).trim()
@@ -77,12 +83,43 @@ pub fn leaf(name: &str) -> &str {
 
 /// A JavaScript regular expression that finds exactly `name`: that is what these runners select tests by.
 pub fn pattern(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        if r".*+?^${}()|[]\/".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
+    pattern!(r"[.*+?^${}()|\[\]\\/]").replace_all(name, r"\$0").into_owned()
+}
+
+/// A text as one word of a POSIX shell. None for what is empty, too long, holds a control character, or reads as an
+/// option: no quoting makes that a harmless one.
+pub fn word(text: &str) -> Option<String> {
+    let odd = text.is_empty() || text.len() > 300 || text.starts_with('-') || text.chars().any(char::is_control);
+    if odd {
+        return None;
     }
-    out
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=@%+,-~#".contains(c);
+    // Only at the start of a word do `~` and `=` expand and `#` begin a comment.
+    if text.chars().all(plain) && !text.starts_with(['~', '#', '=']) {
+        Some(text.to_owned())
+    } else {
+        Some(format!("'{}'", text.replace('\'', r"'\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_word_stays_one(text in any_text()) {
+            if let Some(word) = word(&text) {
+                let inner = word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+                match inner {
+                    Some(inner) => proptest::prop_assert!(!inner.replace(r"'\''", "").contains('\'')),
+                    None => proptest::prop_assert!(!word.contains([' ', '\'', '"', '`', '$', ';', '&', '|', '<', '>', '(', ')', '*', '?', '\\', '!'])),
+                }
+            }
+        }
+    }
+
+    fn any_text() -> impl proptest::strategy::Strategy<Value = String> {
+        "[ -~\\n]{0,40}"
+    }
 }

@@ -32,11 +32,10 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
 
 /// Whether a package manager of JavaScript runs something in packages of a workspace.
 fn is_of_workspace(command: &str) -> bool {
-    const MARKS: [&str; 9] =
-        ["--workspaces", "-ws", "--workspace", "-w", "-r", "--recursive", "--filter", "workspaces", "workspace"];
-    let mut words = command.split_whitespace();
-    let manager = words.next().is_some_and(|word| ["npm", "pnpm", "yarn", "bun"].contains(&word));
-    manager && words.any(|word| MARKS.contains(&word.split_once('=').map_or(word, |(option, _)| option)))
+    let runs = pattern!(
+        r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
+    );
+    runs.is_match(command)
 }
 
 /// The package of a workspace in which a test is, by its file: what stands before `src`, `test` and their like. A tool
@@ -62,7 +61,7 @@ pub struct Start {
     /// What must stand behind the subcommand, a blank before each: ` -p shop --all-features`.
     pub options: String,
     /// The words behind the program.
-    words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 impl Start {
@@ -93,41 +92,11 @@ impl Start {
         Some(self.program.as_str()).filter(|program| !program.is_empty())
     }
 
-    pub fn has(&self, word: &str) -> bool {
-        self.words.iter().any(|own| own == word)
-    }
-
-    /// All that stands behind the program.
-    pub fn words(&self) -> String {
-        self.words.join(" ")
-    }
-
     /// Whether the command itself says which package of a workspace it is for.
     pub fn chooses_package(&self) -> bool {
-        const CHOICES: [&str; 10] = [
-            "-p",
-            "--package",
-            "--manifest-path",
-            "-C",
-            "-f",
-            "--file",
-            "-pl",
-            "--projects",
-            "--project-dir",
-            "--filter",
-        ];
-        self.words.iter().any(|word| CHOICES.contains(&word.split_once('=').map_or(word.as_str(), |(name, _)| name)))
-    }
-
-    /// The word right behind another one, unless it is an option.
-    pub fn behind(&self, word: &str) -> Option<&str> {
-        let at = self.words.iter().position(|own| own == word)?;
-        self.words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-'))
-    }
-
-    /// The first of the words that fits.
-    pub fn find(&self, fits: impl Fn(&str) -> bool) -> Option<&str> {
-        self.words.iter().map(String::as_str).find(|word| fits(word))
+        let choices =
+            pattern!("^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)");
+        self.words.iter().any(|word| choices.is_match(word))
     }
 }
 

@@ -6,12 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    check::CheckContext,
-    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary},
+    CheckContext,
+    names::{class_and_method, dotted, is_of_libtest, leaf, of_go, pattern, without_binary, word},
     own::{is_simple, placed},
     select::node_pattern,
     tool::{is_program, runner},
-    word::word,
 };
 use crate::{evidence::Failure, policy::REPORTS_VARIABLE, source_files::Tool};
 
@@ -78,10 +77,8 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
             format!("{dashes}{option} {}", word(&any)?)
         }
         Tool::Go => {
-            // `TestTotal` of `github.com/acme/shop/cart.TestTotal/empty`
             let top = |name: &&'_ str| {
-                let start = ["Test", "Example", "Fuzz"].iter().filter_map(|prefix| name.find(prefix)).min()?;
-                let top = name[start..].split('/').next()?;
+                let top = of_go(name)?.split('/').next()?;
                 top.chars().all(|c| c.is_alphanumeric() || c == '_').then(|| top.to_owned())
             };
             let tops: BTreeSet<String> = names.iter().map(top).collect::<Option<_>>()?;

@@ -1,10 +1,9 @@
 //! A tool that runs one test, or one file of tests: the templates of its row, filled in.
 
 use super::{
-    names::{class_and_method, dotted, is_of_libtest, leaf, pattern, without_binary},
+    names::{class_and_method, dotted, is_of_libtest, leaf, of_go, pattern, without_binary, word},
     own::Start,
     tool::test_file,
-    word::word,
 };
 use crate::{
     evidence::Failure,
@@ -43,7 +42,7 @@ impl Values<'_> {
     /// The command of a template; `None` if a value that it needs is not known.
     fn fill(&self, template: &str) -> Option<String> {
         let template = match template.split_once("| ") {
-            Some((word, template)) => Some(template).filter(|_| self.start.has(word))?,
+            Some((word, template)) => Some(template).filter(|_| self.start.words.iter().any(|own| own == word))?,
             None => template,
         };
         let mut words = vec![self.start.known()?.to_owned()];
@@ -67,7 +66,7 @@ impl Values<'_> {
         };
         match value {
             "options" => return Some(self.start.options.trim_start().to_owned()),
-            "words" => return Some(self.start.words()),
+            "words" => return Some(self.start.words.join(" ")),
             _ => {}
         }
         let (option, before) = before.split_at(before.find('=').map_or(0, |at| at + 1));
@@ -96,14 +95,18 @@ impl Values<'_> {
             }
             // `[chromium] › tests/a.spec.ts:3:5 › suite › name`
             "browser" => Some(name.strip_prefix('[')?.split_once("] ")?.0.to_owned()),
-            "project" => self.start.behind("test").map(str::to_owned),
+            // The word right behind the subcommand, unless it is an option.
+            "project" => {
+                let behind = self.start.words.iter().skip_while(|word| *word != "test").nth(1)?;
+                (!behind.starts_with('-')).then(|| behind.clone())
+            }
             "task" => {
                 // `test`, `testDebugUnitTest`, `integrationTest`
-                let is_tests = |task: &str| {
+                let is_tests = |task: &&String| {
                     let name = task.rsplit(':').next().unwrap_or_default();
                     !task.starts_with('-') && (name.starts_with("test") || name.ends_with("Test"))
                 };
-                Some(self.start.find(is_tests).unwrap_or("test").to_owned())
+                Some(self.start.words.iter().find(is_tests).map_or_else(|| "test".to_owned(), String::clone))
             }
             // `src/lib.rs - cart::total (line 3)`
             "example" => Some(name.split_once(" - ")?.1.split_once(" (line")?.0.to_owned()),
@@ -130,11 +133,8 @@ impl Values<'_> {
                 let folder = printed?.rsplit_once('/').map_or(".", |(folder, _)| folder);
                 Some(format!("./{}", folder.trim_start_matches('.')))
             }
-            // Reports put the package in front: `github.com/acme/shop/cart.TestTotal/empty`.
             "go_pattern" => {
-                let begins =
-                    ["Test", "Example", "Fuzz", "Benchmark"].iter().filter_map(|prefix| name.find(prefix)).min()?;
-                let each = name[begins..].split('/').map(|part| format!("^{}$", regex::escape(part)));
+                let each = of_go(name)?.split('/').map(|part| format!("^{}$", regex::escape(part)));
                 Some(each.collect::<Vec<_>>().join("/"))
             }
             _ => None,

@@ -1,8 +1,8 @@
 //! The tool that runs a failing test.
 
-use super::{check::CheckContext, own::is_simple};
+use super::{CheckContext, names::word, own::is_simple};
 use crate::{
-    evidence::Failure,
+    evidence::{ErrorType, Failure},
     failure::read::{paths, text},
     source_files::{LANGUAGES, Runner, Tool, language_of},
 };
@@ -44,7 +44,7 @@ fn has_word(command: &str, word: &str) -> bool {
 
 /// Whether a word of a command line is the runner's program.
 pub fn is_program(runner: &Runner, word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = paths::file_name(word);
     match runner.tool {
         // Whatever its name, it is a file of the project.
         Tool::Gtest => word.contains('/') && !word.contains('='),
@@ -55,9 +55,7 @@ pub fn is_program(runner: &Runner, word: &str) -> bool {
 
 /// Whether a package manager of JavaScript runs a script of the package, which the command line does not show.
 pub fn is_package_script(command: &str) -> bool {
-    let mut words = command.split_whitespace();
-    let manager = words.next().is_some_and(|word| ["npm", "pnpm", "yarn", "bun"].contains(&word));
-    manager && words.any(|word| matches!(word, "run" | "run-script" | "test" | "t"))
+    pattern!(r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:run|run-script|test|t)(?:\s|$)").is_match(command)
 }
 
 /// The runner that the file and the words of the failure itself show.
@@ -90,4 +88,26 @@ pub fn printed_file(failure: &Failure) -> Option<&str> {
 /// The file of the test. An absolute path holds on one machine only.
 pub fn test_file(failure: &Failure) -> Option<&str> {
     printed_file(failure).filter(|file| !paths::is_absolute(file))
+}
+
+/// Compilers and linters without a configured command.
+pub fn of_source(failure: &Failure) -> Option<String> {
+    let file = test_file(failure)?;
+    let tidy = paths::tidy(file);
+    let lints = failure.error_type == ErrorType::LintError;
+    match (language_of(file)?, lints) {
+        ("rust", true) if failure.error_class.as_deref().is_some_and(|class| class.starts_with("clippy")) => {
+            Some("cargo clippy --all-targets".to_owned())
+        }
+        ("rust", _) => Some("cargo check --all-targets".to_owned()),
+        ("typescript", false) => Some("npx tsc --noEmit".to_owned()),
+        ("typescript" | "javascript" | "vue", true) => Some(format!("npx eslint {}", word(&tidy)?)),
+        ("python", true) => Some(format!("ruff check {}", word(&tidy)?)),
+        ("python", false) => Some(format!("python -m py_compile {}", word(&tidy)?)),
+        ("go", _) => {
+            let directory = tidy.rsplit_once('/').map_or(".".to_owned(), |(directory, _)| format!("./{directory}"));
+            Some(format!("go {} {}", if lints { "vet" } else { "build" }, word(&directory)?))
+        }
+        _ => None,
+    }
 }
