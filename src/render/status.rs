@@ -153,7 +153,12 @@ impl StatusModel {
             escalation: view.escalation.as_ref().map(EscalationCard::of),
             flags: view.flags.values().map(flag_line).collect(),
             tampering: Shown::first(20, &view.tampering, |one| base_tests::weakened(one, snapshot)),
-            accepted: decision.next.accepted_by().take(20).map(|(by, what)| accepted_line(by, what)).collect(),
+            accepted: decision
+                .next
+                .accepted_by()
+                .take(20)
+                .map(|(by, what)| accepted_line(by, what, snapshot))
+                .collect(),
             base_tests_head,
             base_tests: base_tests.unwrap_or_default(),
             known_here: Shown::first(3, known_here(subject), memory::known_here),
@@ -189,8 +194,9 @@ fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
 }
 
 /// "olga accepted that tests/a.py has 1 test fewer (test_sums)."
-fn accepted_line(by: &Login, what: &str) -> Markdown {
-    Markdown::ours(format!("{} accepted that {}.", short_text(by.as_str(), 40), short_text(what, 300)))
+fn accepted_line(by: &Login, what: &str, snapshot: &Snapshot) -> Markdown {
+    let by_author = if *by == snapshot.pull_request.author.login { ", the only person with write access," } else { "" };
+    Markdown::ours(format!("{}{by_author} accepted that {}.", short_text(by.as_str(), 40), short_text(what, 300)))
 }
 
 /// A cause that stops nothing, with what was recognised.

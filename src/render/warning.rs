@@ -68,7 +68,6 @@ mod tests {
         let warnings = [
             Warning::NoCheckOfKind(CheckKind::Test),
             Warning::NoTests("api/test".parse().unwrap()),
-            Warning::NeverStarts("unit".parse().unwrap()),
             Warning::SeveralApps {
                 check: "unit".parse().unwrap(),
                 jobs: vec![("test".into(), None), ("testimonials".into(), Some("other-ci".into()))],

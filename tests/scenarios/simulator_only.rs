@@ -59,6 +59,24 @@ async fn a_check_that_bears_our_name_delays_no_call() {
     assert_eq!(triggers::calls(&world.look(&pr)).len(), 1, "{:?}", world.look(&pr));
 }
 
+/// Nobody accepts their own work, unless nobody else could.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_only_person_with_write_access_accepts_what_their_change_weakens() {
+    let world = World::quick(None).await;
+    let repo = triggers::watched(&world, "alone", "", "");
+    let pr = world.person("olga").opens(&repo, "feat: sums", &[("tests/sums.rs", triggers::ONE_TEST)]).await;
+    triggers::passes(&world, &pr).await;
+    world.person("olga").says(&pr, "/loop resume --accept tampering").await;
+    assert!(world.look(&pr).has_label("loop:blocked"), "alice and bob may write: {:?}", world.look(&pr));
+
+    world.simulator().admin().set_base_role("acme", None).unwrap();
+    world.person("olga").says(&pr, "/loop resume --accept tampering").await;
+    let look = world.look(&pr);
+    assert!(look.has_label("loop:passed"), "{look:?}");
+    let sentence = "olga, the only person with write access, accepted that tests/sums.rs: the test “adds” is removed.";
+    assert!(look.status().contains(sentence), "{}", look.status());
+}
+
 /// A request for approval is never changed again: it waits for who decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_asked_before_it_is_known_who_decides() {

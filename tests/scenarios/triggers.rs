@@ -17,7 +17,7 @@ use crate::world::{
 
 pub const TESTS: &str = "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n\n#[test]\nfn takes() {\n    \
                      assert_eq!(take(3, 2), 1);\n}\n";
-const ONE_TEST: &str = "#[test]\nfn takes() {\n    assert_eq!(take(3, 2), 1);\n}\n";
+pub const ONE_TEST: &str = "#[test]\nfn takes() {\n    assert_eq!(take(3, 2), 1);\n}\n";
 /// The presets are the business of others; the security gate tells whom a finding concerns.
 const GATES: &str = "gates: { security: { approvers: { users: [bob] } }, architecture: off, database: off, \
                      external: off, deploy: off }\n";

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{TryFutureExt as _, future::try_join_all};
 use serde::Deserialize;
 
+use super::survey;
 use crate::github::{
     Client, Error, ErrorKind,
     error::OrAbsent as _,
@@ -18,7 +19,7 @@ use crate::github::{
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
     gate::AuthorityQuestions,
-    observed::{Authority, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{Account, Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
 /// Pages of an organisation's teams, and of a team's members, read at most.
@@ -70,11 +71,15 @@ impl Registry {
             .people
             .iter()
             .map(|(id, login)| self.person(client, repository, *id, login).map_ok(|standing| (*id, standing)));
-        let (teams, logins, people) =
-            futures::try_join!(try_join_all(teams), try_join_all(logins), try_join_all(people))?;
+        let (teams, logins, people, writers) = futures::try_join!(
+            try_join_all(teams),
+            try_join_all(logins),
+            try_join_all(people),
+            writers(client, repository, questions.writers)
+        )?;
         let teams: BTreeMap<_, _> = teams.into_iter().collect();
         let people = people.into_iter().map(|(id, standing)| (id, with_teams(standing, id, &teams))).collect();
-        Ok(Authority { people, logins: logins.into_iter().collect(), teams })
+        Ok(Authority { people, logins: logins.into_iter().collect(), teams, writers })
     }
 
     /// One person's rights, teams aside.
@@ -183,6 +188,16 @@ impl Registry {
         }
         Ok(organisation)
     }
+}
+
+/// Everybody with write access, if they are needed and GitHub lists them.
+async fn writers(client: &Client, repository: &RepoName, are_needed: bool) -> Result<Option<BTreeSet<UserId>>, Error> {
+    if !are_needed {
+        return Ok(None);
+    }
+    let listed = survey::collaborators(client, repository).await?.ok();
+    let write = |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
+    Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
 }
 
 async fn ask_for_team(client: &Client, repository: &RepoName, team: &TeamSlug) -> Result<TeamStanding, Error> {

@@ -171,7 +171,10 @@ async fn tip(client: &Client, repository: &RepoName) -> Result<(Repository, Sha)
     }
 }
 
-async fn collaborators(client: &Client, repository: &RepoName) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
+pub(super) async fn collaborators(
+    client: &Client,
+    repository: &RepoName,
+) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
     let path = format!("{}/collaborators", path::repo(repository));
     let listed = client.list::<Vec<Collaborator>>(&path, MOST_PAGES).await;
     let known = |one: Collaborator| {

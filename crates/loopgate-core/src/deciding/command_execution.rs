@@ -22,8 +22,8 @@ use crate::{
     observed::{Account, AccountKind, Hint, Permission, Standing},
     policy::{ExecutionSkips, Trigger},
     state::{
-        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, DisputeEnd, DisputeSource, LoopState, Release,
-        RunStatus, Settlement, Skip, Stop, StopReason,
+        Answer, AnswerOutcome, Answered, Asked, AuthorKind, CommandRefusal, DisputeEnd, DisputeSource, LoopState,
+        Release, RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
     },
     verdict::{
@@ -322,7 +322,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
             }
-            if gate::wrote(run.inputs.snapshot, &word.by) {
+            if !may_accept(run, &word.by) {
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
             newly_accepted = run.next.accept_tampering(tamper::counts(run.tampering));
@@ -340,6 +340,16 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
     AnswerOutcome::Resumed
 }
 
+/// Whether somebody's word releases what the change weakens or lacks. Nobody accepts their own work, but for a person who
+/// opened the pull request and is the only one with write access: nobody else could.
+fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
+    let snapshot = run.inputs.snapshot;
+    let writers = snapshot.authority.writers.iter().flatten();
+    let is_alone =
+        run.next.author == Some(AuthorKind::Person) && by.id == snapshot.pull_request.author.id && writers.eq([&by.id]);
+    is_alone || !gate::wrote(snapshot, by)
+}
+
 /// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
 fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, evidence: &HeadEvidence) -> AnswerOutcome {
     let is_meant = |check: &GatheredCheck| match what {
@@ -351,7 +361,7 @@ fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, eviden
     if checks.is_empty() {
         return AnswerOutcome::Refused(CommandRefusal::NothingToResume);
     }
-    if gate::wrote(run.inputs.snapshot, &word.by) {
+    if !may_accept(run, &word.by) {
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
     let (by, head) = (word.by.login.clone(), run.next.head_sha);

@@ -126,8 +126,6 @@ impl Stages<'_> {
             evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
         };
         warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
-        let never_start = self.never_start_from().filter(|(_, from)| self.inputs.is_open() && *from <= self.inputs.now);
-        warnings.extend(never_start.map(|(name, _)| Warning::NeverStarts(name.clone())));
         warnings.extend(policy.verify.checks.iter().filter_map(|(name, check)| {
             let jobs = external::jobs_of_several_apps(snapshot, &check.source)?;
             Some(Warning::SeveralApps { check: name.clone(), jobs })
@@ -165,18 +163,7 @@ impl Stages<'_> {
         warnings
     }
 
-    /// Checks of which GitHub Actions runs nothing on the head, and from when on that is certain.
-    fn never_start_from(&self) -> impl Iterator<Item = (&CheckName, Timestamp)> {
-        let Self { inputs, next, .. } = *self;
-        self.verification.evidence.checks.iter().filter_map(move |(name, check)| {
-            let source = &inputs.policy.verify.checks.get(name)?.source;
-            let since = verification::waiting_since(inputs, next, name);
-            Some((name, external::never_starts_from(inputs.snapshot, check, source, since)?))
-        })
-    }
-
-    /// When time alone changes the decision next: evidence becomes overdue, nothing is seen to start a job, an outside
-    /// failure escalates, something is due to be repeated or a fixer to be asked, an open gate is read again (hiding a
+    /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, something is due to be repeated or a fixer to be asked, an open gate is read again (hiding a
     /// comment sends no event).
     pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
         let Self { inputs, next, .. } = *self;
@@ -188,7 +175,6 @@ impl Stages<'_> {
             Some(verification::waiting_since(inputs, next, check) + policy.patience(&inputs.policy.retry))
         };
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
-        let unstarted = self.never_start_from().map(|(_, from)| from).filter(|from| *from > inputs.now).min();
         let external = blocking::external_deadline(next);
         let gates = &self.assessment.gates;
         let triggered =
@@ -199,7 +185,7 @@ impl Stages<'_> {
         let waits = waiting::next(next, &inputs.policy.gates, inputs.now);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
         let senior = senior_fixer::revisit(next, inputs.policy);
-        let moments = [overdue, unstarted, external, again, waits, senior].into_iter().chain(due);
+        let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
         moments.flatten().filter(|at| *at > inputs.now).min()
     }
 }

@@ -11,7 +11,7 @@ use super::{
     trigger::{ReadDiff, Triggered},
 };
 use crate::{
-    commands::Right,
+    commands::{Command, Right},
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     observed::{Hint, ReviewVerdict, Snapshot},
@@ -34,6 +34,9 @@ pub struct AuthorityQuestions {
     pub logins: BTreeSet<Login>,
     /// Teams whose members and access are needed.
     pub teams: BTreeSet<TeamSlug>,
+    /// Whether everybody with write access is needed: the author accepts their own work, which is for somebody else if
+    /// there is anybody else.
+    pub writers: bool,
 }
 
 /// The questions about a snapshot whose `authority` is still empty. `state` is that of the last reconcile, if any.
@@ -49,6 +52,9 @@ pub fn questions(
     let said = utterances(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);
     ask_about_people(&mut asked, &said, state, policy, &triggers);
+    let of_author = said.iter().filter(|utterance| utterance.by.id == snapshot.pull_request.author.id);
+    let mut intents = of_author.flat_map(|utterance| &utterance.reading.intents);
+    asked.writers = intents.any(|spoken| matches!(spoken.intent, Intent::Command(Command::Resume { accept: Some(_) })));
     for (name, found) in &triggers {
         if let Some(gate) = policy.gates.get(name) {
             asked.ask_for(gate, found, snapshot);

@@ -535,6 +535,8 @@ pub struct Authority {
     /// Accounts named by login in the policy, resolved to the account that bears the login now.
     pub logins: BTreeMap<Login, NamedAccount>,
     pub teams: BTreeMap<TeamSlug, TeamStanding>,
+    /// The accounts with write access to the repository. `None` if they were not asked for, or GitHub does not list them.
+    pub writers: Option<BTreeSet<UserId>>,
 }
 
 impl Authority {

@@ -2,31 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
-
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation, matrix_jobs},
-    ids::{CheckName, Timestamp},
+    ids::CheckName,
     observed::{
         AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot,
         WorkflowRun,
     },
     policy::{CheckSource, ExternalSource},
-    verdict::{
-        CheckStanding,
-        gather::{self, GatheredCheck},
-        skipped_jobs,
-    },
+    verdict::{CheckStanding, skipped_jobs},
 };
 
 /// Where GitHub looks for workflows.
 const WORKFLOWS: &str = ".github/workflows/";
 /// Changed workflow files, and Apps of one check's jobs, named at most.
 const MOST_NAMED: usize = 5;
-/// How long nothing happens on a commit before a job that is not there counts as one that nothing starts: jobs that
-/// depend on others start when those end.
-const QUIET: TimeDelta = TimeDelta::minutes(5);
-
 /// What is known of a check from those of a commit's check runs and statuses that it is mapped to; several must all
 /// pass. `files` are the change's: where a workflow did not start, those that describe workflows may be why.
 pub fn standing(
@@ -90,29 +80,6 @@ pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
     };
     let is_newest = |run: &WorkflowRun| !runs.iter().any(|other| other.path == run.path && other.id > run.id);
     runs.iter().filter(move |run| has_ended(run) && is_newest(run) && is_silent(run))
-}
-
-/// From when on it is certain that GitHub Actions starts nothing that brings a check's result, if nothing else happens
-/// on the head: a workflow with a filter on paths does not start for other files. `None` if something runs, or has
-/// brought the result. `since` is when the check began to be waited for.
-pub fn never_starts_from(
-    snapshot: &Snapshot,
-    check: &GatheredCheck,
-    source: &CheckSource,
-    since: Timestamp,
-) -> Option<Timestamp> {
-    let is_awaited = matches!(check.standing, CheckStanding::Missing | CheckStanding::TimedOutWaiting);
-    let brings_nothing = matches!(source, CheckSource::Command(_)) && !snapshot.workflow_runs.is_empty();
-    if !is_awaited || brings_nothing || !gather::comes_of_workflows(source) {
-        return None;
-    }
-    let jobs = snapshot.checks.iter().filter(|job| job.app.as_deref() == Some("github-actions"));
-    let mut quiet_since = since;
-    for progress in jobs.map(|job| job.progress).chain(snapshot.workflow_runs.iter().map(|run| run.progress)) {
-        let CheckProgress::Completed { at, .. } = progress else { return None };
-        quiet_since = quiet_since.max(at.unwrap_or(since));
-    }
-    quiet_since.checked_add_signed(QUIET)
 }
 
 /// A job of each App whose jobs a followed check takes, if these are several and it names none: whoever may write a

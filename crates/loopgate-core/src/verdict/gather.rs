@@ -292,7 +292,7 @@ pub fn flaky_new_tests(snapshot: &Snapshot) -> Vec<&RepeatedTest> {
 }
 
 /// Whether workflows of the repository bring a check's result.
-pub(super) fn comes_of_workflows(source: &CheckSource) -> bool {
+fn comes_of_workflows(source: &CheckSource) -> bool {
     match source {
         CheckSource::Command(_) => true,
         CheckSource::External(source) => source.app.as_deref().is_none_or(|app| app == "github-actions"),

@@ -130,6 +130,19 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let line = later.memory_line(&story.snapshot).expect("a line");
     assert!(line.weakened, "it teaches nothing");
 
+    // Where nobody else has write access, the author accepts it, unless an agent is the author.
+    let alone = |agents: &[&str], writers: &[u64]| {
+        let mut story = Story::opened();
+        weaken(&mut story);
+        story.snapshot.authority.writers = Some(writers.iter().copied().map(crate::UserId::new).collect());
+        story.policy.coding_agents = agents.iter().map(|name| login(name)).collect();
+        story.push(1, &[], &["parses"]);
+        story.comment("alice", "/loop resume --accept tampering").action.clone()
+    };
+    assert_eq!(alone(&[], &[1]), NextAction::WaitForMerge);
+    let waits = NextAction::WaitForHuman { cause: Trigger::Tampering };
+    assert_eq!([alone(&[], &[1, 2]), alone(&["alice"], &[1])], [waits.clone(), waits]);
+
     // Something else that is weakened was not accepted.
     let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
     files[1].patch = Some("@@ -1,1 +1,2 @@\n+#[ignore]\n #[test]".to_owned());

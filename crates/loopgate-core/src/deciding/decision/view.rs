@@ -93,8 +93,6 @@ pub enum Warning {
     NoCheckOfKind(CheckKind),
     /// A test check that nobody configured passed without running a test.
     NoTests(CheckName),
-    /// A check is waited for, and nothing that GitHub Actions runs on the head is it.
-    NeverStarts(CheckName),
     /// The jobs that a followed check takes come from several Apps, of which its configuration names none.
     SeveralApps {
         check: CheckName,

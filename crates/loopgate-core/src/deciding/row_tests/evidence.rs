@@ -119,48 +119,6 @@ fn what_github_could_not_start_is_not_the_codes_fault() {
     assert!(matches!(standing(again.decide(), "unit"), CheckStanding::Running { .. }));
 }
 
-/// The checks that nothing starts, as the decision names them.
-fn never_start(decision: &Decision) -> Vec<&str> {
-    let named = |warning: &'_ Warning| matches!(warning, Warning::NeverStarts(_));
-    let named = decision.view.warnings.iter().filter(|warning| named(warning));
-    named
-        .filter_map(|warning| if let Warning::NeverStarts(name) = warning { Some(name.as_str()) } else { None })
-        .collect()
-}
-
-#[test]
-fn a_check_that_no_workflow_starts_is_named_once_the_commit_is_quiet() {
-    let mut story = external(&[]);
-    let CheckSource::External(source) = &mut story.policy.verify.checks[&name("unit")].source else { panic!() };
-    source.app = Some("github-actions".to_owned());
-    let decision = story.decide();
-    assert_eq!(never_start(decision), [""; 0], "GitHub may not have begun");
-    assert_eq!(decision.revisit_at, Some(start() + TimeDelta::minutes(6)));
-
-    // Another job runs, and what depends on it begins when it has ended.
-    let job =
-        |progress| ExternalCheck { name: "build".into(), app: Some("github-actions".into()), progress, ..check(9) };
-    story.now = start() + TimeDelta::minutes(9);
-    story.snapshot.checks = vec![job(CheckProgress::InProgress)];
-    assert_eq!(never_start(story.decide()), [""; 0]);
-    let at = Some(start() + TimeDelta::minutes(10));
-    story.snapshot.checks = vec![job(CheckProgress::Completed { conclusion: Conclusion::Success, at })];
-    let decision = story.decide();
-    assert_eq!(never_start(decision), [""; 0]);
-    assert_eq!(decision.revisit_at, Some(start() + TimeDelta::minutes(15)));
-
-    story.now = start() + TimeDelta::minutes(14);
-    assert_eq!(never_start(story.decide()), ["unit"]);
-    assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Missing), "it is waited for all the same");
-    story.now = start() + TimeDelta::minutes(90);
-    assert_eq!(never_start(story.decide()), ["unit"], "and it is said why it did not come in time");
-
-    // Of another system nothing is known.
-    let CheckSource::External(source) = &mut story.policy.verify.checks[&name("unit")].source else { panic!() };
-    source.app = Some("other-ci".to_owned());
-    assert_eq!(never_start(story.decide()), [""; 0]);
-}
-
 #[test]
 fn jobs_of_several_apps_for_one_check_are_named() {
     let several = |apps: [Option<&str>; 2], wanted: Option<&str>| {
