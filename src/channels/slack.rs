@@ -43,7 +43,7 @@ impl Slack {
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(Full::from(body))
             .map_err(|_| ChannelError::Refused("the message could not be written".to_owned()))?;
-        // Errors of the client quote the address, which is the secret: only what kind they are is told.
+        // Errors of the client quote the address, which is the secret: only their kind is reported.
         let answer = self.client.request(request).await;
         let answer = answer.map_err(|_| ChannelError::Refused("Slack did not answer".to_owned()))?;
         match answer.status() {

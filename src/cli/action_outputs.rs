@@ -1,6 +1,6 @@
-//! What a step tells the steps after it: the outputs of the Action, written to the file that `GITHUB_OUTPUT` names.
+//! The outputs of the Action for the steps after it, written to the file that `GITHUB_OUTPUT` names.
 //!
-//! Values may hold text from outside, so each stands between two lines that nobody can guess: a value cannot end itself
+//! Values may hold text from outside, so each stands between two unguessable lines: a value cannot end itself
 //! and begin an output of its own
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings>).
 
@@ -59,7 +59,7 @@ impl Outputs<'_> {
     }
 }
 
-/// Tells where the evidence is before there is any to speak of: a step that is killed tells nothing more.
+/// Writes the evidence outputs before there is any evidence: a step that is killed writes no more outputs.
 pub fn tell_evidence(path: &Path) {
     tell(&evidence(path, ActionsRun::current().map(|run| artifact_name(&run))));
 }

@@ -1,4 +1,4 @@
-//! What GitHub Actions tells a step about the run it is part of.
+//! What GitHub Actions gives a step about the run it is part of.
 
 use std::{env, fs, path::Path};
 

@@ -72,7 +72,7 @@ struct Input {
 
 pub async fn run(arguments: &Arguments) -> CommandResult {
     let mut text = String::new();
-    // An input that cannot be read tells nothing: the directory that the hook runs in does.
+    // An input that cannot be read counts as empty: then the hook's own directory is used.
     let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
     let input: Input = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
     let was_ended = input.status.as_deref().is_some_and(|status| status != "completed");

@@ -49,7 +49,7 @@ pub struct Arguments {
     repository: Option<RepoName>,
 }
 
-/// What was checked, and what came of it.
+/// What was checked, and the result.
 struct Checked {
     name: String,
     repository: Option<RepoName>,
@@ -83,7 +83,7 @@ fn own(arguments: &Arguments) -> Result<(String, String), CliError> {
     output::read_named(arguments.file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))
 }
 
-/// Checks the file by itself first: what is wrong in it needs no network to be told.
+/// Checks the file by itself first: errors in the file are reported without the network.
 async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     let named = arguments.repository.as_ref();
     let repository = working_tree::repository(named, "name it with --repository OWNER/REPO")?;

@@ -97,7 +97,7 @@ fn understand(output: &str) -> Understood {
         let item = FeedbackItem::of(failure, &changes, None);
         let is_nowhere = matches!(item.location, Place::Nowhere { .. });
         let line = FeedbackLine::from(item);
-        // What has no place has only a fingerprint, which says nothing to whoever asks here.
+        // A failure without a place has only a fingerprint, which is of no use to a reader here.
         if is_nowhere { FeedbackLine { location: String::new(), ..line } } else { line }
     });
     let items = items.collect();

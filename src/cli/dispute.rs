@@ -1,5 +1,5 @@
-//! `loopgate dispute` and `loopgate settle`: a failure is not whoever repairs' to fix, and who is right. It is handed in where a person settles it: as a comment of
-//! the pull request, in the loop here, or as the line of a commit's message.
+//! `loopgate dispute` and `loopgate settle`: dispute that a failure is one's own to fix, and settle who is right. It is
+//! written as a comment of the pull request, into the loop here, or as the line of a commit's message.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -169,7 +169,7 @@ async fn say(
     Ok((comment.url, CommentAnswer::NoneYet))
 }
 
-/// As a comment by whoever owns the credentials, who may be anybody: the pull request's loop says whether they may.
+/// As a comment by the owner of the credentials. The pull request's loop decides whether they may.
 pub(super) async fn on_pull_request(
     reader: &Reader,
     of: &PullRequest,

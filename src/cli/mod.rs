@@ -190,7 +190,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Printing can only fail when nobody reads it.
+            // Printing only fails when the output is not read.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }

@@ -65,7 +65,7 @@ async fn connect_with(credentials: Credentials, repository: &RepoName) -> Result
     Ok(Online { github, installation })
 }
 
-/// A GitHub that is only read, and what whoever reads it may do.
+/// A GitHub that is only read, and the rights of the credentials that read it.
 pub struct Reader {
     github: Github,
     pub rights: Rights,
@@ -187,7 +187,7 @@ async fn installation(github: &Github, repository: &RepoName) -> Result<Installa
 pub fn variable(name: &str) -> Option<String> {
     static STORED: OnceLock<StoredApp> = OnceLock::new();
     let folder = || set_here("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned());
-    // A file that cannot be read is told of by what needs it.
+    // The code that needs the file reports that it cannot be read.
     let stored = STORED.get_or_init(|| StoredApp::read(Path::new(&folder())).unwrap_or_default());
     stored.beneath(set_here)(name)
 }

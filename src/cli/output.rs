@@ -68,7 +68,7 @@ impl FormatChoice {
     }
 }
 
-/// How much is told beside the results.
+/// How much is printed beside the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loudness {
     /// Nothing but errors.
@@ -116,7 +116,7 @@ pub fn text(text: impl Display) {
     results(format_args!("{text}"));
 }
 
-/// Prints a line of progress, unless nothing but errors is to be heard.
+/// Prints a line of progress, unless only errors are to be printed.
 pub fn note_line(text: impl Display) {
     note_text(format_args!("{text}\n"));
 }
@@ -124,19 +124,19 @@ pub fn note_line(text: impl Display) {
 /// Prints progress that brings its own line ends.
 pub fn note_text(text: impl Display) {
     if loudness() != Loudness::Quiet {
-        // Whoever hears no progress misses nothing of the results.
+        // A failed write loses progress and no result.
         let _ = io::stderr().lock().write_fmt(format_args!("{text}"));
     }
 }
 
-/// Asks, however little else is told. Whoever does not say yes does not agree.
+/// Asks, also where only errors are printed. Only a yes is agreement.
 pub fn agrees(question: &str) -> bool {
-    // Without somebody to read it there is nobody to answer either.
+    // If the question cannot be written, an answer is not expected either.
     let _ = write!(io::stderr().lock(), "{question} ");
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     if !answer.ends_with('\n') {
-        // Nobody pressed return: what is said next begins a line of its own.
+        // Return was not pressed: the next output begins a line of its own.
         note_line("");
     }
     read.is_ok() && is_yes(&answer)
@@ -237,7 +237,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
-/// Appends to the file that a variable of GitHub Actions names, if it names one. What was to be told there changes no
+/// Appends to the file that a variable of GitHub Actions names, if it names one. A failed write changes no
 /// outcome.
 pub fn append_to_file_of(variable: &str, what: &str, text: &str) {
     let Some(file) = std::env::var_os(variable).filter(|file| !file.is_empty()) else { return };

@@ -182,7 +182,7 @@ impl Run<'_> {
         Ok(report)
     }
 
-    /// What the event asks for. An event that tells of a head is dated by the workflow run's creation, which GitHub
+    /// What the event asks for. An event about a head is dated by the workflow run's creation, which GitHub
     /// noted when the event happened; by now the job may have waited for a runner for minutes, and approvals written
     /// meanwhile would count as older than the head.
     async fn routed(&self, client: &Client) -> Result<InWorkflow, CliError> {
@@ -268,8 +268,8 @@ async fn trying<T>(
     }
 }
 
-/// What the event tells of this pull request. Where it names some, a head was seen on those only: on another one it may
-/// have come later.
+/// The event's hints for this pull request. If the event names some pull requests, a head was seen on those only: on
+/// another one it may have come later.
 fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
     let is_another = hints.iter().any(|hint| matches!(hint, Hint::NamedPulls { pulls } if !pulls.contains(&number)));
     hints.iter().filter(|hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }))).cloned().collect()

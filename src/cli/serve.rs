@@ -1,4 +1,4 @@
-//! `loopgate serve`: the App. Puts the parts together and stays until it is told to stop.
+//! `loopgate serve`: the App. Puts the parts together and runs until it is stopped.
 
 use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -114,7 +114,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     let github = Github::new(api, Credentials::App(credentials.clone()), Setup::default())?;
     let known = introduction(&github).await?;
     let own = known.clone().unwrap_or_else(|| {
-        // Nobody's: until GitHub has told the number, echoes of our own check runs are looked at once more.
+        // No account's: until GitHub has returned the number, echoes of our own check runs are looked at once more.
         OwnApp { app_id: config.app_id.number().unwrap_or(loopgate_core::AppId::new(0)), bot: None }
     });
     let (readiness, seal) = (readiness(&github), config.state_seal());

@@ -209,7 +209,7 @@ fn open(link: &str) -> bool {
     has_screen && command.spawn().is_ok()
 }
 
-/// Waits until the App is installed somewhere. Who can only ask for it is told so.
+/// Waits until the App is installed somewhere. Reports each person who could only ask for it.
 async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result<InstallationProgress, CliError> {
     let github = stored_github(folder).map_err(CliError::bad_data)?;
     let github = github.ok_or_else(|| CliError::bad_data("the credentials have gone"))?;
@@ -290,7 +290,7 @@ pub async fn on_public_listener(
     }
 }
 
-/// The pages of a server whose App is known: for whoever has the token, where there is one.
+/// The pages of a server whose App is known, for holders of the setup token, if there is one.
 pub fn pages_of(config: &ServerConfig) -> Option<SetupPages> {
     let public = config.public_url.as_ref()?;
     let token = known_setup_token(&config.data_dir)?;

@@ -88,7 +88,7 @@ impl Arguments {
     }
 }
 
-/// A verification that went to its end: the working tree, seen as a pull request that nobody has opened yet.
+/// A verification that went to its end: the working tree, seen as a pull request that is not open yet.
 pub(super) struct Verified {
     snapshot: Snapshot,
     policy: Policy,
@@ -228,7 +228,7 @@ fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -
     Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, checks: checks.collect() }
 }
 
-/// The analyzer command, and what it is told of.
+/// The analyzer command, and its input.
 struct Advice<'a> {
     command: &'a str,
     root: &'a Path,
@@ -430,7 +430,7 @@ fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(
     Ok(())
 }
 
-/// 4 tells "nothing was tested" from "something failed".
+/// Code 4 separates "nothing was tested" from "something failed".
 fn code(decision: &Decision, evidence: &Evidence) -> u8 {
     let failing = || evidence.checks.iter().filter(|check| check.outcome.is_failure());
     let only_empty = failing().all(|check| check.outcome == Outcome::NoTestsExecuted);

@@ -1,4 +1,4 @@
-//! The working tree as a pull request that nobody has opened yet: what `verify` and `loop` decide about.
+//! The working tree as a pull request that is not open yet: what `verify` and `loop` decide about.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,7 +29,7 @@ use loopgate_core::{
 /// Where the configuration is looked for, relative to the top of the repository.
 pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
 
-/// Where `verify` leaves its files unless told otherwise, relative to the top of the repository.
+/// Where `verify` leaves its files unless set otherwise, relative to the top of the repository.
 pub(super) const EVIDENCE: &str = "loopgate-evidence";
 
 /// The working tree, as git names what it holds now; none where git cannot say. New files count, but where evidence goes
@@ -39,8 +39,8 @@ pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
     Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
 }
 
-/// What the debug memory of the repository here says of a decision's failures. Nothing depends on it: what cannot be read
-/// is not told.
+/// What the debug memory of the repository here holds on a decision's failures. Nothing depends on it: what cannot be
+/// read is not shown.
 pub(super) async fn look_up(
     repository: &LocalRepository,
     root: &Path,
@@ -113,9 +113,9 @@ fn run_within(policy: &mut Policy, folder: &str) {
     }
 }
 
-/// What the working tree changes, against the base that somebody named, else in a workflow against the pull request's,
-/// else against the usual one; and the base's name. A workflow's checkout mostly is shallow: the branch that GitHub names
-/// may not be there, and nobody asked for it.
+/// What the working tree changes, against the base that is named, else in a workflow against the pull request's, else
+/// against the usual one; and the base's name. A workflow's checkout mostly is shallow: the branch that GitHub names
+/// may be missing, which is no error.
 ///
 /// # Errors
 /// When the base that was named cannot be compared with.

@@ -41,7 +41,7 @@ impl Node {
         match &self.kind {
             Kind::Null => Ok(Entries { rest: NOTHING.iter(), fields, value: None }),
             Kind::Map(map) => Ok(Entries { rest: map.iter(), fields, value: None }),
-            // A struct would take a list for its fields in order, which nobody means.
+            // A struct would take a list for its fields in order, which is never meant.
             _ => Err(Problem::invalid_type(self.unexpected(), &"keys with values").at(self.place)),
         }
     }

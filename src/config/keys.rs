@@ -1,4 +1,4 @@
-//! Which keys there are, as the schema tells: where a key belongs, and whether a path leads anywhere.
+//! Which keys the schema has: where a key belongs, and whether a path leads anywhere.
 
 use std::sync::LazyLock;
 

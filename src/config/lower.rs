@@ -13,7 +13,7 @@ const MAX_GLOBS: usize = 500;
 /// A glob becomes an automaton that grows with it.
 const MAX_GLOB_LENGTH: usize = 1_000;
 
-/// A policy in the making. What is wrong is written down, and the making goes on, so that all of it can be told.
+/// A policy in the making. An error is written down, and the making goes on, so that all errors are reported.
 #[derive(Debug, Default)]
 pub(super) struct Lowering {
     pub problems: Vec<Problem>,

@@ -2,7 +2,7 @@
 //!
 //! A text becomes a tree that knows where everything was written (`yaml`, `node`). Layers of trees are merged
 //! (`layer`), the result becomes the types of the file (`de`, `sections`), and these become the policy, every default
-//! filled in and every number in its range. Whatever is wrong on the way is told with line, column, the line itself, and
+//! filled in and every number in its range. An error on the way is reported with line, column, the line itself, and
 //! what was probably meant.
 //!
 //! The files import each other in one direction only: `place`, `problem`, `source`, `node`, `yaml`, `defaults`; then `de`, `lower`

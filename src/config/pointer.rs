@@ -40,8 +40,8 @@ impl<'a> Pointer<'a> {
         node.place.layer != Layer::Builtin
     }
 
-    /// A problem at the key a path leads to, or at a word below it (`@` before it or not, whatever its case). Of what nobody wrote, the innermost key around it
-    /// that somebody did; else where the repository's file begins.
+    /// A problem at the key a path leads to, or at a word below it (`@` and case aside). If the file lacks the
+    /// key, it is at the innermost key around it, otherwise at the file's start.
     pub fn error(&self, path: &[&str], word: Option<&str>, message: String, hint: String) -> ConfigError {
         let problem = Problem::wrong(self.place(path, word), message).hint(hint);
         self.sources.error(&problem, Some(&self.tree))

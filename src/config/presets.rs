@@ -55,7 +55,7 @@ pub(super) struct Presets {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PresetSection {
-    /// The team that approves where nobody is named, if it exists: a slug without its organisation.
+    /// The team that approves if no approver is named, if it exists: a slug without its organisation.
     pub team: String,
     template: TemplateName,
     boxes: usize,

@@ -9,7 +9,7 @@ use loopgate_core::policy::ConfigError;
 /// A larger file of somebody is refused unread.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// A configuration file: its name, as people are told it, and its text.
+/// A configuration file: its name, as it is shown, and its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub file: &'a str,

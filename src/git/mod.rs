@@ -136,7 +136,7 @@ impl GitCommand {
         }
     }
 
-    /// The same without blocking the task that waits for it. What git has begun it finishes, even if nobody waits on.
+    /// As [`run`](Self::run), without blocking the task that waits. Git finishes its work even if the task is dropped.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -212,7 +212,7 @@ fn read_up_to(source: Option<impl Read>, limit: u64) -> io::Result<Option<Vec<u8
     Ok(is_all.then_some(bytes))
 }
 
-/// The beginning of what is printed; the rest is read and dropped, so that nobody waits.
+/// The beginning of what is printed; the rest is read and dropped, so that the writer does not block.
 fn beginning(source: Option<impl Read>, limit: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut source) = source {

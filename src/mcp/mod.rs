@@ -1,5 +1,5 @@
-//! The tools for programs that speak the Model Context Protocol (<https://modelcontextprotocol.io/specification>): one
-//! table, whoever answers. `loopgate mcp` does where the repository is worked on, a server does for whoever shows a token.
+//! The tools for programs that speak the Model Context Protocol (<https://modelcontextprotocol.io/specification>), in
+//! one table. `loopgate mcp` offers them where the repository is worked on, a server to clients that show a token.
 
 mod tools;
 
@@ -21,17 +21,17 @@ use self::tools::TOOLS;
 pub use self::tools::{Call, Dispute, Explain, Feedback, Memory, Verify, Wait};
 use crate::render;
 
-/// How often a client that asked for it is told that a call goes on: many give up after a minute of silence.
+/// How often a client that asked for it gets a progress message: many give up after a minute of silence.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
-/// Why a tool did not do what it was called for; told to whoever called it.
+/// Why a tool did not do what it was called for; the caller gets it as the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused(pub String);
 
 /// Where tools are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In a working tree, by whoever started this process.
+    /// In a working tree, for the person who started this process.
     WorkingTree,
     /// On a server, far from it: each call names what it is about, and is answered in one piece.
     Server,
@@ -70,7 +70,7 @@ impl<T: Toolbox> ServerHandler for Tools<T> {
         Ok(ListToolsResult::with_all_items(offered.collect()))
     }
 
-    /// What a tool cannot do is told to whoever called it, wrong arguments included
+    /// The answer to the caller holds what a tool cannot do, wrong arguments included
     /// (<https://modelcontextprotocol.io/seps/1303-input-validation-errors-as-tool-execution-errors>); a tool that there
     /// is not is an error of the protocol.
     async fn call_tool(

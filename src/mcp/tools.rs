@@ -10,11 +10,11 @@ use super::{Place, Refused};
 use crate::github::PullRequest;
 use loopgate_core::{CheckName, FailureId, PrNumber, RepoName, Sha, state::DisputeKind};
 
-/// Seconds that `wait` takes unless told otherwise: less than the minute after which clients give up.
+/// Seconds that `wait` takes unless set otherwise: less than the minute after which clients give up.
 const WAIT: u32 = 50;
 const LONGEST_WAIT: u32 = 1_800;
 
-/// What a client is told of all of them.
+/// The instructions for a client on all tools.
 pub const INSTRUCTIONS: &str = "Loopgate verifies changes and decides: proceed, retry, escalate or wait. Run `verify` \
     before you push (`loopgate verify` where it is no tool) and call `wait` after. Fix what `failures` names, as `do` \
     says. Do not edit tests to make them pass: `dispute` what is not yours to fix.";
@@ -126,7 +126,7 @@ impl Entry {
         place == Place::WorkingTree || self.effect != Effect::RunsChecks
     }
 
-    /// As a client is told of it; none where it is not offered.
+    /// The description of the tool for a client; `None` if the tool is not offered.
     pub fn described(&self, place: Place) -> Option<Tool> {
         let mut input = match (self.input)().to_value() {
             Value::Object(schema) => schema,

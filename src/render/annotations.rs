@@ -61,7 +61,7 @@ pub(super) fn title(view: &FailureView) -> String {
     format!("{} ({})", clip(&line(&format!("{}{test}", view.check)), 190), view.cause)
 }
 
-/// What the tool says, and what is told of it.
+/// The tool's message, and our lines about it.
 pub(super) fn message(view: &FailureView) -> String {
     let said = clip_lines(&block(&view.failure.reported()), 20);
     let told: Vec<String> = told_lines(view, &mut Said::new()).collect();

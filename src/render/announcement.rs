@@ -12,7 +12,7 @@ pub struct Announcement {
     pub text: String,
 }
 
-/// None while nobody is called.
+/// `None` if no person is called.
 pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
     let escalation = subject.decision.view.escalation.as_ref()?;
     let pull_request = &subject.snapshot.pull_request;

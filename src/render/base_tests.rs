@@ -30,8 +30,8 @@ pub(super) fn shown(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
     (count > 0).then(|| (head, Shown::first(10, failing, |run| one(run, snapshot))))
 }
 
-/// How a change weakens what checks it, and what its base's version of that file says on the head: whoever is asked to
-/// accept it wants to know.
+/// How a change weakens what checks it, and whether the base's version of that file passes on the head. A person who is
+/// asked to accept the change needs both.
 pub(super) fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
     let of_file = |run: &&&BaseTestRun| {
         let file = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));

@@ -25,7 +25,7 @@ pub(super) fn cause_in_words(cause: &Cause) -> String {
     messages::plain("cause", cause, beside)
 }
 
-/// Whether the sentence tells more than the cause's name and the failures beside it.
+/// Whether the sentence adds to the cause's name and the failures beside it.
 pub(super) const fn says_more(cause: &Cause) -> bool {
     use AttemptsEnd::{Rejected, UsedUp};
     match cause {

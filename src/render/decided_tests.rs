@@ -1,4 +1,4 @@
-//! What real decisions are told as: every cause of a call for a human, and how rules fail. The situations of the other
+//! The texts of real decisions: every cause of a call for a human, and how rules fail. The situations of the other
 //! tests are set up by hand; these are decided.
 
 use chrono::TimeDelta;

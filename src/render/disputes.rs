@@ -12,7 +12,7 @@ pub(super) fn claim(dispute: &Dispute) -> String {
     format!("{} says that {}: {}", dispute.by, word("dispute", dispute.kind.as_str()), dispute.reason)
 }
 
-/// How whoever disputes a failure says so with an account of their own; `words` are those of the command.
+/// How to dispute a failure with an account of one's own; `words` are those of the command.
 pub fn dispute_to_say(words: &str) -> Value {
     json!({
         "said_in": "nowhere", "comment": format!("/loop dispute {words}"), "line": format!("Loopgate-Dispute: {words}"),
@@ -40,7 +40,7 @@ pub(super) fn verdict(outcome: &Settlement) -> String {
     messages::plain("settlement", outcome, context! {})
 }
 
-/// What follows for whoever repairs.
+/// What a fixer or author does next.
 pub(super) fn to_do(dispute: &Dispute) -> String {
     match &dispute.end {
         Some(DisputeEnd::Settled { outcome, .. }) => messages::plain("settlement_to_do", outcome, context! {}),

@@ -1,5 +1,5 @@
 //! A recorded run as the executable feedback schema has it (`https://aiwg.io/schemas/executable-feedback/v1`):
-//! snake_case, its required names, its words. What has no equal there is mapped, and each mapping is told in `notes`.
+//! snake_case, its required names, its words. What has no equal there is mapped, and each mapping is noted in `notes`.
 
 use serde_json::{Map, Value, json};
 

@@ -99,10 +99,10 @@ pub(super) fn message(view: &FailureView) -> String {
     said.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n']).to_owned()
 }
 
-/// Reasons and commands that a text has told: those of one tool are mostly alike, and are read once.
+/// Reasons and commands that a text already has: those of one tool are mostly alike, and are shown once.
 pub(super) type Said<'a> = BTreeSet<&'a str>;
 
-/// What is told of a failure beside the tool's own message, in the order in which it is read.
+/// Our lines about a failure beside the tool's own message, in the order in which they are read.
 pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'static str, &'a str)> {
     let line = &view.told;
     // What is fixed elsewhere, or by itself, asks nothing of the reader. Nor does an action that repeats the assertion.
@@ -212,7 +212,7 @@ impl Failures {
         }
     }
 
-    /// Traces go first: whoever needs one finds it in the log.
+    /// Traces go first: a reader who needs one finds it in the log.
     pub fn drop_traces(&mut self) -> Shortened {
         let mut shortened = Shortened::NothingLeft;
         for card in &mut self.cards.items {

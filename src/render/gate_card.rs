@@ -111,7 +111,7 @@ impl GateCard {
         }
     }
 
-    /// Whether it says anything: a gate that does not apply and about which nobody spoke does not.
+    /// Whether the card has content. A gate that does not apply, without a refused word about it, has none.
     pub fn is_worth_showing(report: &GateReport) -> bool {
         let refused = report.considered.iter().any(|word| word.refusal().is_some());
         refused || !matches!(report.standing, GateStanding::NotApplicable)

@@ -115,7 +115,7 @@ impl Asked {
     }
 }
 
-/// How long an approval lasts, and what else it does, so that nobody approves more than they meant to.
+/// How long an approval lasts, and what else it does, so that no approver approves more than they meant to.
 fn binds(subject: &Subject<'_>, report: &GateReport) -> String {
     let policy = subject.policy.gates.get(&report.name);
     let lasts = policy.map_or(InvalidateOnPush::Matching, |gate| gate.invalidate_on_push);

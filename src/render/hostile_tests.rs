@@ -1,5 +1,5 @@
 //! Whatever people and tools write, and however much of it: every page stays one page, whole, within its limit, and
-//! calls nobody.
+//! mentions no account.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 

@@ -73,7 +73,7 @@ impl Links {
         linked(code(&sha.short()), url)
     }
 
-    /// A link with a label of ours. An address on another host shows that host, so nobody follows it unawares.
+    /// A link with a label of ours. The link to an address on another host shows that host to the reader.
     pub fn to(&self, label: &str, raw: &str) -> Markdown {
         let Some(url) = address(raw) else { return Markdown::ours(label) };
         let own = self.pull_request.as_deref().and_then(host);

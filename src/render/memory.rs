@@ -1,5 +1,5 @@
-//! What is remembered of failures, in words. All of it was written by whoever could write the memory's refs: it is quoted,
-//! never believed.
+//! What the debug memory holds of failures, in words. Anyone who can write the memory's refs may have written it: it is
+//! quoted, never believed.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub struct Remembered {
     pub failed_before: Vec<String>,
 }
 
-/// What a fixer is told of an error.
+/// What a fixer gets from the memory about an error.
 pub(super) fn for_fixer(view: &FailureView) -> Vec<Remembered> {
     let short = |text: &str, most| clip(text, most).into_owned();
     let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| Remembered {

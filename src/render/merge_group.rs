@@ -43,8 +43,8 @@ enum State {
     Bad,
 }
 
-/// The texts of `loopgate / verify` and `loopgate / gates`, and how each ends. `unknown` are commits of the group of
-/// which nobody can say which pull request they belong to.
+/// The texts of `loopgate / verify` and `loopgate / gates`, and how each ends. `unknown` are commits of the group
+/// whose pull request is not known.
 pub fn merge_group(members: &[GroupMember], unknown: &[Sha]) -> [(CheckRunPlan, CheckRunText); 2] {
     let line = |member: &GroupMember, state: State| {
         let (number, verified_by, closed) = (member.number, member.verified_by, member.closed.clone());

@@ -1,6 +1,6 @@
 //! Text from outside, made safe to show on GitHub.
 //!
-//! Test names, messages, branch names, titles: whoever opens a pull request chooses them. Shown as they are, they could
+//! Test names, messages, branch names, titles: the author of a pull request chooses them. Shown as they are, they could
 //! mention people, close our code fences, forge our hidden markers, draw links, or hide words from the reader.
 //! Everything passes through here on its way into a [`Markdown`].
 //!
@@ -285,8 +285,8 @@ fn skip_control_sequence(chars: &mut Chars<'_>) {
     chars.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
 }
 
-/// Our hidden markers are found by their text, in code blocks too, so nobody else's text may hold the beginning of
-/// one.
+/// Our hidden markers are found by their text, in code blocks too, so text that is not ours must not hold the beginning
+/// of one.
 fn break_markers(text: String) -> String {
     if text.contains("<!--") { text.replace("<!--", &format!("<!{JOINER}--")) } else { text }
 }

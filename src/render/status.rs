@@ -206,7 +206,7 @@ fn flag_line(cause: &Cause) -> Markdown {
 }
 
 impl Shorten for StatusModel {
-    /// Traces first: whoever needs one finds it in the log. Open gates last: people wait for them.
+    /// Traces first: a reader who needs one finds it in the log. Open gates last: people wait for them.
     fn shorten(&mut self) -> Shortened {
         shorten_first(
             self,
@@ -242,7 +242,7 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     refusal::lines(&view.unmatched, &gate)
 }
 
-/// Skips that no check's line tells of.
+/// Skips that no check's line shows.
 fn skips(view: &View) -> impl Iterator<Item = &Skip> {
     let tells = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
     view.skips.iter().filter(move |skip| !view.checks.iter().any(|check| check.name == skip.check && tells(check)))

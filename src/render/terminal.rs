@@ -153,7 +153,7 @@ fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
     checks.iter().map(aligned).collect()
 }
 
-/// Lines of the output shown of a check of which nothing else tells why it did not pass.
+/// Lines of output shown for a check if nothing else shows why it did not pass.
 const LAST_WORDS: usize = 8;
 
 /// The end of the output of a check that ran out of time, or that failed and names no failure.

@@ -1,7 +1,7 @@
-//! What is left of a run whose record is gone: the loss is told, and its attempts are not forgiven.
+//! What is left of a run whose record is gone: the loss is reported, and its attempts still count.
 //!
-//! Whoever may push can delete the hidden ref, and whoever may write can delete or edit our comments. So every trace
-//! that is left is asked, and what none of them tells is not made up.
+//! An account that may push can delete the hidden ref, and an account that may write can delete or edit our comments.
+//! So every trace that is left is read, and what none of them holds is not made up.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ impl Traces<'_> {
         };
         let document = self.status_comment.and_then(Feedback::within);
         let told = document.map_or(0, |document| document.attempts_before(self.head));
-        // The last attempt that a post tells of is this head's, where this head was judged.
+        // The last attempt that a post names is this head's, where this head was judged.
         let posted = self.posts.iter().filter_map(|key| Post::attempt_failed(key)).max().unwrap_or(0);
         let posted = if verified { posted.saturating_sub(1) } else { posted };
         Some(LostRecord { attempts: told.max(posted).min(MOST_LOST), trace })

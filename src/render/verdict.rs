@@ -33,12 +33,12 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What is told to whoever fixes the head.
+    /// The feedback for the author or fixer of the head.
     pub fn feedback(&self) -> Vec<FeedbackLine> {
         feedback(&self.decision.view.feedback, self.policy.retry.feedback_max_length)
     }
 
-    /// Whoever pushes: the author, by name.
+    /// The author of the pull request, by login.
     pub(super) fn author(&self) -> String {
         self.snapshot.pull_request.author.login.to_string()
     }
@@ -79,7 +79,7 @@ impl Subject<'_> {
         self.decision.next.resumes.iter().any(|resume| resume.after_attempt >= self.decision.view.attempt)
     }
 
-    /// Whether this is `verify`, which keeps no state and looks at no gate: it knows of no other attempt and of nobody
+    /// Whether this is `verify`, which keeps no state and looks at no gate: it has no other attempt and names no person
     /// who acts.
     pub fn is_single(&self) -> bool {
         let next = &self.decision.next;

@@ -14,14 +14,14 @@ use loopgate_core::{
 };
 use minijinja::context;
 
-/// What whoever runs the checks here must know although it decides nothing, as plain text. Only some checks may have been
-/// asked for, so that none of a kind says nothing.
+/// The warnings to show where the checks run although they decide nothing, as plain text. Only some checks may have
+/// been asked for, so the warning that there is none of a kind is left out.
 pub fn notes(view: &View, links: &Links) -> Vec<String> {
     let told = view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
     told.take(MOST_NOTES).map(|warning| plain(sentence(warning, links).as_str())).collect()
 }
 
-/// Notes told at most.
+/// Notes shown at most.
 const MOST_NOTES: usize = 30;
 
 /// One sentence or two for one warning.

@@ -127,7 +127,7 @@ pub fn members(gate: &GateReport) -> Vec<String> {
     gate.eligible.teams.iter().map(named).collect()
 }
 
-/// Those who are called when a trigger names nobody, in plain words.
+/// Those who are called when a trigger names no recipient, in plain words.
 pub fn called(policy: &Policy) -> String {
     let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
     if who.is_empty() { "the maintainers".to_owned() } else { few(&who, 4) }

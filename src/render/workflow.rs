@@ -113,8 +113,8 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// A log in which the runner reads no command. `token` is to be new and unguessable: whoever knows it can end the
-/// silence from within.
+/// A log in which the runner reads no command. `token` must be new and unguessable: text that holds it can turn the
+/// commands on again.
 pub fn silenced(text: &str, token: &str) -> String {
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("::stop-commands::{token}\n{text}{end}::{token}::\n")

@@ -80,7 +80,7 @@ pub async fn ask(
     let read = |output: command::OutputReader| {
         let mut text = Vec::new();
         let mut output = output.take(ANSWER_LIMIT);
-        // What cannot be read is no answer, which is told below.
+        // Output that cannot be read is no answer, which is an error below.
         let _ = output.read_to_end(&mut text);
         let _ = std::io::copy(&mut output.into_inner(), &mut std::io::sink());
         text

@@ -102,10 +102,10 @@ pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&printed).trim_end().to_owned())
 }
 
-/// The files of the diff that git printed, or why they cannot be told.
+/// The files of the diff that git printed, or why they are not known.
 ///
 /// # Errors
-/// When git failed. A diff that is too large is none: something changed, and nobody can say what.
+/// When git failed. A diff that is too large is no error: something changed, and it is unknown what.
 pub(super) fn in_diff(printed: Result<Vec<u8>, GitError>) -> Result<ChangedFiles, GitError> {
     let too_large = |reason| ChangedFiles::TooLarge { known: Vec::new(), reason };
     Ok(match printed {

@@ -171,7 +171,7 @@ const fn is_test(kind: CheckKind) -> bool {
     matches!(kind, CheckKind::Test | CheckKind::Integration)
 }
 
-/// What a compiler says in plain text reads like what a linter says; the check's kind tells them apart.
+/// A compiler's findings in plain text read like a linter's; the check's kind distinguishes them.
 const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
     match (kind, error_type) {
         (CheckKind::Build | CheckKind::Types, ErrorType::LintError | ErrorType::Other) => ErrorType::CompileError,
@@ -286,8 +286,8 @@ fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
     }
 }
 
-/// A coverage report that was not promised is read from where the tools usually put it. What is wrong with one costs
-/// nothing: nobody relied on it.
+/// A coverage report that was not promised is read from where the tools usually put it. An error in it changes
+/// nothing, since the configuration does not ask for it.
 fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
     let measures = matches!(ran.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
     if !measures || gathered.coverage.is_some() {

@@ -38,7 +38,7 @@ pub enum CheckoutError {
     NoRepository(PathBuf),
     #[error("{} is in a git repository without a working tree; go into a clone of it", .0.display())]
     Bare(PathBuf),
-    /// Another owner's, most often: what git says tells how to allow it.
+    /// Mostly a folder of another owner: git's message shows how to allow it.
     #[error("git does not work in {}: {said}", here.display())]
     Refused { here: PathBuf, said: String },
     #[error("the repository has no commit yet; commit once, then try again")]

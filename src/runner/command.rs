@@ -29,8 +29,8 @@ const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Dura
 /// How long nothing more comes after the whole group is gone until nothing is waited for: a process that left the group
 /// may hold the pipe.
 const DRAIN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(1) };
-/// So many times that is waited for at most, and so long for whoever reads what was handed over: a busy machine takes its
-/// time, and results that it has not read yet must not be lost.
+/// The most times that this is waited for, and how long the reader of the output may take: a busy machine needs time,
+/// and results that are not read yet must not be lost.
 const MOST_DRAINS: usize = 60;
 const READ: Duration = Duration::from_secs(120);
 /// Bytes of output kept in the evidence of a check.
@@ -252,7 +252,7 @@ impl Pipe {
     }
 }
 
-/// Copies the output into the capture, to the reader of reports, and to whoever watches.
+/// Copies the output into the capture, to the reader of reports, and to the progress display.
 fn pump(
     mut output: io::PipeReader,
     pipe: &Pipe,

@@ -12,7 +12,7 @@ use loopgate_core::evidence::{CheckKind, Environment, TestFramework, framework_o
 
 /// A tool that does not tell its version in so long is not asked further.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Ecosystems whose versions are told.
+/// Ecosystems whose versions are listed.
 const MOST: usize = 3;
 
 /// The environment of a plan's checks. Asks the tools of the repository's projects for their versions, all at once.

@@ -1,4 +1,4 @@
-//! Fixers of kind `command`: a program that is told what fails and edits the working tree.
+//! Fixers of kind `command`: a program that gets what fails and edits the working tree.
 //!
 //! It gets the feedback as JSON on its standard input and as a file, and the repository as its working directory. It
 //! may answer with a JSON object, in the file it is given for it or as the last line it prints. What it does to the

@@ -64,7 +64,7 @@ impl Interrupt {
         *self.0.borrow()
     }
 
-    /// Resolves when interrupted; never, when nobody can interrupt any more.
+    /// Resolves when interrupted; never, when no interrupt can come any more.
     pub async fn interrupted(&mut self) {
         if self.0.wait_for(|interrupted| *interrupted).await.is_err() {
             std::future::pending::<()>().await;

@@ -1,7 +1,7 @@
-//! One loop at a time: a lock that tells who holds it, and that a dead process cannot hold.
+//! One loop at a time: a lock that names its holder, and that a dead process cannot hold.
 //!
 //! The operating system's own lock on an open file decides; it goes with the process, however that ends, so there is no
-//! stale lock to break and no process id to mistake for another's. What is written in the file is only told to people.
+//! stale lock to break and no process id to mistake for another's. What is written in the file is only shown to people.
 
 use std::{
     fs::{self, File, TryLockError},

@@ -1,6 +1,6 @@
 //! Ends processes that left the process group of their command when the command ends.
 //!
-//! A process that calls `setsid` is in no group of ours, and once its parent has ended nothing tells which command
+//! A process that calls `setsid` is in no group of ours, and once its parent has ended nothing shows which command
 //! started it. On Linux two things find it again. Each command has a mark of its own in its environment, which its
 //! descendants inherit: every process with the mark is ended with the command. And this process adopts orphans
 //! (`PR_SET_CHILD_SUBREAPER`): a descendant that cleared its environment becomes our child without being of our
@@ -24,8 +24,8 @@ pub const MARK: &str = "LOOPGATE_COMMAND";
 /// known.
 pub const LOOP_MARK: &str = "LOOPGATE_LOOP";
 
-/// Ends every process with this variable in its environment, and says how many. For what a killed process left: to be
-/// called by whoever holds the lock that the killed one held. Linux only; elsewhere nothing is found.
+/// Ends every process with this variable in its environment, and returns how many. It is for what a killed process
+/// left: only the holder of the lock that the killed one held calls it. Linux only; elsewhere nothing is found.
 pub fn end_left_behind(variable: &str, value: &str) -> usize {
     #[cfg(target_os = "linux")]
     return linux::end_bearing(variable, value);

@@ -47,7 +47,7 @@ pub struct Planned {
 }
 
 impl Plan {
-    /// Plans the command checks of a policy; external checks are somebody else's to run. Unless told otherwise, as many
+    /// Plans the command checks of a policy; external checks run elsewhere. Unless `parallel` is set, as many
     /// run at once as there are cores.
     ///
     /// # Errors

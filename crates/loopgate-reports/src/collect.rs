@@ -12,7 +12,7 @@ use crate::coverage::CoverageTable;
 use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
 use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, text};
 
-/// One test as a report tells of it.
+/// One test of a report.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     /// Path of the test's file, empty if not given.
@@ -30,7 +30,7 @@ pub(super) struct Case<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Title {
     WithClass,
-    /// The class only tells tests apart.
+    /// The class only distinguishes tests; it is not shown.
     NameOnly,
 }
 

@@ -11,7 +11,7 @@ use loopgate_core::evidence::FileCoverage;
 
 use crate::{Flaw, Notes, text};
 
-/// Lines kept, over all files; a project with more has them counted, but not told apart by file.
+/// Lines kept, over all files; a project with more has them counted, but not listed by file.
 const MAX_LINES: usize = 4_000_000;
 /// Files whose sums are kept.
 const MAX_COUNTERS: usize = 1_000_000;

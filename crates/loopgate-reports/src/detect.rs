@@ -1,4 +1,4 @@
-//! Which format a report is in, by its first bytes; its name tells nothing (a `report.xml` can be anything).
+//! Detects the format of a report by its first bytes. The name is not used: a `report.xml` can be in any format.
 //!
 //! Every format says in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.

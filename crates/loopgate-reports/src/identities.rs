@@ -84,7 +84,7 @@ impl InSuite {
     }
 }
 
-/// Suites told apart; from there on nothing is a rerun.
+/// Suites that are distinguished; from there on nothing is a rerun.
 pub(super) const MAX_SUITES: u32 = (1 << 19) - 1;
 
 /// Whether a name that comes again in one suite can be another test's.

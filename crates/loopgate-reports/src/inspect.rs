@@ -1,4 +1,4 @@
-//! What `loopgate inspect report` tells of files: the same for every format.
+//! The output of `loopgate inspect report`, which is alike for every format.
 
 use std::path::Path;
 

@@ -16,7 +16,7 @@ struct Level {
     name: String,
     /// Position among the siblings of the same name, from 0.
     index: u32,
-    /// What tells it from its siblings for people, usually its `name` attribute.
+    /// What distinguishes it from its siblings for people, usually its `name` attribute.
     label: String,
     children: Counts,
 }

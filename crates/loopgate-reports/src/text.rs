@@ -129,7 +129,7 @@ pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
     SourceLocation { file: path(file), line, function: None }
 }
 
-/// Endings of files that hold code, by which a name is told from a dotted class.
+/// Endings of files that hold code. They distinguish a file name from a dotted class.
 const SOURCE_ENDINGS: [&str; 45] = [
     "bats", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cxx", "dart", "erl", "ex", "exs", "fs", "go",
     "groovy", "h", "hpp", "hs", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "mjs", "mts", "php", "pl", "py",

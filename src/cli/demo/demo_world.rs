@@ -94,7 +94,7 @@ impl DemoWorld {
 
     pub async fn close(self) {
         self.server.shutdown().await;
-        // What is left in a temporary directory harms nobody.
+        // A directory that is left in the temporary directory does no harm.
         let _ = std::fs::remove_dir_all(self.data);
     }
 }

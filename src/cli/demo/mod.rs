@@ -1,6 +1,6 @@
 //! `loopgate demo`: a pull request's whole life on a simulated GitHub, without an account.
 //!
-//! Only GitHub, the people and their CI are simulated. The server is the real one: it hears of things by signed
+//! Only GitHub, the people and their CI are simulated. The server is the real one: it receives events as signed
 //! webhooks over HTTP, and everything it says and does goes through its API client to the simulated GitHub.
 
 mod ci;
@@ -68,7 +68,7 @@ enum DemoError {
     Malformed(#[from] loopgate_core::Malformed),
 }
 
-/// Plays the story. The exit code is 0 only if it ended as it is told.
+/// Plays the story. The exit code is 0 only if it ended as planned.
 pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let json = arguments.json || format == Format::Json;
     if json && arguments.serve {

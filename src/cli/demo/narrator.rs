@@ -11,7 +11,7 @@ use loopgate_simulator::{CommentView, PullView};
 
 /// Tells what people do and what they see.
 pub(super) struct Narrator {
-    /// None for a story that is not told.
+    /// `None` for a story that is not printed.
     style: Option<Style>,
     acts: std::cell::Cell<usize>,
     seen: Seen,
@@ -26,7 +26,7 @@ struct Style {
 /// What is seen, and in which words.
 type Sight = (&'static str, String);
 
-/// How fast the story is told.
+/// How fast the story is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     /// As a person reads.
@@ -187,7 +187,7 @@ impl Narrator {
         }
     }
 
-    /// Nothing else runs meanwhile that could be kept waiting: the story is told between its events.
+    /// Blocks the thread. Nothing else waits meanwhile: the story is printed between its events.
     fn pause(&self, pause: Duration) {
         if self.style.is_some_and(|style| style.pace == Pace::Reader) {
             std::thread::sleep(pause);

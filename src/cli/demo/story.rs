@@ -41,9 +41,9 @@ pub(super) struct Played {
     pub pr: Pr,
     /// Every label that was ever on the pull request.
     pub labels_seen: std::collections::BTreeSet<String>,
-    /// How often a fix of another pull request was told.
+    /// How often a fix of another pull request was shown.
     pub memory_matches: usize,
-    /// What did not happen as it is told.
+    /// What did not happen as planned.
     pub surprises: Vec<String>,
 }
 
@@ -274,7 +274,7 @@ fn stands(pull: &PullView, sign: &str) -> bool {
     status(pull).lines().any(|line| line.starts_with(&format!("### {sign}")))
 }
 
-/// The id of the first failure that the status comment tells of.
+/// The id of the first failure in the status comment.
 fn failure(pull: &PullView) -> Option<String> {
     let (_, document) = status(pull).rsplit_once("```json\n")?;
     let document: serde_json::Value = serde_json::from_str(document.split_once("\n```")?.0).ok()?;

@@ -1,4 +1,4 @@
-//! What coding agents are told, and where their environments install the program.
+//! The instructions for coding agents, and where their environments install the program.
 //!
 //! Copilot (<https://docs.github.com/en/copilot/reference/custom-instructions-support>), Codex
 //! (<https://developers.openai.com/codex/guides/agents-md>) and Cursor (<https://cursor.com/docs/context/rules>) read `AGENTS.md`.

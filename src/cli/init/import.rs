@@ -1,4 +1,4 @@
-//! `--from agent-approval-check`: what a repository told that Action, as the gate `agents`
+//! `--from agent-approval-check`: a repository's settings for that Action, as the gate `agents`
 //! (<https://github.com/anthropics/claude-code-action/tree/main/agent-approval-check>).
 
 use std::{fmt::Write as _, path::Path};

@@ -74,7 +74,7 @@ pub fn reconcile(action: &str, followed: &[&str]) -> String {
     documented(".github/workflows/loopgate.yml", action).replace("[CI, Loopgate relay]", &format!("[{names}]"))
 }
 
-/// The workflow that tells the other one of reviews.
+/// The workflow that starts the other one on reviews.
 pub fn relay() -> String {
     documented(".github/workflows/loopgate-relay.yml", "")
 }

@@ -1,4 +1,4 @@
-//! What a run of `loopgate reconcile` tells: lines for the log, a document for programs, the job summary, the outputs.
+//! The outputs of `loopgate reconcile`: lines for the log, a document for programs, the job summary, the outputs.
 
 use std::{fmt::Write as _, path::PathBuf};
 

@@ -23,7 +23,7 @@ pub(super) struct Terminal<'a> {
 
 impl Terminal<'_> {
     fn say(&mut self, text: &str) {
-        // Without somebody to read it there is nobody to answer either, and that is told below.
+        // If this cannot be written, there is no answer either, and that is reported below.
         let _ = writeln!(self.output, "{text}");
     }
 

@@ -1,5 +1,5 @@
-//! Disputes in a local loop: its fixer, or whoever sits at the terminal, says that a failure is not theirs to fix, and a
-//! person settles it with `loop resume --settle`.
+//! Disputes in a local loop: its fixer, or the person at the terminal, declares that a failure is not theirs to fix,
+//! and a person settles it with `loop resume --settle`.
 
 use chrono::Utc;
 

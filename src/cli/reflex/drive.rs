@@ -1,4 +1,4 @@
-//! Executing the steps of a loop: each does its work, saves once, and leaves the next to whoever asks.
+//! Executes the steps of a loop: each does its work, saves once, and leaves the next step to the caller.
 //!
 //! A step may be interrupted at any instant. Nothing is saved then, or all of it: executing the step again is all that
 //! a resume does. Edits of a program that was at work are put aside first (see [`Session::clear_leftovers`]), and a
@@ -189,7 +189,7 @@ impl<'g> Session<'g> {
         Ok(Artifact { head: stand_in, tree })
     }
 
-    /// A fixer's edits become a commit of their own, so nobody else's may lie about.
+    /// A fixer's edits become a commit of their own, so the tree must hold no other edits.
     pub(super) fn ask_for_a_clean_tree(&self, head: Head) -> Result<(), CliError> {
         let tracked = self.workspace.worktree.tree(Extent::Tracked)?;
         if tracked == head.tree {

@@ -147,7 +147,7 @@ impl Session<'_> {
         evaluation.passed().then_some(evaluation)
     }
 
-    /// The head with this evidence, as a pull request that nobody has opened.
+    /// The head with this evidence, as a pull request that is not open.
     fn observed(&self, checked: &CheckedAttempt) -> Result<Snapshot, CliError> {
         let head = self.state.head_sha;
         let tree = self.workspace.worktree.tree_of(head)?;

@@ -45,7 +45,7 @@ impl Session<'_> {
         )))
     }
 
-    /// What programs of this loop bear in their environment, and nobody else's.
+    /// The variable that only programs of this loop have in their environment.
     pub(super) fn mark(&self) -> (String, String) {
         let here = self.workspace.worktree.private_dir();
         (runner::LOOP_MARK.to_owned(), format!("{} in {}", self.state.run_id, here.display()))

@@ -118,8 +118,8 @@ impl LocalWorkspace {
         (state, Some(rebuilt.unwrap_or_else(|| how.to_owned())))
     }
 
-    /// The state a loop is rebuilt on when its own cannot be read: what its history tells was confirmed, else what the
-    /// configuration says.
+    /// The state a loop is rebuilt on when its own cannot be read: the settings confirmed in its history, otherwise
+    /// those of the configuration.
     fn begun_again(&self, alias: &Alias, begun: Option<&LocalLoopStarted>) -> LoopState {
         let confirmed = begun.and_then(|begun| begun.confirmed.as_ref());
         let own = confirmed.and_then(|confirmed| confirmed.settings.config.as_deref());
@@ -166,7 +166,7 @@ impl LocalWorkspace {
         self.worktree.shared_dir().join(format!("{alias}.lock"))
     }
 
-    /// The working tree, seen as a pull request that nobody has opened.
+    /// The working tree, seen as a pull request that is not open.
     pub fn snapshot(
         &self,
         shown: Shown,

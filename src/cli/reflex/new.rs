@@ -126,7 +126,7 @@ pub(super) fn settings_of(policy: &Policy) -> Settings {
 pub(super) struct Proposal {
     pub task: Task,
     pub settings: Settings,
-    /// The type of change, where the command line or the task tells it.
+    /// The type of change, if the command line or the task gives it.
     pub told_type: Option<CodeType>,
     /// The checks of the configuration, or found by looking at the project.
     pub known: Vec<CheckName>,

@@ -27,7 +27,7 @@ const DIFF_LINES: usize = 60;
 /// Who changes the code between two iterations.
 enum Refiner {
     Command(Box<CommandFixer>, FixMaker),
-    /// The author, and why nobody else.
+    /// The author, and why no fixer does it.
     Author(Option<&'static str>),
 }
 

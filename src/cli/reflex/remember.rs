@@ -1,4 +1,4 @@
-//! The debug memory of a local loop: asked about an attempt that failed, told of each that was counted.
+//! The debug memory of a local loop: it is read for an attempt that failed, and written for each that was counted.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use loopgate_core::{
 };
 
 impl Session<'_> {
-    /// Asks the memory what a decision needs of it. Nothing depends on it: what cannot be read is not told.
+    /// Asks the memory what a decision needs of it. Nothing depends on it: what cannot be read is not shown.
     pub(super) async fn recall(&self, decision: &mut Decision, snapshot: &Snapshot, policy: &Policy) {
         let questions = decision.memory_questions(policy);
         let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));

@@ -1,4 +1,4 @@
-//! Gates that nobody can ever approve, or that some people's pull requests can never pass.
+//! Gates that no person can ever approve, or that some people's pull requests can never pass.
 
 use std::collections::BTreeMap;
 

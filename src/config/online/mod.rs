@@ -1,5 +1,5 @@
-//! What is wrong with a valid configuration once GitHub is asked: names that lead nowhere, gates that nobody can ever
-//! approve, conditions that can never hold.
+//! What is wrong with a valid configuration once GitHub is asked: names that lead nowhere, gates that no person can
+//! ever approve, conditions that can never hold.
 //!
 //! An error stands in somebody's way for sure; a warning may be meant.
 

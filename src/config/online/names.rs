@@ -108,7 +108,7 @@ impl Check<'_> {
         }
     }
 
-    /// A team that is only mentioned: what cannot be read of it matters to nobody.
+    /// Checks a team that is only mentioned: it must exist and have access. Its members do not matter.
     pub(super) fn called_team(&mut self, spot: Spot<'_>, team: &TeamSlug) {
         match self.survey.authority.teams.get(team) {
             Some(TeamStanding::Missing) => self.missing_team(spot, team),

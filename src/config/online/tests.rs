@@ -65,7 +65,7 @@ fn survey() -> Survey {
     }
 }
 
-/// `E line:column message` and `W …`, errors first, in the order they are told.
+/// `E line:column message` and `W …`, errors first, in the order of the report.
 fn told(text: &str, survey: &Survey) -> Vec<String> {
     let source = Some(Source::new("loopgate.yml", text));
     let policy = load(None, source).unwrap_or_else(|errors| panic!("{text}: {errors:?}")).policy;
@@ -125,7 +125,7 @@ fn policies_that_keep_evidence_from_coming_are_named() {
     }
 }
 
-/// One that stands in nobody's way.
+/// A policy that stops no workflow.
 fn policy() -> ActionsPolicy {
     ActionsPolicy {
         allowed: AllowedActions::All,

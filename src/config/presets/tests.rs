@@ -216,7 +216,7 @@ fn lines_that_only_look_alike_open_nothing() {
 #[test]
 fn what_is_meant_to_get_past_does_not() {
     for (gate, files) in [
-        // The check that is pasted elsewhere, where nobody looks.
+        // The check that is pasted elsewhere, where it has no effect.
         (
             "security",
             &[("app/a.py", "-@login_required\n def wipe"), ("docs/e.py", "+@login_required\n def example")][..],
@@ -229,7 +229,7 @@ fn what_is_meant_to_get_past_does_not() {
         // Order and indentation.
         ("security", &[("a.py", " if debug:\n-check_permission(u)\n+    check_permission(u)")]),
         ("security", &[("roles.yml", " admin:\n-  - permission: delete\n viewer:\n+  - permission: delete")]),
-        // Marks around code: nothing tells what they hide, so it counts.
+        // Marks around code: it is unknown what they hide, so the change counts.
         ("security", &[("a.swift", "+/*\n guard isAdmin(u)\n+*/\n wipe()")]),
         ("security", &[("a.nim", "+#[\n requireAdmin(u)\n+]#")]),
         ("security", &[("a.ex", "+\"\"\"\n authorize!(u)\n+\"\"\"")]),

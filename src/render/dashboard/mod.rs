@@ -145,7 +145,7 @@ impl Notice {
         Self::new("Not signed in", error)
     }
 
-    /// A form was sent from elsewhere, or from a page of before this server began.
+    /// A form was sent from elsewhere, or from a page older than this server's start.
     pub fn foreign_form() -> Self {
         Self::new("Not done", word("notice", "foreign_form"))
     }

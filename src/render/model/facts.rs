@@ -122,7 +122,7 @@ fn who(eligible: &EligibleApprovers) -> Vec<String> {
 pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
     let account = &subject.snapshot.pull_request.author;
     let who = deciding::who_acts(subject.decision, &subject.snapshot.pull_request, subject.policy)?;
-    // Nobody has opened what is verified in a working tree.
+    // A verified working tree has no pull request.
     let is_open = subject.decision.next.pull_request.is_some();
     let (kind, login) = match who.part {
         Part::Nobody => return None,

@@ -36,7 +36,7 @@ const FOR_READERS: usize = 256;
 /// Lines of a failure's trace, from the most generous document to the tightest.
 const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 
-/// What whoever repairs must not do.
+/// What a fixer or author must not do.
 const RULES: [&str; 2] = [
     NO_EDITS,
     "a failure that is not yours to fix is disputed: `loopgate dispute ID OWNER/REPO#N --reason TEXT`, or comment `/loop \
@@ -51,7 +51,7 @@ const RULES_OF_A_FIXER: [&str; 2] = [
 ];
 const NO_EDITS: &str = "do not edit tests to make them pass";
 
-/// The JSON of the last fenced block of a text of ours. Whoever edits a comment on a page gives it other line ends.
+/// The JSON of the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its line ends.
 fn folded(markdown: &str) -> Option<Cow<'_, str>> {
     if markdown.contains('\r') {
         return folded(&markdown.replace("\r\n", "\n")).map(|json| Cow::Owned(json.into_owned()));
@@ -70,7 +70,7 @@ struct Brief<'a> {
     critique: &'a [String],
 }
 
-/// What a local loop's fixer is told beside what failed.
+/// What a local loop's fixer gets beside what failed.
 #[derive(Debug)]
 pub struct FixTask<'a> {
     pub task: &'a Task,

@@ -173,7 +173,7 @@ impl Feedback {
         self
     }
 
-    /// With how the pull request ended: nobody acts on it any more.
+    /// Adds how the pull request ended, and removes who acts.
     #[must_use]
     pub fn ended(mut self, ended: Ended) -> Self {
         // Nothing is pushed to what is closed, whatever was decided before.

@@ -1,4 +1,4 @@
-//! What a person is told whom a local loop calls: what happened, and one decision to take.
+//! The text for a person whom a local loop calls: what happened, and one decision to take.
 
 use minijinja::context;
 
@@ -15,7 +15,7 @@ use loopgate_core::{
     verdict::FailureView,
 };
 
-/// A call by an evaluation; none where the decision calls nobody.
+/// A call by an evaluation; `None` if the decision calls no person.
 pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     let escalation = decision.view.escalation.as_ref()?;
     let question = causes::question(&escalation.question);

@@ -77,10 +77,10 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
         Ecosystem::Python => true,
         // Each module is its own: `./...` ends where another begins.
         Ecosystem::Go | Ecosystem::Ruby | Ecosystem::Php => false,
-        // What its own lists do not take in is built by nobody.
+        // A project outside its own lists is built by no other project.
         Ecosystem::CMake | Ecosystem::Make => true,
         Ecosystem::Node => {
-            // A package is told by its own scripts, unless those of the workspace take it in.
+            // A package is described by its own scripts, unless those of the workspace take it in.
             let members = node_members(&top);
             let top = Manifest::read(&top.join("package.json"));
             let speaks_for_them = top.text(&["scripts", "test"]).is_some_and(|script| !node::hands_over(script));

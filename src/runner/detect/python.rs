@@ -8,8 +8,8 @@ use super::{
     table::Tests,
 };
 
-/// The project's tests as tox runs them, with what they need and on the Python that is there. Its environments for other
-/// versions are left to whoever has them.
+/// The project's tests as tox runs them, with what they need and on the Python that is there. Its environments for
+/// other versions are left out.
 pub(super) fn tox(site: &Site<'_>) -> Option<String> {
     if site.purpose == Purpose::RunHere {
         return None;

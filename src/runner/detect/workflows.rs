@@ -15,7 +15,7 @@ use super::{
 use loopgate_core::evidence::CheckKind::{self, Build, Custom, Lint, Test};
 
 const FOLDER: &str = ".github/workflows";
-/// More workflows than this are read by nobody.
+/// More workflows than this are not read.
 const MOST_FILES: usize = 100;
 
 /// A job that runs on pull requests.
@@ -80,7 +80,7 @@ fn filter(file: &Manifest) -> Option<Option<&'static str>> {
     }
 }
 
-/// Without `types` it hears of an opened pull request and of each push.
+/// Without `types` it runs on an opened pull request and on each push.
 fn hears_pushes(filter: &Value) -> bool {
     let Some(types) = filter.get("types") else { return true };
     let list = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);

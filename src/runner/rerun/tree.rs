@@ -29,7 +29,7 @@ impl BaseTree {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
         let path = std::env::temp_dir().join(name);
-        // Fails where something is there already, so that nobody can put a link in our way.
+        // Fails where something is there already, so that a link placed there is not followed.
         fs::create_dir(&path).map_err(|error| format!("no place for a worktree: {error}"))?;
         let worktree = Self { root: root.to_owned(), path };
         let shown = worktree.path.display().to_string();

@@ -1,4 +1,4 @@
-//! Edits of a program: told from what lay about before, turned into a commit, or put aside.
+//! Edits of a program: distinguished from earlier changes, turned into a commit, or put aside.
 
 use std::{collections::BTreeSet, fs};
 

@@ -56,7 +56,7 @@ pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // One that stays behind is overwritten by nobody and harms nothing.
+        // A file that stays behind is not reused and does no harm.
         let _ = fs::remove_file(&self.0);
         let _ = fs::remove_file(self.0.with_extension("lock"));
     }

@@ -99,7 +99,7 @@ impl Worktree {
         }
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
-            // Git takes nothing untracked of an ignored folder, and refuses to be told to leave it out.
+            // Git takes nothing untracked of an ignored folder, and refuses a pathspec that leaves it out.
             Extent::Everything if self.ignores(EVIDENCE)? => &["add", "-A", "--", ":/"],
             Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
         };
@@ -117,7 +117,7 @@ impl Worktree {
         Ok(self.edits_between(from, to)?.into_iter().map(|edit| edit.path).collect())
     }
 
-    /// The commit that stands for a tree which nobody committed: the same for the same tree on the same head.
+    /// The commit that stands for an uncommitted tree. A given tree on a given head always has one and the same commit.
     pub fn stand_in(&self, tree: Sha, head: Head) -> Result<Sha, WorktreeError> {
         let date = self.line(&["show", "-s", "--format=%cI", &head.commit.to_string()])?;
         let author = CommitAuthor::default();

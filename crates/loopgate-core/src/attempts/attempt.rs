@@ -169,8 +169,8 @@ fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
     evidence.checks.get(check).and_then(GatheredCheck::evidence).is_none_or(|found| found.failures.is_empty())
 }
 
-/// The failure of a check that failed without one failure in its reports. Only the end of its log tells one such
-/// failure from another.
+/// The failure of a check that failed without one failure in its reports. Two such failures differ only by the end of
+/// the log.
 fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
     let found = evidence.checks.get(check).and_then(GatheredCheck::evidence);
     let log = found.map(last_words).filter(|words| !words.is_empty());

@@ -1,5 +1,5 @@
-//! Compares an attempt with what came before it: the attempt before, or the base.
-//! Tests are told apart by their identity where reports give one, else by name.
+//! Compares an attempt with the attempt before it, or with the base.
+//! A test is identified by its identity if the report gives one, otherwise by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,8 +68,8 @@ fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
 /// Compares the head with the attempt before it, else with the base.
 ///
 /// The first attempt is compared with the base, and nothing in it is called a regression, since no fix came before it.
-/// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before. `tampering`
-/// tells which tests were removed or marked: those are not fixed.
+/// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before. A test that
+/// `tampering` lists as removed or marked is not fixed.
 pub fn compare(
     previous: Option<&AttemptDigest>,
     digest: &AttemptDigest,

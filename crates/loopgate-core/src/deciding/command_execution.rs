@@ -315,7 +315,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
             return AnswerOutcome::Refused(CommandRefusal::NeedsSettling { failure: open.failure });
         }
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
-        // Where everything that was weakened has been put back, nobody has to take responsibility.
+        // Once the weakening is undone, a resume needs no acceptance.
         Some(cause @ Trigger::Tampering)
             if tamper::not_accepted(run.tampering, &run.next.accepted_tampering).is_some() =>
         {
@@ -340,8 +340,8 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
     AnswerOutcome::Resumed
 }
 
-/// Whether somebody's word releases what the change weakens or lacks. Nobody accepts their own work, but for a person who
-/// opened the pull request and is the only one with write access: nobody else could.
+/// Whether this account may release what the change weakens or lacks. An account that wrote part of the change may not,
+/// except a person who opened the pull request and is the only one with write access.
 fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
     let snapshot = run.inputs.snapshot;
     let writers = snapshot.authority.writers.iter().flatten();
@@ -383,8 +383,8 @@ fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) 
     }
 }
 
-/// The trailers of the head's commit: for whoever can push and not comment. One that speaks of no failure of the head
-/// waits until the head has been verified, and says nothing of a later one.
+/// Reads `Loopgate-Dispute` trailers in the head's commit, for people who can push and cannot comment. A trailer that
+/// names no failure of the head waits until the head is verified, and does not apply to a later head.
 fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     let head = run.next.head_sha;
     let snapshot = run.inputs.snapshot;

@@ -1,4 +1,4 @@
-//! What happened, as lines of the history: told once, from what the stages of a decision returned.
+//! Writes the history lines of a decision, each once, from what its stages returned.
 
 use std::collections::BTreeSet;
 
@@ -117,7 +117,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Each run is told of once.
+    /// Records each approved workflow run once.
     fn let_go(&mut self, approved: Option<&ApprovedRuns>) {
         let Some(ApprovedRuns { by, runs }) = approved else { return };
         let runs: BTreeSet<_> = runs.difference(&self.inputs.before.approved_runs).copied().collect();

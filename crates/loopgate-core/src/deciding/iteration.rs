@@ -239,7 +239,7 @@ pub fn decide<'a>(
     let ends = [Trigger::TotalFailures, Trigger::MaxAttemptsReached];
     let word = match (check.test_result.status, check.review_result.status) {
         (TestStatus::Pass, ReviewStatus::Approve) => DecisionWord::Proceed,
-        // Also at the limit: nobody is called because a reviewer has not looked yet.
+        // Also at the limit: a missing review is no reason to call a person.
         (TestStatus::Pass, ReviewStatus::Pending) => DecisionWord::Wait,
         _ if ends.iter().any(|end| judgement.causes.contains_key(end)) => DecisionWord::Escalate,
         _ => DecisionWord::Retry,

@@ -143,7 +143,7 @@ fn language(path: &str) -> Language {
 
 /// What the body says it is to do: issues that it closes, and files that it mentions as `@docs/auth.md`, at most 20.
 fn requirements(body: &str) -> Vec<String> {
-    // Logins have no dot, so that nobody is taken for a file.
+    // Logins have no dot, so a login does not match as a file.
     static FILES: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)").expect("a constant expression"));
     let issues = linked_issues(body).into_iter().map(|issue| format!("#{issue}"));

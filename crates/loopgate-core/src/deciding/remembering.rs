@@ -1,7 +1,7 @@
-//! What a decision asks of the debug memory, what it is given, and what it leaves there.
+//! What a decision asks of the debug memory, what it gets back, and what it writes there.
 //!
-//! The memory is asked once for an attempt, when it is counted; what was found is kept with the attempt. So a later look
-//! tells the same without asking again, and a memory that is away only means that nothing is told.
+//! The memory is asked once for an attempt, when the attempt is counted; the answer is kept with the attempt. A later
+//! look shows the same answer without asking again. If the memory cannot be read, nothing is shown from it.
 
 use std::collections::BTreeSet;
 
@@ -109,7 +109,7 @@ impl Decision {
         self.next.attempts.last().filter(|attempt| attempt.head_sha == self.next.head_sha)
     }
 
-    /// Whether it is told what is known of the edited files: until there are errors to look up.
+    /// Whether to show the patterns of the edited files: the run has no attempt, and no earlier look-up.
     fn has_just_begun(&self, policy: &Policy) -> bool {
         let memory = &policy.memory;
         let tells = memory.check_history == Switch::On

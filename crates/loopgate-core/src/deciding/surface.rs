@@ -181,7 +181,7 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
         _ => {}
     }
     match stages.action {
-        // A gate nobody decides says nothing about the evidence.
+        // A gate that gets no decision in time is no finding about the evidence.
         NextAction::Escalate { cause: Trigger::GateTimeout }
         | NextAction::WaitForHuman { cause: Trigger::GateTimeout } => {}
         NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => return Completed(Conclusion::ActionRequired),
@@ -247,8 +247,8 @@ fn restore(stages: &Stages<'_>) -> Vec<(Post, Ticks)> {
     altered.filter_map(request).collect()
 }
 
-/// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out
-/// remembers what was sent.
+/// The escalation on Slack and by e-mail, while it is younger than [`rerun::WINDOW`]. The code that sends it records
+/// what was sent.
 fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
     let fresh = stages.next.blocked.as_ref().filter(|blocked| stages.inputs.now < blocked.since + rerun::WINDOW);
     let Some(blocked) = fresh else { return BTreeMap::new() };
@@ -258,7 +258,7 @@ fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
     beside.map(|channel| (*channel, key.clone())).collect()
 }
 
-/// One reaction per comment: a refusal is shown before a success, so that nobody overlooks it.
+/// One reaction per comment: a refusal is shown before a success, so that it is not overlooked.
 fn reactions(stages: &Stages<'_>, view: &View) -> BTreeMap<Reacted, ReactionKind> {
     let mut reactions = stages.assessment.reactions();
     for reply in &view.replies {

@@ -179,7 +179,7 @@ impl Stages<'_> {
         let gates = &self.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
-        // Where another pull request is judged for this one, nobody tells when that ends, nor when a stack is dissolved.
+        // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
         let waits = waiting::next(next, &inputs.policy.gates, inputs.now);

@@ -104,7 +104,7 @@ pub fn who_acts(decision: &Decision, pull_request: &PullRequest, policy: &Policy
         }
         (Part::Approver, NextAction::WaitForApproval { gate }) => {
             who.since = state.gates.get(gate).and_then(|gate| gate.waiting_since);
-            // Whoever opens any of the closed gates is waited for.
+            // The run waits for approvers of any of the closed gates.
             decision.view.gates.iter().filter(|gate| gate.is_closed()).for_each(|gate| who.add(gate));
         }
         (Part::Reviewer, _) => {

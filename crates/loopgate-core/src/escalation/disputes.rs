@@ -1,4 +1,4 @@
-//! Disputes: whoever repairs says that a failure is not theirs to mend, one person is called, and one word settles it.
+//! Disputes: a fixer or author declares that a failure is not theirs to fix, and one person is called to settle it.
 //!
 //! A dispute never makes anything pass. While one is open the run is blocked by it, and a head that fails by disputed
 //! failures alone spends no attempt.
@@ -26,7 +26,7 @@ use crate::{
 /// As many disputes in a run say that what is wanted is unclear, and call a person for that.
 pub const MANY: usize = 3;
 
-/// The disputes that nobody has settled yet, oldest first.
+/// The disputes that are not settled yet, oldest first.
 pub fn open(state: &LoopState) -> impl Iterator<Item = &Dispute> {
     state.disputes.iter().filter(|dispute| dispute.is_open())
 }
@@ -127,8 +127,8 @@ pub fn files_in_question(
     files
 }
 
-/// Whether somebody may settle a dispute: a maintainer, or with write who is called about it. Never whoever wrote a part of
-/// the change or asked an agent for it.
+/// Whether a person may settle a dispute: a maintainer, or a person with write access who is called about it. A person
+/// who wrote a part of the change, or asked an agent for it, may not.
 ///
 /// # Errors
 /// When they may not, or their rights are not known.
@@ -260,8 +260,8 @@ fn stands_beside_code(dispute: &Dispute) -> bool {
     dispute.file.as_deref().is_some_and(|file| !is_test(file))
 }
 
-/// The file of the test: one that holds nothing but tests if the failure tells of such a one, else one that may hold the
-/// test beside what it tests.
+/// The file of the test: the failure's file that holds only tests, if it names one, otherwise a file that may hold the
+/// test beside the code it tests.
 fn test_file(failure: &Failure) -> Option<&str> {
     let source = failure.source.as_ref().map(|source| source.file.as_str());
     let files = [failure.test_file.as_deref().filter(|file| !file.is_empty()), source];

@@ -67,7 +67,7 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
     })
 }
 
-/// The gates that a cause belongs to: whoever may decide one of them may release it.
+/// The gates that a cause belongs to: an approver of one of them may release it.
 pub fn gates_of(trigger: Trigger, state: &LoopState, policy: &Policy, now: Timestamp) -> Vec<GateName> {
     match trigger {
         Trigger::SecurityIssueFound => {
@@ -134,7 +134,7 @@ fn recipients(
     {
         return approvers.into_iter().collect();
     }
-    // Where no approver is named, the approvers may be nobody in particular. Then somebody else is called, too.
+    // If no approver is named, the gate may have no approver to call. Then other people are called, too.
     let escalation = &policy.escalation;
     let default = match trigger {
         Trigger::ExternalDependencyDown if !escalation.ops.is_empty() => &escalation.ops,

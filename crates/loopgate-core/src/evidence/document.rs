@@ -117,7 +117,7 @@ pub struct Environment {
     pub framework: Option<TestFramework>,
 }
 
-/// Test frameworks that Loopgate tells apart.
+/// Test frameworks that Loopgate distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestFramework {

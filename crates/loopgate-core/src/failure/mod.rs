@@ -1,11 +1,10 @@
-//! Understanding a failure: what makes it the same as another, where it comes from, and what would mend it.
+//! Examines a failure: which failures are the same error, where it comes from, and what would fix it.
 //!
-//! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`] tells
-//! whether it is the same error as another; [`ExaminedCheck`] and [`retry_class`] say whose it is and whether trying
-//! again can help; [`analyse_all`] finds the root cause, and [`FeedbackItem`] tells what to do about it. A caller
-//! that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
-//! whatever the text, and rests on tables: one row per form of stack frame, headline, comparison or known
-//! message.
+//! A failure comes in as the text of some tool. [`complete`] fills in what its report left out. [`fingerprint()`]
+//! identifies the same error in other failures. [`ExaminedCheck`] and [`retry_class`] decide whose it is and whether
+//! another try can help. [`analyse_all`] finds the root cause, and [`FeedbackItem`] states what to do about it. A
+//! caller that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
+//! whatever the text, and rests on tables: one row per form of stack frame, headline, comparison or known message.
 
 mod classify;
 mod explain;

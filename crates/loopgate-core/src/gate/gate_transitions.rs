@@ -47,7 +47,7 @@ pub fn follow_up(
         let before = state.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
-        // Approvers are waited for from the moment they are asked: on a draft nobody is.
+        // The wait for approvers begins when they are asked; on a draft they are not asked.
         let asked = after.status == GateStatus::Requested && snapshot.pull_request.readiness == Readiness::Ready;
         after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
         let is_reminded = after.waiting_since.is_some_and(|since| since + policy.remind_after <= now);
@@ -173,11 +173,11 @@ pub fn reviewer(name: &str) -> Option<Reviewer> {
     }
 }
 
-/// More individuals than this are not asked one by one: nobody feels asked then.
+/// More individuals than this are not requested one by one: none of them would feel responsible.
 const MOST_INDIVIDUALS: usize = 10;
 
-/// The reviewers to request for a gate that waits: never the author (the platform refuses it), nobody on a draft, and
-/// nobody where only a permission makes an approver.
+/// The reviewers to request for a gate that waits. Never the author, whom GitHub refuses; none on a draft, and none
+/// where only a permission makes an approver.
 pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
     let pull_request = &snapshot.pull_request;
     let waits = matches!(report.standing, GateStanding::Open | GateStanding::Rejected { .. });

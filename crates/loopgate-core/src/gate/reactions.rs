@@ -16,7 +16,7 @@ impl Assessment {
     pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
         let mut reactions = BTreeMap::new();
         let considered = self.gates.iter().flat_map(|gate| {
-            // Nobody needs to be told how to approve what is approved.
+            // An approved gate needs no advice on how to approve it.
             let is_approved = matches!(gate.standing, GateStanding::Approved { .. });
             gate.considered.iter().filter(move |word| !(is_approved && word.word == Word::NearMiss))
         });
@@ -51,7 +51,7 @@ pub enum Reacted {
 }
 
 impl Reacted {
-    /// Where a word was written; none for reviews, which GitHub lets nobody react to.
+    /// Where a word was written; `None` for a review, since GitHub allows no reactions on reviews.
     pub const fn at(source: WordSource) -> Option<Self> {
         match source {
             WordSource::Comment(id) => Some(Self::Comment(id)),

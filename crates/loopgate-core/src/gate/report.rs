@@ -121,7 +121,7 @@ pub enum GateStanding {
     NotApplicable,
     /// Triggered and without a decision that counts.
     Open,
-    /// Enough people approve, and nobody objects.
+    /// Enough people approve, and there is no objection.
     Approved { by: Vec<Approval> },
     /// Somebody objects; the newest objection.
     Rejected(Objection),
@@ -227,13 +227,13 @@ pub struct EligibleApprovers {
     pub unusable: Vec<UnusableApprover>,
     /// The team a preset prefers, when people with `permission` stand in for it.
     pub absent_preset_team: Option<UnusableApprover>,
-    /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
+    /// Commits whose author GitHub does not know: their contributors cannot be excluded by name.
     pub unattributed: Vec<Sha>,
     /// Nor is it known who pushed those: approvals must name the head.
     pub must_name_head: bool,
     /// Whom the configuration names and who may not approve here, and why.
     pub fell_out: BTreeMap<Login, Refusal>,
-    /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
+    /// The author is excluded, and no other person could ever approve: `allow_author: true` is the way out.
     pub only_hope: bool,
 }
 
@@ -243,7 +243,7 @@ pub struct UnusableApprover {
     pub why: Unusable,
 }
 
-/// Why nobody approves by a name that the configuration has.
+/// Why a name in the configuration stands for no approver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unusable {
@@ -325,7 +325,7 @@ pub enum WordOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
+    /// They wrote the pull request. `only_hope`: no other person could approve, so `allow_author` is suggested.
     IsAuthor {
         only_hope: bool,
     },

@@ -1,4 +1,4 @@
-//! What is remembered, found again and told.
+//! What the debug memory keeps, finds again and shows.
 
 use std::collections::BTreeSet;
 

@@ -100,7 +100,7 @@ pub(super) fn compared(runs: &[&RunLine]) -> Vec<Compared> {
 }
 
 impl Figure {
-    /// What one run adds; none where it tells nothing of it.
+    /// What one run adds; `None` if the run has no value for it.
     #[expect(clippy::cast_precision_loss, reason = "seconds of one run")]
     fn of(self, line: &RunLine) -> Option<f64> {
         let rate = |is_so: bool| Some(f64::from(u8::from(is_so)));

@@ -1,4 +1,4 @@
-//! What the history of a run tells of time: who was waited for, how long gates waited, when attempts passed.
+//! Times from the history of a run: who was waited for, how long gates waited, when attempts passed.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::{
 pub enum Waited {
     /// The checks of a head.
     Ci,
-    /// Whoever mends a failing head, a person or an agent.
+    /// The fixer of a failing head, a person or an agent.
     Author,
     /// Those who may approve a gate.
     Approver,

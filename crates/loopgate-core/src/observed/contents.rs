@@ -77,8 +77,8 @@ impl Contents {
         self.texts.contains_key(file)
     }
 
-    /// Whether a file at a commit is what the three-way merge gives of it at the base, our side and theirs. `None` if that
-    /// cannot be told; what would tell it and was not read is added to `missing`.
+    /// Whether a file at a commit is the three-way merge of the base, our side and theirs. `None` if that is unknown;
+    /// what was not read and would decide it is added to `missing`.
     pub fn is_merged(&self, sides: [Sha; 3], merged: Sha, path: &str, missing: &mut FilesToRead) -> Option<bool> {
         let commits = || sides.into_iter().chain([merged]);
         let entries: Vec<Option<FileEntry>> = commits().filter_map(|commit| self.entry(commit, path)).collect();

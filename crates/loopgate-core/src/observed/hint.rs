@@ -1,4 +1,4 @@
-//! What only an event tells, and GitHub's API will not say later.
+//! Facts that only an event has, and that GitHub's API does not return later.
 //!
 //! An event says *look at PR 12*, never *what to do*; the truth is read from the API. A few facts cannot be read
 //! there any more once the event has passed: who edited a comment, which button was pressed, when a head commit was
@@ -69,7 +69,7 @@ pub enum Hint {
     /// The pull request was closed, merged or not.
     Closed,
     Reopened,
-    /// Somebody edited a comment; the REST API tells that, but not who.
+    /// A comment was edited; the REST API shows that, but not by whom.
     CommentEdited {
         comment: CommentId,
         by: Actor,

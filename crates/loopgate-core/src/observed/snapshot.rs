@@ -100,7 +100,7 @@ impl Snapshot {
         })
     }
 
-    /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
+    /// A pull request of which only the files are known: no comments, no reviews, no check runs.
     pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
         Self {
             repository,
@@ -148,8 +148,8 @@ pub struct AppIdentity {
 }
 
 impl AppIdentity {
-    /// Whether we act with a workflow's own token, as every workflow of the repository does. Then nobody hears when a
-    /// button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
+    /// Whether we act with a workflow's own token, as every workflow of the repository does. Then no event arrives when
+    /// a button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
     pub fn is_actions(&self) -> bool {
         self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
     }
@@ -339,7 +339,7 @@ words! {
 pub struct Commit {
     pub sha: Sha,
     pub message: String,
-    /// The account GitHub attributes the author to; none when the e-mail is nobody's.
+    /// The account GitHub attributes the author to; `None` if the e-mail belongs to no account.
     pub author: Option<Account>,
     pub committer: Option<Account>,
     /// The raw author and committer e-mails, for attributing co-author trailers.
@@ -479,7 +479,7 @@ pub struct ForgedCheck {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReceivedEvidence {
     Accepted(Box<Evidence>),
-    /// Refused, with the reason people are told: wrong head, unknown workflow, too large, not the schema.
+    /// Refused, with the reason that is shown: wrong head, unknown workflow, too large, not the schema.
     Refused {
         artifact: String,
         workflow: Option<String>,

@@ -1,4 +1,4 @@
-//! What people are told about a configuration that does not validate.
+//! The error messages of a configuration that does not validate.
 
 use std::fmt;
 

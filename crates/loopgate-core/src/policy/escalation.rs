@@ -14,11 +14,11 @@ use crate::{
 /// The `escalation:` section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EscalationPolicy {
-    /// Called when a trigger names nobody.
+    /// Called when a trigger names no recipient.
     pub notify: Vec<Recipient>,
-    /// Called by `external_dependency_down`, which names nobody; none: `notify`.
+    /// Called by `external_dependency_down`, which names no recipient; if empty, `notify` is called.
     pub ops: Vec<Recipient>,
-    /// Called by `ambiguous_requirement`, which names nobody; none: `notify`.
+    /// Called by `ambiguous_requirement`, which names no recipient; if empty, `notify` is called.
     pub product_owner: Vec<Recipient>,
     pub channels: Vec<Channel>,
     pub include_in_report: Vec<ReportSection>,

@@ -42,7 +42,7 @@ impl GatePolicy {
         self.preset.as_ref().is_some_and(|preset| preset.role == Some(role))
     }
 
-    /// The team a preset prefers where nobody is named, in the organisation that owns the repository.
+    /// The team a preset prefers if no approver is named, in the organisation that owns the repository.
     pub fn preset_team(&self, repository: &RepoName) -> Option<TeamSlug> {
         let slug = self.approvers.preset_team.as_ref()?;
         format!("{}/{slug}", repository.owner()).parse().ok()

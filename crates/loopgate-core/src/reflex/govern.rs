@@ -106,7 +106,7 @@ pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<Che
     policy.verify.checks.keys().filter(|name| wanted.contains(name)).cloned().collect()
 }
 
-/// The task as the title of a change, with the prefix its type is told by: that of another type gives way, since the type
+/// The task as the title of a change, with the prefix of its type. A prefix of another type is replaced, since the type
 /// was confirmed and the words were not.
 pub fn title(task_type: CodeType, task: &str) -> String {
     let prefix = match task_type {
@@ -125,7 +125,7 @@ pub fn title(task_type: CodeType, task: &str) -> String {
     }
 }
 
-/// The type of a task by the first of its words that tells; a proposal, confirmed before it counts.
+/// Infers the type of a task from the first word in the table below. It is a proposal that a person confirms.
 pub fn infer_type(task: &str) -> Option<CodeType> {
     let words = task.to_lowercase();
     words.split(|c: char| !c.is_alphanumeric()).find_map(|word| {

@@ -1,4 +1,4 @@
-//! A local loop whose state is damaged, led again through what its history tells.
+//! Rebuilds a local loop whose state is damaged, from its history.
 
 use chrono::TimeDelta;
 
@@ -12,8 +12,8 @@ use crate::{
     },
 };
 
-/// Does to the state what the turn did that wrote this line, as far as the line tells. A line that tells nothing of
-/// where a loop stands changes nothing. `call` is what a person was told of a cause, with the notes of the line.
+/// Does to the state what the turn did that wrote this line, as far as the line holds it. A line without data on where
+/// the loop stands changes nothing. `call` makes the call to a person for a cause, with the notes of the line.
 pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigger, Vec<String>) -> LoopCall) {
     if state.reflex.is_none() {
         return;

@@ -72,7 +72,7 @@ impl PastHead {
         known.verify.checks.retain(|name, check| {
             let source = match &check.source {
                 CheckSource::Command(_) => return recorded.contains(name),
-                // Nobody can tell how its threads stood then.
+                // The state of its threads at that time is not known.
                 CheckSource::Reviewer(_) => return false,
                 CheckSource::External(source) => source,
             };
@@ -93,7 +93,7 @@ pub struct Waited {
     pub ci: i64,
     /// For the next push after checks that failed.
     pub author: i64,
-    /// For whoever merged or closed it, after the last checks.
+    /// For the person who merged or closed it, after the last checks.
     pub people: i64,
 }
 

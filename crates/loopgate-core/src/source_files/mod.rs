@@ -1,5 +1,5 @@
-//! What a path in a repository tells: its language, its kind, whether it is a test, and what it tests; and how its
-//! language writes comments.
+//! Reads a path in a repository: its language, its kind, whether it is a test, and what it tests; and how its language
+//! writes comments.
 //!
 //! All of it is data: `data/languages.toml` has one row for each language, and the order of the kinds.
 

@@ -133,7 +133,7 @@ fn what_only_looks_like_a_test_is_none() {
     for path in others {
         assert_eq!((language_of(path), is_code(path), is_test(path)), (None, false, false), "{path}");
     }
-    // Nobody asks for a test of these.
+    // These need no test.
     for path in ["deploy.sh", "migrations/1.sql", "cart.pyi"] {
         assert!(language_of(path).is_some() && !is_code(path) && !is_test(path), "{path}");
     }

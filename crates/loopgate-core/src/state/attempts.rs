@@ -201,7 +201,7 @@ impl AttemptDigest {
         self.result == VerificationResult::Fail && own || !self.rejections.is_empty()
     }
 
-    /// Whether its code passed and nobody turned it down.
+    /// Whether its code passed and no review rejected it.
     pub fn passes(&self) -> bool {
         self.result == VerificationResult::Pass && self.rejections.is_empty()
     }
@@ -228,8 +228,8 @@ pub struct Outage {
     pub since: Timestamp,
     /// What failed, and is repeated.
     pub checks: BTreeSet<CheckName>,
-    /// What was cancelled, whose evidence was refused, or which an edited workflow file may keep from starting: nobody
-    /// knows how it ends, and repeating it is a person's choice.
+    /// Checks that were cancelled, whose evidence was refused, or which an edited workflow file may keep from starting:
+    /// their result is unknown, and repeating them is a person's choice.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unclear: BTreeSet<CheckName>,
 }

@@ -58,7 +58,7 @@ pub struct CodeArtifact {
     pub requirements_ref: Vec<String>,
 }
 
-/// The language of a change, as far as the state tells languages apart.
+/// The language of a change, as far as the state distinguishes languages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {

@@ -1,4 +1,4 @@
-//! What only a local loop keeps in its state, and what its history tells of it.
+//! The parts of the state and the history that only a local loop has.
 
 use serde::{Deserialize, Serialize};
 
@@ -83,8 +83,7 @@ pub struct Settings {
     pub base: Option<String>,
 }
 
-/// What a person is told who is called by a local loop. The state keeps it as it was said: whoever calls brings the
-/// words.
+/// What a person sees whom a local loop calls. The state keeps the words as the caller wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopCall {
     /// What happened, a line each.
@@ -126,7 +125,7 @@ pub struct Broken {
 pub struct Calling {
     /// The head commit it was called on.
     pub head: Sha,
-    /// The whole working tree before the call, so that half-made edits can be told from what was there.
+    /// The whole working tree before the call, so that half-made edits can be distinguished from what was there.
     pub tree: Sha,
     pub since: Timestamp,
 }

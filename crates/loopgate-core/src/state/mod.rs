@@ -80,7 +80,7 @@ pub struct LoopState {
     /// Every head in the order it was first seen.
     #[serde(default)]
     pub first_seen_heads: Vec<HeadObservation>,
-    /// Pushes that events told of, oldest first, at most [`MOST_PUSHES`](Self::MOST_PUSHES).
+    /// Pushes from events, oldest first, at most [`MOST_PUSHES`](Self::MOST_PUSHES).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushes: Vec<AnnouncedPush>,
     pub agent: Option<Agent>,
@@ -181,7 +181,7 @@ pub struct LoopState {
     /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
     #[serde(default)]
     pub answered: Vec<Answered>,
-    /// Comments and reviews that speak and of which an event told that they were edited: the API may not show it.
+    /// Comments and reviews with words for us that an event reports as edited: the API may not show it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub edited_words: BTreeSet<WordSource>,
     /// Those of them that somebody else edited.
@@ -190,13 +190,13 @@ pub struct LoopState {
     /// When the pull request was closed: nothing that was approved then counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_periods: Vec<ClosedPeriod>,
-    /// Heads of before on which check runs of ours may still say what does not hold any more.
+    /// Earlier heads on which check runs of ours may still show an outdated result.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub left_heads: BTreeSet<Sha>,
     /// Whether its workflows wait to be let run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<RunHold>,
-    /// The layer of its stack above it, to be told also once the stack is dissolved.
+    /// The layer of its stack above it, which is notified also once the stack is dissolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<PrNumber>,
     /// Its merge queue.
@@ -226,7 +226,7 @@ impl LoopState {
 
     /// What is known of a record that was there before this run and is gone.
     pub fn lost_record(&self) -> Option<LostRecord> {
-        // States of before traces were kept knew of one by the status comment only.
+        // Before traces were kept, a lost record was recognised by the status comment only.
         let trace = self.lost_trace.or((self.lost_attempts > 0).then_some(Trace::StatusComment))?;
         Some(LostRecord { attempts: self.lost_attempts, trace })
     }

@@ -1,4 +1,4 @@
-//! What people said to a run and what came of it: gates, skips, blocks, resumes, answers.
+//! What people wrote to a run, and its effect: gates, skips, blocks, resumes, answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ pub struct GateState {
     /// Counted comments that somebody else changed, as far as that is in the history.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tampered: BTreeSet<CommentId>,
-    /// Who did, where an event or the API told.
+    /// Who did, if an event or the API names them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tamperers: BTreeMap<CommentId, Login>,
     /// Labels that opened it.
@@ -125,7 +125,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Nothing was carried out, since GitHub did not say what rights whoever asked has.
+    /// Nothing was carried out, since GitHub did not return the rights of the person who asked.
     pub fn waits_for_rights(&self) -> bool {
         let unknown = AnswerOutcome::Refused(CommandRefusal::RightsUnknown);
         self.answers.iter().all(|answer| answer.outcome == unknown)
@@ -206,11 +206,11 @@ pub enum CommandRefusal {
     NeedsWrite,
     /// The author of the pull request, or somebody with write.
     NeedsAuthorOrWrite,
-    /// An approver of the gate that the cause belongs to, or a maintainer; not whoever wrote the code.
+    /// An approver of the gate that the cause belongs to, or a maintainer; not an account that wrote the code.
     NeedsApproverOf {
         gate: GateName,
     },
-    /// Whoever wrote the code does not skip its checks, nor accept weakened tests.
+    /// An account that wrote the code does not skip its checks, nor accept weakened tests.
     OwnWork,
     /// Their rights could not be looked up.
     RightsUnknown,
@@ -253,7 +253,7 @@ pub enum CommandRefusal {
     WhichFailure {
         failures: Vec<FailureId>,
     },
-    /// Only who was called or a maintainer settles it, and nobody whose work it is.
+    /// Only a person who was called, or a maintainer, settles it, and not for their own work.
     NeedsSettler {
         failure: FailureId,
     },

@@ -83,7 +83,7 @@ mod optional_word {
 /// What is known of a record that was there before this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LostRecord {
-    /// Attempts made on other heads than the present one, as far as anything tells.
+    /// Attempts made on heads other than the present one, as far as traces show them.
     pub attempts: u32,
     pub trace: Trace,
 }

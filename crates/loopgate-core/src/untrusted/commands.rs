@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-/// A character that nobody sees; behind the first character of a word it makes another word of it.
+/// An invisible character; behind the first character of a word it makes another word of it.
 const JOINER: char = '\u{2060}';
 
 /// The line without commands: what begins a line of Prow (`/`), of chat bots (`!`) or a mention (`@`), and names and words

@@ -95,7 +95,7 @@ fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> Retr
 fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
     match (&check.standing, examined) {
         (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
-        // Whoever cancels a job, or lets it run out of time, may be the change's own code.
+        // The change's own code may cancel a job, or let it run out of time.
         (CheckStanding::Lost { legs }, _) if !legs.iter().all(|leg| leg.end.is_outside()) => Blame::Inconclusive,
         // An edited workflow file may be invalid: running the same one again would start as little.
         (CheckStanding::NotStarted { edited_workflows, .. }, _) if !edited_workflows.is_empty() => Blame::Inconclusive,

@@ -325,7 +325,7 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
             let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;
             verdict(count <= *most, || RuleFailure::Findings { count, most: *most })
         }
-        // A test that fails on the base and passes here is what this asks for, whoever wrote it.
+        // A test that fails on the base and passes here is what this asks for, by any author.
         RuleCheck::TestsAdded if evidence.mends_a_test => RuleOutcome::Passed,
         RuleCheck::TestsAdded => tests_added(files.known()),
         RuleCheck::ChangeTogether { changed, also } => {

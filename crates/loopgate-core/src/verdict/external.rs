@@ -82,8 +82,8 @@ pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
     runs.iter().filter(move |run| has_ended(run) && is_newest(run) && is_silent(run))
 }
 
-/// A job of each App whose jobs a followed check takes, if these are several and it names none: whoever may write a
-/// check of such a name speaks for it. A commit status has no App.
+/// A job of each App whose jobs a followed check takes, if these are several Apps and the check names none: any App
+/// that may write a check of such a name decides it. A commit status has no App.
 pub fn jobs_of_several_apps(snapshot: &Snapshot, source: &CheckSource) -> Option<Vec<(String, Option<String>)>> {
     let CheckSource::External(source @ ExternalSource { app: None, .. }) = source else { return None };
     let jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, None));
@@ -157,7 +157,7 @@ fn evidence_of(
                 ..Failure::default()
             })
             .collect();
-        // One that says nothing has no failure to show: making one up would hide that nobody knows what is wrong.
+        // A check without a message gets no failure: an invented one would hide that the cause is unknown.
         if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
             evidence.failures.push(Failure {
                 error_type: error_type_of(kind),

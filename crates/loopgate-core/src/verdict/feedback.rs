@@ -87,7 +87,7 @@ fn lead(found: &mut [(FailureView, &ExaminedFailure)]) {
 /// One item of the feedback.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeedbackFact {
-    /// A failure, as its analysis tells it.
+    /// A failure, from its analysis.
     Failure(FeedbackLine),
     /// A rule that does not hold, with what it says of itself.
     Rule { id: RuleId, description: String, why: RuleFailure },

@@ -21,7 +21,7 @@ use crate::{
     verdict::CheckStanding,
 };
 
-/// Flaky new tests that are told.
+/// Flaky new tests that are shown.
 const MOST_FLAKY: usize = 10;
 
 /// What is known of every check of the policy on the head commit, in the policy's order.
@@ -146,7 +146,7 @@ impl HeadEvidence {
         self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Holds the failures of these checks against nobody.
+    /// Excuses the failures of these checks: they do not count against the change.
     pub fn excuse<'a>(&mut self, names: impl IntoIterator<Item = &'a CheckName>) {
         for name in names {
             if let Some(check) = self.checks.get_mut(name) {

@@ -1,4 +1,4 @@
-//! Checks of tests that had results by test and have none now: nobody knows that their tests ran.
+//! Checks of tests that had results by test and have none now: it is unknown whether their tests ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 

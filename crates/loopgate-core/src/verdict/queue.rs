@@ -40,7 +40,7 @@ pub enum LeftQueue {
         failing: Vec<String>,
         passed_on: Sha,
     },
-    /// It failed together with these, and no result tells them apart.
+    /// It failed together with these, and no result distinguishes them.
     Together {
         failing: Vec<String>,
         with: Vec<PrNumber>,

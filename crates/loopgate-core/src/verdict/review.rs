@@ -1,5 +1,5 @@
 //! The review a loop asks for before it ships: as many approvals on the head as the base branch's rules (or the
-//! configuration) want, by people with write, and nobody with write asking for changes.
+//! configuration) want, by people with write, and no request for changes by a person with write.
 
 use std::collections::BTreeMap;
 

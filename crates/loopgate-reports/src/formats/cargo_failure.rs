@@ -49,8 +49,8 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     failure
 }
 
-/// What the panic of the test's own thread says, else the first one (libtest names threads after tests). `Any { .. }`
-/// is all that joining a thread tells of the panic that ended it.
+/// The message of the panic of the test's own thread, otherwise of the first panic (libtest names threads after tests).
+/// When a thread is joined, only `Any { .. }` is printed of the panic that ended it.
 fn read(output: &str, name: &str) -> Failure {
     /// How a panic was written before Rust 1.73: `panicked at 'boom', src/a.rs:1:2`.
     static OLD_LAYOUT: LazyLock<Regex> = LazyLock::new(|| {

@@ -1,6 +1,6 @@
 //! The text `cargo test` prints: several test binaries and doctests one after the other, compile errors in between.
 //!
-//! Binaries are told apart by cargo's own `Running …` lines; where only standard output was captured these are
+//! Cargo's own `Running …` lines separate the binaries; where only standard output was captured these are
 //! missing and each `running N tests` begins a binary. What a test printed stands in the `failures:` block, apart from
 //! the line that said it failed, so failing tests are gathered until their binary ends.
 
@@ -30,7 +30,7 @@ pub(super) fn is_line(line: &str) -> bool {
 const MAX_GATHERED: usize = 5_000;
 /// Panics held that were written past the harness.
 const MAX_PANICS: usize = 500;
-/// Binaries of different names that are told apart.
+/// Binaries of different names that are distinguished.
 const MAX_BINARIES: usize = 10_000;
 
 /// Reads lines.
@@ -66,7 +66,7 @@ struct Suite {
     failing: IndexMap<String, Clip>,
     /// A test whose result has not been printed yet: its own output came in between.
     pending: Option<String>,
-    /// What has come in between, or that nobody understood: what a crash leaves.
+    /// The lines in between, and lines in no known form: what a crash leaves.
     printed: Clip,
     /// What panicking tests wrote past the harness (`--nocapture`), by the threads' names, and whose panic it last was.
     panics: IndexMap<String, Clip>,
@@ -139,7 +139,7 @@ impl CargoTest {
     }
 
     /// Two packages may have a test binary of one name, and their tests must not be taken for each other's reruns.
-    /// Cargo runs binaries in the same order every time, so counting them tells them apart in every attempt alike.
+    /// Cargo runs binaries in a fixed order, so a number by count distinguishes them alike in every attempt.
     fn numbered(&mut self, mut binary: Binary) -> Binary {
         if self.binaries.len() >= MAX_BINARIES {
             return binary;
@@ -261,8 +261,8 @@ impl Suite {
         }
     }
 
-    /// Tests run beside each other, so a panic is told apart by the name of its thread, and ends where the harness
-    /// speaks again.
+    /// Tests run beside each other, so a panic is identified by the name of its thread, and ends at the next line of
+    /// the harness.
     fn follow_panic(&mut self, line: &str) {
         let thread = line.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
         if let Some((name, _)) = thread.filter(|(_, rest)| rest.contains("panicked at ")) {

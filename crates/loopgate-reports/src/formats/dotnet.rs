@@ -97,7 +97,7 @@ impl Run {
                     open.failure.error_class = thrown.filter(|class| !class.is_empty());
                 }
             }
-            // An assertion of NUnit's has its own, and the failure tells all of them.
+            // An assertion of NUnit's has its own message, and the failure's message holds all of them.
             "message" | "Message" if is_in_failure => self.recording = Some((depth, Clip::new(MAX_MESSAGE))),
             "stack-trace" | "StackTrace" if is_in_failure => self.recording = Some((depth, Clip::default())),
             "RunInfo" if tag.attribute("outcome").as_deref() == Some("Error") => {

@@ -73,7 +73,7 @@ pub(super) struct Package {
     /// What stands outside of tests.
     pub output: Option<Clip>,
     pub a_test_failed: bool,
-    /// Tests above others whose beginning was not told, and whether one of those failed.
+    /// Tests above others whose start was not reported, and whether one of those others failed.
     unseen: HashMap<TestId, bool>,
 }
 
@@ -206,7 +206,7 @@ impl GoTest {
 }
 
 impl Package {
-    /// gotestsum may be told to write the ends of tests only (`--jsonfile-timing-events`).
+    /// gotestsum can be set to write the ends of tests only (`--jsonfile-timing-events`).
     fn end_test(&mut self, test: &str, failed: bool) -> Running {
         self.a_test_failed |= failed;
         let seen = self.tests.swap_remove(test);
@@ -222,8 +222,8 @@ impl Package {
         })
     }
 
-    /// Says that the tests above this one have subtests, and whether it failed; gives those whose beginning was not
-    /// told.
+    /// Records on the tests above this one that they have subtests, and whether this one failed. Returns those whose
+    /// start was not reported.
     pub fn mark_ancestors(&mut self, test: &str, failed: bool) -> Vec<TestId> {
         let mut unseen = Vec::new();
         ancestors(test, |ancestor| match self.tests.get_mut(ancestor) {

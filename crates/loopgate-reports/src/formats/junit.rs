@@ -255,7 +255,7 @@ impl Junit {
         if case.seconds.is_none() && state != TestState::Skipped {
             out.notes.flaw(Flaw::NoTime, &place);
         }
-        // Without a class, the suite is what tells tests of one name apart.
+        // Without a class, the suite distinguishes tests of one name.
         let class = if case.class.is_empty() { suite.map_or("", |suite| &suite.name) } else { &case.class };
         let seconds = case.seconds.unwrap_or(0.0);
         let told = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };

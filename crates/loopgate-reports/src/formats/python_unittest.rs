@@ -25,7 +25,7 @@ pub(super) struct Unittest {
     pending: Option<Name>,
     /// What stands of a failing test between the rule of `=` and the next one.
     block: Option<Block>,
-    /// Tests told of one by one in this run.
+    /// Tests reported one by one in this run.
     counted: u64,
     has_ended: bool,
 }
@@ -43,7 +43,7 @@ pub(super) fn is_head(line: &str) -> bool {
 }
 
 impl Unittest {
-    /// Whether nothing is being told that a further line could belong to.
+    /// Whether no test is open that a further line could belong to.
     pub fn is_idle(&self) -> bool {
         self.block.is_none() && self.pending.is_none()
     }
@@ -80,7 +80,7 @@ impl Unittest {
         }
         if let Some(state) = state
             && let Some(name) = self.pending.take()
-            // What fails is told in full further down.
+            // A failing test has its own block further down.
             && !state.is_failure()
         {
             self.count(&name, state, Failure::default, out);

@@ -46,7 +46,7 @@ impl RustLines {
         }
     }
 
-    /// Whether nothing is being told that a further line could belong to.
+    /// Whether no test is open that a further line could belong to.
     pub fn is_idle(&self) -> bool {
         self.text.is_idle()
     }

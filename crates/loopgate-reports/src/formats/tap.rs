@@ -23,7 +23,7 @@ fn is_point(line: &str) -> bool {
     point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
 }
 
-/// Whether a line further left than a YAML block tells that the block is over.
+/// Whether a line further left than a YAML block ends the block.
 pub(super) fn is_statement(line: &str) -> bool {
     is_point(line)
         || plan_of(line).is_some_and(|(first, _)| first == 1)
@@ -322,7 +322,7 @@ impl Tap {
         self.levels.windows(2).take(level).map(name).collect::<Vec<_>>().join(" > ")
     }
 
-    /// The description. Points are told apart by their numbers; one with the description of another gets its own.
+    /// The description. A point whose description another point has gets its number behind it.
     fn name_of(&mut self, point: &Point) -> String {
         let Some(level) = self.levels.get_mut(point.level) else { return point.description.clone() };
         let number = level.earlier + point.number.unwrap_or(level.points);

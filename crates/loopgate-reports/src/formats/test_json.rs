@@ -24,7 +24,7 @@ pub(super) const JEST: Mark = Mark::Object(|_, keys| {
     keys.contains(&"testResults") || (keys.contains(&"numTotalTests") && keys.contains(&"success"))
 });
 
-/// Reads any of the first four; which key holds the tests tells which it is.
+/// Reads any of the first four; the key that holds the tests decides which it is.
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
     read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {

@@ -70,7 +70,7 @@ impl Readers {
         self.cargo.into_iter().for_each(|cargo| cargo.end(out));
         self.unittest.into_iter().for_each(|unittest| unittest.end(out));
         self.others.into_iter().for_each(|others| others.end(out));
-        // What one tool's test is run by again is not told of another's.
+        // With several tools, the command of one does not run the tests of another again.
         if spoke.into_iter().filter(|spoke| *spoke).count() > 1 {
             out.framework = None;
         }

@@ -35,7 +35,7 @@ use steps::{StepLines, cut, output_start};
 
 /// Lines shown of the step that ran when a job was cancelled or ran out of time.
 const LAST_LINES: usize = 40;
-/// Bytes at the end of a step in which the error is looked for where no tool's block tells of it.
+/// Bytes at the end of a step in which the error is looked for if no tool's block reports it.
 const READ_END: usize = 16 * 1024;
 
 /// A job whose log is read.
@@ -53,7 +53,7 @@ pub struct Job<'a> {
 pub struct JobLog {
     /// What the tools of the failing step say; none of a text that no runner wrote.
     pub report: Option<Report>,
-    /// What the step says of the failure where no tool's block tells of one.
+    /// The failure read from the step's own lines, if no tool's block reports one.
     pub failure: Option<Failure>,
     pub excerpt: LogExcerpt,
 }
@@ -74,7 +74,7 @@ impl Job<'_> {
         let failing = Failing::among(self.steps);
         let lines: Vec<Cow<'_, str>> = step.lines.iter().map(|line| plain(line)).collect();
         let output = output_start(&step.lines);
-        // What was cut off has not told what failed.
+        // A step that was cut off has not reported what failed.
         let has_failed = !matches!(failing, Some(Failing::LastRunning(_)));
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
         let report = (is_of_runner && has_failed)
@@ -129,8 +129,8 @@ impl StepLines<'_> {
         text
     }
 
-    /// The failure that the step itself tells of: where an action reports an error, that; else what the end of the output
-    /// says.
+    /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the
+    /// output.
     fn failure(&self, lines: &[Cow<'_, str>], shown: &Chosen) -> Option<Failure> {
         if self.is_of_action() {
             let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();

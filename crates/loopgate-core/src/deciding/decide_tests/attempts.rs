@@ -1,4 +1,4 @@
-//! What becomes of a head: its evidence, its attempt, what is told of it.
+//! What a decision does with a head: its evidence, its attempt, what is shown of it.
 
 use super::*;
 use crate::{deciding::View, evidence::SourceLocation};
@@ -30,7 +30,7 @@ fn a_failing_head_is_retried_and_the_same_error_escalates_at_the_third_attempt()
     assert!(story.last.as_ref().unwrap().view.distance.is_some(), "mandatory at the limit");
     assert_eq!(shown_label(&story), ["loop:blocked"]);
 
-    // Looking again calls nobody again.
+    // Looking again makes no second call.
     let posts = escalations(&story);
     let again = story.decide();
     assert_eq!(again.action, NextAction::WaitForHuman { cause: Trigger::SameError });

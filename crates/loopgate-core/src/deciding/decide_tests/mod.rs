@@ -27,7 +27,7 @@ use crate::{
     verdict::FeedbackFact,
 };
 
-/// What the human who is called is told was recognised.
+/// The cause shown to the person who is called.
 fn cause(decision: &Decision) -> Cause {
     decision.view.escalation.as_ref().and_then(|escalation| escalation.cause.clone()).expect("a recognised cause")
 }

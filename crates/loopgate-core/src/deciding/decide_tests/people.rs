@@ -130,7 +130,7 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let line = later.memory_line(&story.snapshot).expect("a line");
     assert!(line.weakened, "it teaches nothing");
 
-    // Where nobody else has write access, the author accepts it, unless an agent is the author.
+    // If only the author has write access, the author accepts it, unless an agent is the author.
     let alone = |agents: &[&str], writers: &[u64]| {
         let mut story = Story::opened();
         weaken(&mut story);

@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(reread(&story.state), story.state);
     }
 
-    /// Events only say "look": looking in between, or being told the same again, changes nothing but the times.
+    /// Events only trigger a look: an extra look, or a repeated event, changes nothing but the times.
     #[test]
     fn the_order_and_number_of_looks_is_irrelevant(
         steps in prop::collection::vec(step(), 1..8),

@@ -152,7 +152,7 @@ impl Post {
         }
     }
 
-    /// The newest attempt that had failed when a post with this key was made; none where the key tells of no attempt.
+    /// The newest attempt that had failed when a post with this key was made; `None` if the key names no attempt.
     pub fn attempt_failed(key: &str) -> Option<u32> {
         let mut parts = key.split(':');
         match parts.next()? {

@@ -91,7 +91,7 @@ pub struct CommandReply {
 pub enum Warning {
     /// No check of this kind is configured although every loop should have one.
     NoCheckOfKind(CheckKind),
-    /// A test check that nobody configured passed without running a test.
+    /// A test check that is not in the configuration passed without running a test.
     NoTests(CheckName),
     /// The jobs that a followed check takes come from several Apps, of which its configuration names none.
     SeveralApps {
@@ -123,7 +123,7 @@ pub enum Warning {
     /// A counted comment's body changed.
     TamperedComment {
         by: Login,
-        /// None where nobody told.
+        /// `None` if neither an event nor the API names the editor.
         changed_by: Option<Login>,
         url: String,
     },

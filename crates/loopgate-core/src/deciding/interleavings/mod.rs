@@ -50,7 +50,7 @@ impl Dice {
     }
 }
 
-/// Something that happens on GitHub, whoever looks.
+/// Something that happens on GitHub, whether or not a job looks.
 #[derive(Clone, Debug)]
 enum Fact {
     Push {
@@ -176,7 +176,7 @@ fn of_kind(mut received: ReceivedEvidence, kind: Kind) -> ReceivedEvidence {
 struct World {
     story: Story,
     saved: LoopState,
-    /// Counts saves: whoever decided on an older one must look again.
+    /// Counts saves: a decision on an older version must look again.
     version: u32,
     history: Vec<HistoryLine>,
     posted: BTreeMap<String, u32>,
@@ -324,7 +324,7 @@ impl World {
         }
     }
 
-    /// Looking once more changes nothing and tells nothing.
+    /// Looking once more changes nothing and writes no event.
     fn is_at_rest(&self) {
         let again = self.observe();
         assert_eq!(again.decision.next, self.saved, "looking again changes something");
@@ -346,7 +346,7 @@ impl World {
         let count = |is_meant: fn(&Event) -> bool| self.history.iter().filter(|line| is_meant(&line.event)).count();
         assert_eq!(count(|event| matches!(event, Event::RunStarted(_))), 1);
         assert!(count(|event| matches!(event, Event::Completed(_))) <= 1);
-        // A cause is told once until somebody resumes, or a pass releases it; each telling is one line.
+        // A cause is reported once until a person resumes, or a pass releases it; each report is one line.
         let mut told = BTreeSet::new();
         for line in &self.history {
             match &line.event {

@@ -185,7 +185,7 @@ fn what_waits_to_be_let_run_has_all_the_time() {
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
     story.now += story.policy.retry.evidence_timeout;
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::TimedOutWaiting));
-    // What another system brings waits for nobody.
+    // A check of another system waits for no approval.
     let mut elsewhere = external(&[Some(Conclusion::Success)]);
     elsewhere.snapshot.held_runs = held();
     assert!(matches!(standing(elsewhere.decide(), "unit"), CheckStanding::Done(_)));

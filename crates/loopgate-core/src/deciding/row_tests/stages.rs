@@ -176,7 +176,7 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
     let decision = story.decide();
     assert_eq!(let_go(decision), [], "it is told once");
     assert_eq!((lets_go(decision), decision.word()), (vec![5], DecisionWord::Wait));
-    // It is kept over the next push, which nobody has seen; another word is about that one.
+    // The approval is kept over the next push, which it does not cover; that push needs an approval of its own.
     story.set_head(2);
     let decision = story.decide();
     assert_eq!(

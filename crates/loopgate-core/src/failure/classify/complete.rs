@@ -9,7 +9,7 @@ use crate::{
     source_files::is_test,
 };
 
-/// The failure that a text tells of, all of whose fields come from the text.
+/// Reads a failure from a text. All of its fields come from the text.
 pub fn read_failure(text: &str, changes: &Changes) -> Failure {
     let cleaned = text::from_missing_program(text::clean(text));
     let (test_name, test_file) = test(&cleaned);
@@ -23,7 +23,7 @@ pub fn read_failure(text: &str, changes: &Changes) -> Failure {
     settled(failure, changes)
 }
 
-/// The failure whose texts are one block of a tool's output: what its message says in short, and what else it tells.
+/// A failure whose texts are one block of a tool's output: fills in the summary of its message and its other fields.
 pub fn read_block(failure: Failure) -> Failure {
     settled(failure, &Changes::default())
 }
@@ -37,9 +37,9 @@ fn settled(mut failure: Failure, changes: &Changes) -> Failure {
     failure
 }
 
-/// Fills in what a report left out and the failure's own texts tell: class and type, both sides, the place in the
-/// repository, the fingerprint. Paths become those of the repository. The fingerprint is always computed anew: one
-/// that came with the evidence was chosen by whoever wrote it.
+/// Fills in, from the failure's own texts, what a report left out: class and type, both sides, the place in the
+/// repository, the fingerprint. Paths become those of the repository. The fingerprint is always computed anew: the
+/// author of the evidence chose the one that came with it.
 pub fn complete(failure: &mut Failure, changes: &Changes) {
     let reading = Reading::among(failure, changes);
     let fingerprint = fingerprint::of_reading(failure, &reading);

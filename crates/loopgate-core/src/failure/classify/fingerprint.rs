@@ -113,7 +113,7 @@ fn failing_statement(whole: &str) -> Option<String> {
 /// What a test that failed is recognised by in another run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::failure) enum TestKey {
-    /// A test of a report that tells file, class and name.
+    /// A test of a report that gives file, class and name.
     Test(TestId),
     /// A test of which only the name is known.
     Named(String),

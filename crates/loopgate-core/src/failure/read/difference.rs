@@ -56,7 +56,7 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
             .rsplit_once(['│', '┃'])
             .filter(|(edge, _)| edge.chars().all(|c| c.is_ascii_digit() || " │┃".contains(c)))
             .map_or(line, |(_, rest)| rest.trim_start_matches(' '));
-        // The message may be told once more in its trace.
+        // The trace may repeat the message.
         let is_again =
             !(minus.is_empty() && plus.is_empty()) && words != "@@ " && line.to_ascii_lowercase().contains(words);
         if is_again || line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {

@@ -37,7 +37,7 @@ pub(in crate::failure) enum Extent {
     Differences,
 }
 
-/// What a text tells of: how far its words may be read as two sides.
+/// What a text describes. It decides how far the words may be read as two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
     /// An assertion that failed, or nothing says what else.
@@ -46,7 +46,7 @@ pub(super) enum TextKind {
     Anything,
     /// A compiler or a linter found something.
     Finding,
-    /// An exception: what was printed before it was compared by nobody.
+    /// An exception: no assertion compared what was printed before it.
     Exception,
 }
 
@@ -122,7 +122,7 @@ impl Comparisons {
 static FORMS: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
 
-/// Both sides of the assertion that a cleaned text tells of.
+/// Both sides of the assertion in a cleaned text.
 pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let head = without_printed(text::prefix(cleaned, 12 * 1024));
     if is_unequal(head) {
@@ -175,7 +175,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
             if tokens > usize::from(told == TextKind::Assertion) {
                 return None;
             }
-            // What is called is not what came of it.
+            // A call is not its result.
             if is_remarked || value::is_call(&expected) || value::is_call(&actual) {
                 return None;
             }
@@ -201,7 +201,7 @@ fn is_whole(sides: &Sides) -> bool {
 fn differ(Sides { expected, actual, .. }: &Sides) -> bool {
     // What is quoted and should be true is an expression.
     let is_truth = ["true", "false", "null"].contains(&expected.to_ascii_lowercase().as_str());
-    // Go prints where a pointer leads to; what stands there is told below.
+    // Go prints where a pointer leads to; the value at that address is printed below.
     let unpointed = |side: &str| pattern!(r"\(0x[0-9a-f]+\)").replace_all(side, "").into_owned();
     // syrupy shows both sides below.
     expected != actual
@@ -227,7 +227,7 @@ fn without_printed(head: &str) -> &str {
     quoted.map_or(head, |(at, _)| &head[..at])
 }
 
-/// What an assertion expected and what it found: as the report gives them, else as the message tells them.
+/// What an assertion expected and what it found: from the report's fields if it has both, otherwise from the message.
 pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
         return Some((expected.clone(), actual.clone()));

@@ -32,7 +32,7 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
         in_margin = taken > 2 && rest.is_empty() && indentation(lines[at + 1]) <= indentation(lines[at]);
         // Hamcrest: `Expected: is <30>`, `but: was <20>`.
         let said = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
-        // Jest's own labels: what is expected may be a sentence of whoever wrote the assertion.
+        // Jest's own labels: the expected side may be a sentence that the author of the assertion wrote.
         let is_sentence = label == "Expected" && lines[at..].iter().any(|line| line.trim().starts_with("Received: "));
         let is_none = text.is_empty()
             || value::is_told_of(&said) && !(is_sentence && value::is_relation(&said))

@@ -31,7 +31,7 @@ pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
     headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
 }
 
-/// The headline of the error that caused the others, where a text tells of a chain of errors, and what was made of it.
+/// The headline of the error that caused the others, in a text with a chain of errors, with `made` below it.
 pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Option<Headline> {
     // What is no error, an object say, may be the cause of one.
     let is_told = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);

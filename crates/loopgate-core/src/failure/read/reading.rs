@@ -24,7 +24,7 @@ pub(in crate::failure) struct Reading {
     pub error_type: ErrorType,
     /// What went wrong, without class, trace and excerpts of source.
     pub message: String,
-    /// Message and trace, for whoever looks for words.
+    /// Message and trace, for word searches.
     pub whole: String,
     pub sides: Option<Sides>,
     /// Innermost first.

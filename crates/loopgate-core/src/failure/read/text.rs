@@ -49,7 +49,7 @@ pub(in crate::failure) fn clean(text: &str) -> String {
         if line.starts_with("##[error]Process completed with exit code ") {
             break;
         }
-        // All that joining a thread tells of the panic that ended it, where that stands above.
+        // The line that joining a thread prints for a panic; the panic's own message stands above.
         if line.ends_with("` value: Any { .. }") && out.matches(" panicked at ").count() > 1 {
             continue;
         }
@@ -98,10 +98,10 @@ pub fn tells_of_failure(line: &str) -> bool {
         && fails.is_match(&lower)
 }
 
-/// The end of an output that tells of a program which a shell or make did not find: what tools said before, warnings mostly,
-/// did not end it. Otherwise all of it.
+/// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
+/// did not end the run. Otherwise all of the output.
 pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
-    /// Whoever called the shell has little to say after that.
+    /// The most lines that the caller of the shell prints after that.
     const MOST_AFTER: usize = 5;
     let is_missing = |line: &&str| match line.trim_end().rsplit_once(": ") {
         Some((who, "not found" | "command not found")) => who.contains(": "),

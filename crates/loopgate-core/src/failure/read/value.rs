@@ -117,7 +117,7 @@ fn is_enclosed(text: &str) -> bool {
     let is_noun = name.ends_with(' ') && name.starts_with(|c: char| c.is_lowercase());
     let name = name.trim_end();
     let is_name = name.chars().all(is_part) && !name.ends_with(':') && !is_noun;
-    // `total()` is what was computed, not what came of it.
+    // `total()` is what was computed, not its result.
     let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set"
         || matches!(name, "len" | "length" | "size" | "count" | "type" | "sum");
     // `(6 * 7)` was not computed either.

@@ -134,7 +134,7 @@ impl FeedbackItem {
 /// One item of feedback: where, what, do what, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackLine {
-    /// Of the failure it tells of; none where no failure stands for it.
+    /// The id of the failure; `None` if the line belongs to no failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<FailureId>,
     /// `file:line`, or the check's name where no place is known.

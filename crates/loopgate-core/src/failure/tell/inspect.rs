@@ -28,7 +28,7 @@ pub struct FailureInspection {
     pub feedback: FeedbackItem,
 }
 
-/// What is understood of a failure that a report or a log tells of.
+/// The reading of one failure from a report or a log.
 ///
 /// No text of it shows a secret. The fingerprint is that of the texts as they came, which runs have.
 pub fn inspect_failure(mut failure: Failure) -> FailureInspection {

@@ -39,7 +39,7 @@ pub struct Assessment {
     pub unmatched: Vec<Considered>,
     /// Commands to the loop, oldest first, also those in comments that do not count.
     pub commands: Vec<CommandWord>,
-    /// Counted approvals whose comment was changed by somebody else, or by nobody knows whom.
+    /// Counted approvals whose comment was changed by another account, or by an unknown one.
     pub tampered: Vec<Tampered>,
     /// To be entered into [`LoopState::first_seen_heads`].
     pub sighting: Option<HeadObservation>,

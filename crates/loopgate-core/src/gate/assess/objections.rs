@@ -64,8 +64,8 @@ impl Weighing<'_> {
         }
     }
 
-    /// Objections whose comment is gone, hidden or edited stand: only their writer can take them back, not whoever
-    /// removed the comment.
+    /// Objections whose comment is gone, hidden or edited stand: only their writer can take them back, not the account
+    /// that removed the comment.
     pub(super) fn remember_objections(&mut self) {
         // Whether its own words still stand there, and were weighed with the others.
         let is_present = |objection: &Objection| {

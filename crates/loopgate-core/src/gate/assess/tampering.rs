@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Weighing<'_> {
-    /// Digests of the comments that count, and of those that counted and are still there. Who edits their own comment is
-    /// told to write a new one, so its old text is not kept for comparison.
+    /// Digests of the comments that count, and of those that counted and are still there. A writer who edits their own
+    /// comment is asked to write a new one, so its old digest is not kept.
     pub(super) fn counted(&self) -> BTreeMap<CommentId, String> {
         let approved = self.approvals.iter().filter_map(|(approval, _)| match approval.source {
             WordSource::Comment(id) => Some((id, digest(&self.gate.comment(id)?.body))),

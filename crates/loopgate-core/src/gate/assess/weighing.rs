@@ -338,8 +338,8 @@ impl<'a> Weighing<'a> {
         let applies = self.gate.triggered.is_some();
         let shown = |word: &GateWord| match &word.what {
             What::Revoke if word.is_verdict => false,
-            // Neither an ordinary review nor a near miss needs an answer about a gate that does not apply, and nobody meant
-            // one that did not apply yet.
+            // An ordinary review or a near miss needs no answer about a gate that does not apply, or that did not apply
+            // when it was written.
             _ if word.is_verdict => applies,
             What::NearMiss(miss) => {
                 // An approver who agrees while the gate waits believes to have approved. Others merely talk.

@@ -1,6 +1,6 @@
 //! CODEOWNERS, in GitHub's own syntax and precedence ("About code owners" in GitHub's documentation).
 //!
-//! The last matching line decides, also when it names nobody. A line GitHub would skip as invalid is skipped: negation
+//! The last matching line decides, even without an owner. A line GitHub would skip as invalid is skipped: negation
 //! with `!`, character ranges with `[ ]`, a pattern that begins with an escaped `#`, an owner that is none.
 
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p st
 pub struct OwnerMention {
     pub line: usize,
     pub column: usize,
-    /// None: it names nobody, and GitHub skips the whole line.
+    /// `None`: the word names no owner, and GitHub skips the whole line.
     pub owner: Option<Owner>,
     pub word: String,
 }

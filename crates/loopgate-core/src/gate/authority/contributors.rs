@@ -37,8 +37,8 @@ impl People {
 }
 
 impl Contributors {
-    /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, merges of the base and rebases
-    /// make nobody a contributor.
+    /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, a merge of the base or a
+    /// rebase adds no contributor.
     pub(in crate::gate) fn new(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
         let (makers, counts_all) = (&snapshot.makers, update_merges == Exclusion::Excluded);
         let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
@@ -115,7 +115,7 @@ impl Contributors {
     }
 }
 
-/// Adds one contributor; false when nobody knows who it is.
+/// Adds one contributor; false if the account is unknown.
 fn add(people: &mut People, account: Option<&Account>, email: &str, known: &BTreeMap<String, UserId>) -> bool {
     let email = email.to_ascii_lowercase();
     match (account, known.get(&email), noreply(&email)) {

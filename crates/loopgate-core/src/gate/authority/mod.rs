@@ -141,7 +141,7 @@ impl<'a> ResolvedApprovers<'a> {
         }
     }
 
-    /// What a name stands for. Why it stands for nobody is kept.
+    /// What a name stands for. If it stands for no approver, the reason is kept.
     fn usable<T>(&mut self, name: &str, found: Result<T, Unusable>) -> Option<T> {
         let why = match found {
             Ok(found) => return Some(found),
@@ -245,7 +245,7 @@ impl<'a> ResolvedApprovers<'a> {
         }
     }
 
-    /// Owned paths that nobody of these has approved; empty when somebody approved everything.
+    /// Owned paths without an approval among these grants; empty if one of them approves everything.
     pub(super) fn awaiting_owners<'g>(&self, grants: impl Iterator<Item = &'g Grant>) -> BTreeSet<String> {
         let mut awaited: BTreeSet<String> = self.owned.keys().cloned().collect();
         for grant in grants {
@@ -279,12 +279,12 @@ impl<'a> ResolvedApprovers<'a> {
         }
     }
 
-    /// Whether nobody knows who brought one of the commits.
+    /// Whether it is unknown who brought one of the commits.
     pub(super) fn must_name_head(&self) -> bool {
         self.snapshot.makers.has_unknown_pusher && !self.contributors.unattributed.is_empty()
     }
 
-    /// Whether the author is excluded, could approve if they were not, and nobody else can.
+    /// Whether the author is excluded, could approve if they were not, and no other person can.
     fn only_hope(&self) -> bool {
         let author = &self.snapshot.pull_request.author;
         if self.policy.exclusions.author == Exclusion::Allowed || self.unknown().is_some() {
@@ -296,7 +296,7 @@ impl<'a> ResolvedApprovers<'a> {
         let account = |id: UserId| Account { id, login: author.login.clone(), kind: AccountKind::User };
         let contributed = |id: UserId| self.contributors.refusal(&account(id), &self.policy.exclusions).is_some();
         let others = named.iter().any(|id| *id != author.id && !contributed(*id));
-        // On a person's own repository nobody but the owner has more than write.
+        // On a person's own repository, only the owner has more than write.
         let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
         match self.permission {
             _ if others => false,

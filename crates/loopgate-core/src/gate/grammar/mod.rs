@@ -82,7 +82,7 @@ pub struct NearMiss {
     pub problem: PhraseProblem,
     /// The gate it speaks of; `None` if the line does not say.
     pub gate: Option<GateName>,
-    /// What its writer means to say: nobody who speaks against a gate is answered with how to approve it.
+    /// What its writer means: advice on how to approve a gate does not go to a writer who objects to it.
     pub meant: Word,
     /// Line of the body, from 1.
     pub line: u32,

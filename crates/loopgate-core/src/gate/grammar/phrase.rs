@@ -32,7 +32,7 @@ impl Vocabulary<'_> {
 
     /// The gate whose name is written most like `word`, if one is written much like it.
     pub(super) fn nearest(&self, word: &str) -> Option<&GateName> {
-        // Names are at most 40 characters long; the distance to a longer word takes long to learn and tells nothing.
+        // Names are at most 40 characters long; the distance to a longer word takes long to compute and is of no use.
         if word.len() > 60 {
             return None;
         }

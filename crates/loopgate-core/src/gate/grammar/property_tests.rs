@@ -29,7 +29,7 @@ static NAMES: LazyLock<(Login, BTreeSet<GateName>)> = LazyLock::new(|| {
     ("loopgate[bot]".parse().unwrap(), ["security", "architecture", "db-2"].map(|gate| gate.parse().unwrap()).into())
 });
 
-/// What a line says, as far as the reference tells: the kind, and the gates.
+/// What a line means by the reference: the kind, and the gates.
 type Meaning = (&'static str, Vec<String>);
 
 /// A word in any ASCII case. `(?i)` would take `ſ` for an s and the Kelvin sign for a k.

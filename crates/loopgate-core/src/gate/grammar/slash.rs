@@ -94,8 +94,8 @@ fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Resul
     }
 }
 
-/// A command of the loop. What is quoted, or explained to others in code, is meant for nobody here; where only a part of it
-/// is not plain, it is answered.
+/// A command of the loop. A command that is wholly quoted or inside code asks for nothing; if only a part of it is not
+/// plain, the answer is a usage error.
 fn in_the_loop(line: &VisibleLine) -> Result<GateCommand, PhraseProblem> {
     const END_IN_FREE_TEXT: [&str; 5] = ["stop", "memory", "skip", "dispute", "settle"];
     let (text, written) = (line.text.trim(), line.written.trim());

@@ -20,7 +20,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(super) struct ManifestTable {
     manifest: Vec<ManifestForm>,
-    /// Lock files. Tools ask the hosts that are `others` unless somebody tells them otherwise.
+    /// Lock files. Unless configured otherwise, tools ask the hosts that are `others`.
     lock: ManifestForm,
     pub(super) dependencies: Vec<DependencyForm>,
 }

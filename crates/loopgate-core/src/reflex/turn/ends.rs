@@ -203,7 +203,7 @@ impl Turn {
 pub enum Evaluated<'a> {
     /// Phase A passes: phase B follows on the same head.
     PhaseA(&'a Evaluation),
-    /// The head is judged. `critique` says what is wrong, and `call` what a person is told where the decision calls one.
+    /// The head is judged. `critique` lists what is wrong. `call` is the text for a called person, if any.
     Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a LoopCall> },
 }
 

@@ -1,4 +1,4 @@
-//! One transition of a loop in the making: the state as it becomes, and what is told of it.
+//! One transition of a local loop: the new state, and its history lines.
 
 mod ends;
 #[cfg(test)]
@@ -87,8 +87,8 @@ impl Turn {
         Ok(turn)
     }
 
-    /// A program begins that may edit the working tree. Saved before it is started, so that what it leaves half-made
-    /// when the process dies can be told from what was there.
+    /// A program begins that may edit the working tree. Saved before it starts, so that edits it leaves half-made when
+    /// the process dies are distinguished from what was there.
     pub fn calling(state: &LoopState, calling: Calling, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         turn.reflex().calling = Some(calling);
@@ -178,7 +178,7 @@ impl Turn {
         turn
     }
 
-    /// The fixer's call is over, whatever came of it: what it used of the budget. Goes before the outcome.
+    /// The fixer's call is over, with any outcome: adds what it used of the budget. Goes before the outcome.
     #[must_use]
     pub fn spend(mut state: LoopState, wall: TimeDelta, cost_usd: Option<f64>) -> LoopState {
         if let Some(reflex) = state.reflex.as_mut() {

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A loop whose iterations fail with the tests they are told to.
+/// A loop whose iterations fail with the tests they are given.
 struct Story {
     state: LoopState,
     policy: Policy,
@@ -270,7 +270,7 @@ fn items_of(view: &View) -> Vec<CritiqueItem> {
     view.evaluation.failed_rules().iter().chain(&view.evaluation.warnings()).map(item).collect()
 }
 
-/// What a person is told, whatever they are asked.
+/// A call to a person; the question does not matter here.
 fn call(notes: Vec<String>) -> LoopCall {
     LoopCall { notes, ask: Ask { question: "Is it meant?".to_owned(), options: Vec::new() } }
 }

@@ -1,7 +1,7 @@
-//! The events of the history, each with what it tells.
+//! The events of the history, each with its data.
 //!
-//! The order of fields is the order in which they are written. Pull requests and local loops share the names of events
-//! and tell some of them with other data: such an event has a variant for each, and `kind` in its payload names it.
+//! The order of fields is the order in which they are written. Pull requests and local loops share the names of events.
+//! Some events have other data in each: such an event has a variant for each, and `kind` in its payload names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -235,7 +235,7 @@ pub struct ByNobody;
 pub enum Escalated {
     PullRequest {
         triggers: Vec<Trigger>,
-        /// What was recognised, in words: whoever saves the line puts them in.
+        /// What was recognised, in words; the code that saves the line adds them.
         pattern: Option<String>,
         blocked: Option<Blocked>,
     },

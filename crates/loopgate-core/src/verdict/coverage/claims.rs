@@ -76,7 +76,7 @@ pub fn validate(claim: &ChangedCoverage) -> Result<(), ImpossibleCoverage> {
 }
 
 /// What of a claim can be believed beside the diff. Lines in files that the change does not touch are left out of the
-/// lists: nobody is annotated there.
+/// lists: they get no annotation.
 ///
 /// # Errors
 /// When it contradicts itself, or counts more changed lines than the change adds.

@@ -83,7 +83,7 @@ fn proved(proof: &RegressionTrial) -> Option<TestStanding> {
     }
 }
 
-/// Compares tests by their identity; a check without one on either side tells nothing.
+/// Compares tests by their identity; a check without identities on either side is skipped.
 fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEvidence) -> Option<TestStanding> {
     let (mut compared, mut broken, mut gone) = (false, BTreeSet::new(), 0_usize);
     for check in head.into_iter().filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration)) {

@@ -62,7 +62,7 @@ pub enum Weight {
     Proof,
 }
 
-/// The sentence that tells it, behind its file. Names from outside stand in it as they are; who shows it makes it safe.
+/// The sentence for it, behind its file. Names from outside stand in it as they are; the caller makes them safe.
 impl fmt::Display for Tampering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {

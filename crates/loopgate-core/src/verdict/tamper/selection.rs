@@ -159,7 +159,7 @@ fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<(&'l CodeLine, &'l 
 
 /// Commands that ran tests and go, change their program, or select.
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
-    // A check whose tests are counted tells itself when they no longer run.
+    // A check whose tests are counted shows by the count when they no longer run.
     let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
     let gone = |command: &str, line: u32, old: &CodeLine, new: Option<&CodeLine>| {
         let new = new.map(|new| new.text.as_str());

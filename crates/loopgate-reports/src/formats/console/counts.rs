@@ -15,10 +15,10 @@ pub(super) struct Counts {
     errors: u64,
     /// Tries after the first, as pytest-rerunfailures counts them.
     reruns: u64,
-    /// Failing tests and errors that were told of one by one.
+    /// Failing tests and errors that were reported one by one.
     pub failures_found: u64,
     pub errors_found: u64,
-    /// Failures that one tool sums up and another tells of, within it.
+    /// Failures that one tool sums up and a tool run by it reports.
     pub told_inside: u64,
 }
 
@@ -66,12 +66,12 @@ impl Counts {
             parts += count;
         }
         if let Some(total) = total {
-            // Whoever names the sum may leave out how many passed.
+            // A tool that prints the sum may leave out how many passed.
             self.total += total.saturating_sub(parts);
         }
     }
 
-    /// Counts the tests that were summed up and not told of one by one; false where nothing summed up.
+    /// Counts the tests that were summed up and not reported one by one; false if nothing was summed up.
     pub fn tell(&self, out: &mut Collector<'_>) -> bool {
         if !self.said {
             return false;

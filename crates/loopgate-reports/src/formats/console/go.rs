@@ -22,7 +22,7 @@ pub(super) struct Go {
     package: Package,
     current: Option<String>,
     held: usize,
-    /// What was printed before a test's end was told: assertion libraries with a report of their own print it there.
+    /// What was printed before a test's result: assertion libraries with a report of their own print it there.
     above: Option<Clip>,
 }
 
@@ -49,7 +49,7 @@ impl Go {
         }
         if let Some((name, state)) = result(line) {
             self.is_open = true;
-            // A race is told above the test that it makes fail.
+            // A race is reported above the test that it makes fail.
             let above =
                 if state == TestState::Failed && !line.starts_with(' ') { self.package.output.take() } else { None };
             if let Some(test) = self.test(name) {

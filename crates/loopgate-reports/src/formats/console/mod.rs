@@ -25,7 +25,7 @@ use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
-/// Tests remembered, to tell those that only a list names from those that a block told of.
+/// Tests remembered, to separate those that only a list names from those that have a block.
 const MAX_TOLD: usize = 10_000;
 /// Places remembered of tests that a list names later.
 const MAX_PLACES: usize = 500;
@@ -33,7 +33,7 @@ const MAX_PLACES: usize = 500;
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
-/// Annotations remembered, for a text in which nothing else tells of a failure, and bytes of one.
+/// Annotations remembered, for a text in which nothing else reports a failure, and bytes of one.
 const MAX_ANNOTATIONS: usize = 200;
 const MAX_ANNOTATION: usize = 16 * 1024;
 /// Bytes of a line that a tool says something with; longer ones are what a test printed.
@@ -62,7 +62,7 @@ pub(super) struct Console {
     /// What a tool named as failing ahead of its blocks: AVA's tests, with the first words of what is wrong.
     announced: Vec<String>,
     counts: Counts,
-    /// The files of the tests told of so far, by the tests' names.
+    /// The files of the tests reported so far, by the tests' names.
     told: HashMap<String, Vec<String>>,
     go: Go,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
@@ -71,7 +71,7 @@ pub(super) struct Console {
     places: Vec<(String, SourceLocation)>,
     /// What CTest shows of a test while it runs, with `-V`.
     shown: Option<Shown>,
-    /// CTest's block of a program whose own tests tell what failed, and how many failures had been told before them.
+    /// CTest's block of a program whose own tests report what failed, and how many failures there were before them.
     outer: Option<(Block, u64)>,
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
@@ -84,7 +84,7 @@ struct Shown {
     /// `9: `
     mark: String,
     text: Clip,
-    /// Failures that had been told before it.
+    /// Failures that were reported before it.
     found: u64,
 }
 
@@ -101,7 +101,7 @@ impl Console {
         if line.len() > MAX_LINE {
             return self.plain(line, out);
         }
-        // What is printed while another tool's test is told of is its own.
+        // A line inside the block of another tool's test is that tool's own.
         let tells_for_itself = |open: &Block| !open.tool().shows_output;
         let begun = line.trim_start().strip_prefix("Start ").and_then(|rest| rest.split_once(": "));
         let number = begun.map(|(number, _)| number.trim_start()).filter(|number| numbers::line(number).is_some());
@@ -217,7 +217,7 @@ impl Console {
             block.push(&instantiated);
         }
         if let Some(shown) = self.shown.take_if(|_| is_ctest(row.tool)) {
-            // What the test itself told says more.
+            // The failures that the test itself reported are more exact.
             if self.counts.failures_found > shown.found {
                 self.is_told_inside(block);
                 return;
@@ -239,7 +239,7 @@ impl Console {
         }
     }
 
-    /// Node heads an error that nobody caught with the place of its source line, and ends with its version.
+    /// Node prints the place of the source line above an uncaught error, and its own version below it.
     fn of_crash(&mut self, line: &str) {
         let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
             let is_file = ["node:internal/", "/", "file:///"].iter().any(|start| file.starts_with(start));
@@ -253,7 +253,7 @@ impl Console {
         }
     }
 
-    /// A test of CTest's whose own tests told what failed: it is no failure more.
+    /// A test of CTest's whose own tests reported what failed: it is not counted as another failure.
     fn is_told_inside(&mut self, block: Block) {
         self.counts.told_inside += 1;
         block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
@@ -313,7 +313,7 @@ impl Console {
         *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
     }
 
-    /// A test in a list: one that passed when it was tried again, or one that no block told of.
+    /// A test in a list: one that passed when it was tried again, or one that has no block.
     fn listed(&mut self, found: &Found<'_>, out: &mut Collector<'_>) {
         let (tool, group) = (found.row.tool, |name: &str| found.group(name));
         if matches!(self.section, Some((_, Part::Flaky))) {
@@ -359,7 +359,7 @@ impl Console {
         }
     }
 
-    /// Whether a block told of the test. It may have named the file from another directory, or not at all.
+    /// Whether a block reported the test. It may have named the file from another directory, or not at all.
     fn is_told(&self, file: &str, name: &str) -> bool {
         let is_same = |told: &String| told.is_empty() || told.ends_with(file) || file.ends_with(told.as_str());
         self.told.get(name).is_some_and(|files| files.iter().any(is_same))
@@ -388,7 +388,7 @@ fn is_ctest(tool: usize) -> bool {
 }
 
 /// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
-/// one text tells of several tests.
+/// one text belongs to several tests.
 fn is_named_by(open: &Block, row: &Row) -> bool {
     open.tool == row.tool
         && match row.means {

@@ -133,8 +133,8 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     ])
 });
 
-/// The place that belongs to the line that tells of the failure: on it, else the last one above it in its paragraph,
-/// else the first one below. None where no line tells of one, and of names that are no source file's.
+/// The place that belongs to the line that reports the failure: on that line, otherwise the last one above it in its
+/// paragraph, otherwise the first one below. If no line reports a failure, the first place in the text.
 fn in_words(trace: &str) -> Option<Printed> {
     let lines: Vec<&str> = trace.lines().collect();
     // No address and no version has a column.

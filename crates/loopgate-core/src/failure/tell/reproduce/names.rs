@@ -32,8 +32,8 @@ fn class_of(file: Option<&str>) -> Option<String> {
     paths::file_name(file?).split('.').next().map(str::to_owned)
 }
 
-/// `cart.tests.CartTests.test_total`, as unittest and Django take a test: from `test_total (cart.tests.CartTests)` with
-/// what tells subtests apart behind it, and from a module that was run as a program.
+/// `cart.tests.CartTests.test_total`, as unittest and Django take a test. Input: `test_total (cart.tests.CartTests)`,
+/// which may have a subtest's parameters behind it, or a module that was run as a program.
 pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
     let (name, rest) = name.trim().split_once(' ').unwrap_or((name.trim(), ""));
     let class = rest.trim().strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(class, _)| class);

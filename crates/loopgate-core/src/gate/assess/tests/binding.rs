@@ -351,7 +351,7 @@ fn a_comment_delivered_twice_or_late_changes_nothing() {
     assert_eq!(again.sighting, None);
 }
 
-/// The patch of a change reads alike in another function: only what stands in the file tells.
+/// The patch of a change reads alike in another function: only the file's contents distinguish the two.
 #[test]
 fn an_approved_patch_that_is_put_elsewhere_invalidates() {
     let mut world = World::new();

@@ -51,7 +51,7 @@ fn an_author_who_is_the_only_hope_is_told_so() {
     world.gate().approvers.users = BTreeSet::from([login("author")]);
     world.comment("author", "security approved");
     assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: true });
-    // On one's own repository nobody else has permission maintain.
+    // On a person's own repository, only the owner has permission maintain.
     world.gate().approvers.users.clear();
     assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: false });
     world.snapshot.repository = "author/widgets".parse().unwrap();
@@ -109,7 +109,7 @@ fn whoever_asked_a_coding_agent_for_it_does_not_approve() {
     let theirs = world.snapshot.commits.items.last_mut().expect("a commit");
     theirs.author = Some(account("Copilot[bot]"));
     assert_eq!(world.refusal(), Refusal::IsRequester);
-    // Nobody approves while it cannot be told who asked.
+    // No approval counts while the requester is unknown.
     world.snapshot.assignments = Assignments::Unread("403".into());
     assert_eq!(world.refusal(), Refusal::AuthorityUnknown { reason: "403".into() });
 }
@@ -257,7 +257,7 @@ fn a_preset_team_counts_only_if_it_is_usable() {
     world.gate().approvers.users.clear();
     world.gate().approvers.preset_team = Some("security".into());
     world.comment("maintainer", "security approved");
-    // Nobody looked: closed.
+    // Not looked up: the gate stays closed.
     assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
     let team = "acme/security".parse().unwrap();
     for (standing, approved) in [

@@ -1,4 +1,4 @@
-//! What else is told of gates: modes, reviewers, reactions, questions, commands.
+//! The other outputs of gates: modes, reviewers, reactions, questions, commands.
 
 use std::collections::BTreeSet;
 

@@ -261,7 +261,7 @@ fn a_gate_that_takes_reviews_takes_no_comment() {
     // A comment in the wrong channel does not take the review back.
     world.comment("alice", "security approved");
     assert!(world.is_approved());
-    // Saying no is heard wherever it is said.
+    // A rejection counts in every place where it is written.
     world.comment("bob", "security rejected");
     assert!(world.is_rejected());
 }
