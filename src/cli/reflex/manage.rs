@@ -74,7 +74,8 @@ pub struct CleanArguments {
 
 /// Whether what was committed between two commits is for a fixer to change: what pushes a loop's
 /// commits from another job asks this.
-pub(super) fn judge(worktree: &Worktree, JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
+pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
+    let worktree = Worktree::at(&std::env::current_dir()?).map_err(CliError::bad_data)?;
     let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
     let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
     let files = &changes(*before, *after)?;

@@ -134,21 +134,22 @@ pub struct StatusArguments {
 }
 
 pub async fn run(command: &Command, format: Format) -> CommandResult {
-    let workspace = &LocalWorkspace::open().await?;
+    // Commits are judged where no loop runs and nothing is checked out: that takes no workspace.
+    let open = LocalWorkspace::open;
     match command {
-        Command::New(arguments) => new::run(workspace, arguments, format).await,
-        Command::Resume(arguments) => go_on(workspace, &arguments.which, GoOn::Resumed(arguments), format).await,
-        Command::Status(arguments) => status(workspace, arguments, format).await,
-        Command::Next(which) => go_on(workspace, which, GoOn::OneStep, format).await,
+        Command::New(arguments) => new::run(&open().await?, arguments, format).await,
+        Command::Resume(arguments) => go_on(&open().await?, &arguments.which, GoOn::Resumed(arguments), format).await,
+        Command::Status(arguments) => status(&open().await?, arguments, format).await,
+        Command::Next(which) => go_on(&open().await?, which, GoOn::OneStep, format).await,
         Command::Run(arguments) => {
-            let code = go_on(workspace, &arguments.which, GoOn::UntilItStops, format).await?;
+            let code = go_on(&open().await?, &arguments.which, GoOn::UntilItStops, format).await?;
             Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
         }
-        Command::Stop(arguments) => manage::stop(workspace, arguments, format).await,
-        Command::List => manage::list(workspace, format).await,
-        Command::History(which) => manage::history(workspace, which, format).await,
-        Command::Judge(arguments) => manage::judge(&workspace.worktree, arguments),
-        Command::Clean(arguments) => manage::clean(workspace, arguments, format).await,
+        Command::Stop(arguments) => manage::stop(&open().await?, arguments, format).await,
+        Command::List => manage::list(&open().await?, format).await,
+        Command::History(which) => manage::history(&open().await?, which, format).await,
+        Command::Judge(arguments) => manage::judge(arguments),
+        Command::Clean(arguments) => manage::clean(&open().await?, arguments, format).await,
     }
 }
 
