@@ -19,7 +19,7 @@ pub struct DeliveryAttempt {
     /// Of the event: the same for every attempt.
     pub guid: String,
     pub delivered_at: Timestamp,
-    /// 0 where nobody answered.
+    /// The HTTP status of the answer; 0 if no answer came.
     #[serde(default)]
     pub status_code: u16,
 }
@@ -46,7 +46,7 @@ struct LoggedRequest {
 }
 
 impl LoggedDelivery {
-    /// The JSON that was sent; not byte for byte, so that its signature tells nothing.
+    /// The payload as JSON. Its bytes may differ from those that were sent, so the signature does not verify it.
     pub fn payload(&self) -> &str {
         self.request.payload.get()
     }

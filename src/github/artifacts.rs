@@ -1,7 +1,7 @@
 //! Evidence artifacts: archives that a pull request's own code may have produced.
 //!
 //! Nothing in one is believed before its size, its shape and its origin are checked, and nothing of it is ever written
-//! to disk. The allow-list of workflow files proves where evidence comes from, not what it says: whoever edits such a
+//! to disk. The allow-list of workflow files proves where evidence comes from, not that it is true. An edit of such a
 //! file opens the security gate.
 
 mod cost;
@@ -32,7 +32,7 @@ const MOST_ENTRIES: usize = 100;
 /// Bytes that all documents of one head take at most once they are read.
 pub(super) const HEAD_LIMIT: usize = 16 << 20;
 
-/// Where an artifact was found: what GitHub says of the run that uploaded it.
+/// Where an artifact was found: the workflow run that uploaded it, as GitHub's API returns it.
 #[derive(Debug, Clone)]
 pub(super) struct ArtifactOrigin<'a> {
     pub repository: &'a RepoName,
@@ -52,7 +52,7 @@ pub(super) struct ArtifactOrigin<'a> {
 /// The one entry of an archive that counts, not unpacked yet. Errors are sentences for people.
 pub(super) struct Packed<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
-    /// Bytes that it says it unpacks to.
+    /// The unpacked size in bytes that the archive declares.
     pub size: usize,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Packed<'a> {
         Ok(Self { archive, size })
     }
 
-    /// The document, of at most the size it says.
+    /// Unpacks the document. It fails if the document is larger than the archive declares.
     pub fn unpack(mut self) -> Result<Document, String> {
         let mut entry = self.archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
         let bytes = inflate(&mut entry, self.size as u64)?.ok_or("it unpacks to more than it says")?;

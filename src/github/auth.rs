@@ -247,7 +247,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A key of nobody's, made for these tests.
+    /// A key made for these tests. No App uses it.
     pub const TEST_KEY: &str = include_str!("testdata/app-key.pem");
 
     fn app() -> AppCredentials {

@@ -128,7 +128,7 @@ impl Github {
     /// client was used.
     ///
     /// # Errors
-    /// When GitHub does not say.
+    /// When GitHub does not answer the request for it.
     pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
         self.identity.ask(self, client, &self.hub.credentials).await
     }
@@ -183,7 +183,7 @@ impl Github {
     }
 }
 
-/// Asks and tells GitHub things on behalf of one installation.
+/// Sends requests to GitHub on behalf of one installation.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -336,7 +336,7 @@ impl Client {
         let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();
         let answer = Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)?;
-        // What stands between us and GitHub may answer in its place: then nothing was changed, or nobody knows.
+        // A proxy between us and GitHub may answer in its place: then the request may not have reached GitHub.
         let is_githubs = if answer.body.is_empty() {
             answer.status != StatusCode::OK
         } else {

@@ -9,14 +9,14 @@ use chrono::{TimeDelta, Utc};
 
 use loopgate_core::Timestamp;
 
-/// Tells the time.
+/// Returns the current time.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock, but for leaps: the time is counted on until the machine has told another one for
-/// [`BELIEVED_AFTER`]. So a clock that is wrong for a moment, in either direction, neither puts off what is due nor spoils
-/// a signature. All values of a process are one clock.
+/// The machine's clock without its leaps: the time is counted on until the machine has shown another one for
+/// [`BELIEVED_AFTER`]. So a clock that is wrong for a moment, in either direction, neither puts off what is due nor
+/// spoils a signature. All values of a process share one clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -33,7 +33,7 @@ impl Clock for SystemClock {
 /// A step of the machine's clock up to this is followed at once: setting it right in small steps is no leap.
 const LEAP: TimeDelta = TimeDelta::seconds(2);
 
-/// How long the machine must tell another time before that is the time.
+/// How long the machine must show another time before it is believed.
 const BELIEVED_AFTER: Duration = Duration::from_secs(15);
 
 /// The time, and how it goes on.
@@ -41,7 +41,7 @@ const BELIEVED_AFTER: Duration = Duration::from_secs(15);
 struct Counted {
     /// The time that was right at an instant.
     from: (Timestamp, Instant),
-    /// By how much the machine tells another time, and since when.
+    /// By how much the machine's time differs, and since when.
     leap: Option<(TimeDelta, Instant)>,
 }
 
@@ -50,7 +50,7 @@ impl Counted {
         Self { from: (told, at), leap: None }
     }
 
-    /// The time, when the machine tells this one.
+    /// The time to use when the machine shows `told`.
     fn tell(&mut self, told: Timestamp, at: Instant) -> Timestamp {
         let (right, since) = self.from;
         let counted = right + at.saturating_duration_since(since);
@@ -102,7 +102,7 @@ mod tests {
             Self { counted: Counted::from(begin.0, begin.1), begin, passed: 0 }
         }
 
-        /// The seconds that are told one second later, on a machine whose clock is off by some.
+        /// The Unix time in use one second later, on a machine whose clock is `off` by so many seconds.
         fn second(&mut self, off: i64) -> i64 {
             self.passed += 1;
             let told = self.begin.0 + TimeDelta::seconds(i64::from(self.passed) + off);

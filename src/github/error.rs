@@ -1,4 +1,4 @@
-//! What can go wrong between us and GitHub, told apart by what to do about it.
+//! What can go wrong between us and GitHub, distinguished by what to do about it.
 
 use crate::refs::Retry;
 use loopgate_core::Timestamp;
@@ -27,8 +27,8 @@ pub enum Error {
     /// The credentials are not accepted, also after a renewal.
     #[error("GitHub does not accept the credentials ({message})")]
     Unauthorized { message: String },
-    /// The App was uninstalled or suspended there. Nothing is asked until an event says otherwise, or until a first refusal
-    /// is confirmed.
+    /// The App was uninstalled or suspended there. No request is sent until an event lifts this, or until a first
+    /// refusal is confirmed.
     #[error("the App may ask nothing there any more ({message})")]
     NotInstalled { message: String, until: Option<Timestamp> },
     /// A 5xx or a broken connection, after the retries that were safe.
@@ -48,7 +48,7 @@ pub enum Error {
 /// The kinds of error, by what to do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Expected; said to the people concerned. Repeating it changes nothing.
+    /// Expected; shown to the people concerned. Repeating the request changes nothing.
     Refusal,
     /// Unexpected: our key, our set-up, or a defect. Logged, and tried again later.
     Fault,
@@ -92,7 +92,7 @@ impl Error {
         }
     }
 
-    /// The answer, when it is one that says no.
+    /// The error, if it is a refusal.
     ///
     /// # Errors
     /// Gives back what is no refusal: faults and waits end whatever is under way.

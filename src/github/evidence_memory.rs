@@ -4,7 +4,7 @@
 //! [`HEAVY_LOOKS`] permits from then on until it ends, and others wait for it; what one heavy look holds is bounded by
 //! the limits of one head's evidence ([`artifacts`](super::artifacts)). A look holds at most one permit, also while it
 //! looks at other pull requests of the same commit, and asks for it before it holds anything that others wait for. So
-//! no two looks wait for each other, and those with little evidence wait for nobody.
+//! no two looks wait for each other, and those with little evidence do not wait at all.
 
 use std::sync::{
     Arc,

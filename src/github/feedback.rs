@@ -1,4 +1,4 @@
-//! What Loopgate said of a pull request, read again by whoever mends it, with the rights they have.
+//! What Loopgate wrote about a pull request, read by the person or agent that fixes it, with their own rights.
 //!
 //! It stands in three places, of which the first that may be read counts: the check run, the status comment, the state
 //! ref. Anybody can write a comment that looks like ours, so only a bot's is believed; and a workflow can make check
@@ -27,7 +27,7 @@ const MOST_PAGES: usize = 3;
 /// The bot that every workflow acts as.
 const ACTIONS: &str = "github-actions[bot]";
 
-/// Reads what Loopgate said of one pull request, and answers.
+/// Reads what Loopgate wrote about one pull request, and answers in a comment.
 pub struct FeedbackReader {
     client: Client,
     repository: RepoName,
@@ -36,7 +36,7 @@ pub struct FeedbackReader {
     bot: Option<Login>,
 }
 
-/// A pull request, and what was said of it.
+/// A pull request, and the feedback on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedbackSeen {
     pub head: Sha,
@@ -102,7 +102,7 @@ pub struct PostedComment {
 }
 
 impl FeedbackSeen {
-    /// `since`: only what was said of another head counts.
+    /// With `since`, only feedback on another head counts.
     pub fn reading(self, since: Option<Sha>) -> Reading {
         Reading::of_head(self.feedback, self.from, self.head, since)
     }
@@ -145,7 +145,7 @@ impl FeedbackReader {
         if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
             return Ok(seen((ReadFrom::StatusComment, document)));
         }
-        // Where both could be read, nothing was said.
+        // If both could be read, there is no feedback.
         if (runs.is_none() || comments.is_none())
             && let Some(document) = self.in_state().await?
         {
@@ -154,7 +154,7 @@ impl FeedbackReader {
         Ok(seen((ReadFrom::Nowhere, Feedback::nothing(&self.repository, self.number, head))))
     }
 
-    /// Looks until what is waited for has come on another head than `since`, or the time is over. `say` is told what is waited for.
+    /// Looks until `until` is reached on another head than `since`, or the time is over. `say` receives progress texts.
     ///
     /// # Errors
     /// What repeating would not change.
@@ -174,7 +174,7 @@ impl FeedbackReader {
         wait::until_final(look, until, times, clock, sleep, say).await
     }
 
-    /// Answers in a comment, as whoever owns the credentials: the comment's address.
+    /// Posts a comment with the account of the credentials. Returns its address and id.
     ///
     /// # Errors
     /// As [`Client::write`]: where it is not known whether the comment was made, it is not made again.

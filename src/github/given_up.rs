@@ -1,5 +1,5 @@
-//! Telling on a pull request that it is not looked at any more. Little is read for it: something there may be what the
-//! process did not survive.
+//! Shows on a pull request that Loopgate no longer looks at it. Few requests are made for that: something on the pull
+//! request may be what ended the process.
 
 use serde::Deserialize;
 
@@ -34,8 +34,8 @@ struct BaseTip {
 }
 
 impl Reconcile {
-    /// Says in `loopgate / verify` that work was given up because the process ended so many `times`. The next look that
-    /// ends well replaces it.
+    /// Writes in `loopgate / verify` that work was given up because the process ended so many `times`. The next look
+    /// that ends well replaces it.
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer or asks to wait.
@@ -55,8 +55,8 @@ impl Reconcile {
         };
         let name = OwnCheck::Verify.name(&scope);
         if !check_runs.iter().any(|run| run.name == name) {
-            // Where Loopgate is not switched on nothing is written, and the names on other branches are the
-            // configuration's to say.
+            // Where Loopgate is not switched on nothing is written. Only the configuration names the checks of
+            // other branches.
             if scope != CheckScope::DefaultBranch || !client.exists(&configuration).await? {
                 return Ok(());
             }

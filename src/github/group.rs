@@ -150,10 +150,10 @@ impl Reconcile {
         let closed = decision.view.gates.iter().filter(|gate| gate.is_closed());
         let closed = closed.map(|gate: &GateReport| gate.name.clone()).collect();
         let tested = on_group.map(|on_group| {
-            // Reviewers look at pull requests, and had their say there.
+            // Reviewers look at pull requests, and decided there.
             let mut policy = policy.clone();
             policy.verify.checks.retain(|_, check| !matches!(check.source, CheckSource::Reviewer(_)));
-            // A run of its own: what was tried before on the pull request says nothing about this commit.
+            // A run of its own: earlier attempts on the pull request do not concern this commit.
             let mut state = LoopState::begin(&on_group, &policy, now);
             state.skips.clone_from(&decision.next.skips);
             loopgate_core::deciding::decide(&on_group, &state, &policy, now)

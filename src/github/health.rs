@@ -1,4 +1,4 @@
-//! What GitHub's answers tell about our own health: whether it takes our key, and how far our clock is from its clock.
+//! Our own health, read from GitHub's answers: whether it takes our key, and how far our clock is from its clock.
 //!
 //! No request is made for it. That GitHub does not answer is no fault of ours: deliveries are taken and kept meanwhile.
 
@@ -13,7 +13,7 @@ use loopgate_core::Timestamp;
 /// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
 const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(60);
 
-/// As far as the last answers tell.
+/// The health as of the last answers.
 #[derive(Debug, Default)]
 pub(super) struct Health(Mutex<Known>);
 

@@ -48,7 +48,7 @@ impl Knowledge {
         match bot_id {
             Ok(id) => Ok(AppIdentity { bot_id: Some(*id), ..actor }),
             // The App's own signed token may not be allowed to ask for accounts. Without its id the bot is recognised
-            // by its login, which nobody else can bear; the next caller may learn it.
+            // by its login, which no other account can have; the next caller may learn it.
             Err(Error::Unauthorized { .. }) => Ok(actor),
             Err(error) => error.refusal().map(|_| actor),
         }

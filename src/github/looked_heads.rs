@@ -1,10 +1,10 @@
-//! What the last look at a head read, so that events that tell nothing beyond it cost no request.
+//! What the last look at a head read, so that events that add nothing to it cost no request.
 //!
-//! Two kinds of event are answered by a look. News of a check that the configuration does not name changes no decision:
-//! what came before the configuration was known is remembered, and judged once a look has read it. And what was heard a
-//! while before the look began told nothing that the look did not read, if the check runs it told of had ended there.
-//! Other events concern the pull request that was looked at. All of this holds only where nobody else was seen with that
-//! head; a pull request that comes later has a look of its own, which reads everything.
+//! Two kinds of event need no new look. News of a check that the configuration does not name changes no decision: news
+//! that comes before the configuration is known is kept, and judged once a look has read it. And an event that came
+//! [`LAG`] before the look began adds nothing to it, if the check runs it names had ended in what the look read. Other
+//! events concern the pull request that was looked at. All of this holds only where no other pull request was seen with
+//! that head; one that comes later has a look of its own, which reads everything.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,13 +18,13 @@ use loopgate_core::{
     policy::{CheckSource, ExternalSource, NameGlob, Policy, WhenSkipped},
 };
 
-/// Check runs of a suite that are remembered as heard of; of a larger one nothing is left out.
+/// Check runs kept for one suite, and news kept for one head. A larger suite always gets a look.
 const MOST_RUNS: usize = 500;
 
 /// How long the end of a suite waits for those of its check runs, which it may overtake.
 const OVERTAKEN: Duration = Duration::from_secs(1);
 
-/// How much older than an event a look may read what it told of.
+/// How much older than an event the look may be whose answers already contain it.
 const LAG: TimeDelta = TimeDelta::seconds(2);
 
 /// The heads looked at in the last minutes, by this process.
@@ -33,7 +33,7 @@ pub struct LookedHeads {
     looks: TtlCache<(RepoName, Sha), Look>,
     heard: TtlCache<(RepoName, Sha), Heard>,
     suites: TtlCache<(RepoName, u64), Suite>,
-    /// Something was heard of a suite.
+    /// Notified when an event of a suite came.
     ends: Notify,
 }
 
@@ -46,10 +46,10 @@ struct Look {
     sources: Vec<ExternalSource>,
 }
 
-/// What was heard of a head that nobody has worked on since.
+/// The events of a head since its last work.
 #[derive(Debug, Clone, Default)]
 struct Heard {
-    /// None where something was heard that is no news of a check, or too much.
+    /// None if an event other than news of a check came, or more than [`MOST_RUNS`] news.
     news: Option<Vec<CheckNews>>,
     since: Option<Timestamp>,
 }
@@ -65,7 +65,7 @@ pub struct HeardOfHead<'a> {
     pub last: Timestamp,
 }
 
-/// What was heard of a check suite.
+/// The events of a check suite.
 #[derive(Debug, Clone, Default)]
 struct Suite {
     ended: BTreeSet<CheckRunId>,
@@ -80,7 +80,7 @@ impl LookedHeads {
         let runs = snapshot.checks.iter().filter(|check| ended(check.progress)).filter_map(|check| check.id);
         let sources = policy.verify.checks.values().filter_map(|check| match &check.source {
             CheckSource::External(source) => Some(source.clone()),
-            // The end of its own check run says that it has looked.
+            // Its own check run ends when it has looked.
             CheckSource::Reviewer(reviewer) => {
                 let (name, app) = (NameGlob::parse("*").ok()?, Some(reviewer.app.clone()));
                 Some(ExternalSource { name, app, when_skipped: WhenSkipped::default() })
@@ -116,7 +116,7 @@ impl LookedHeads {
                 Hint::CheckRunCompleted { check_run, .. } => look.ended.contains(check_run),
                 _ => false,
             });
-        // What was heard before this list began may be among the work too.
+        // Events from before this list began may be among the work too.
         let is_whole = |heard: &Heard| heard.since.is_some() && heard.since <= work.since;
         let news = heard.filter(is_whole).and_then(|heard| heard.news);
         let is_nothing = news.is_some_and(|news| {
@@ -130,7 +130,7 @@ impl LookedHeads {
         Some(if is_read || is_nothing { Vec::new() } else { vec![look.pull_request] })
     }
 
-    /// Something is told of a head that is no news of a check.
+    /// Notes an event of a head that is not news of a check.
     pub fn told(&self, repository: &RepoName, head: Sha, now: Timestamp) {
         self.remember(repository, head, None, now);
     }
@@ -166,7 +166,7 @@ impl LookedHeads {
         });
     }
 
-    /// Remembers what is told of a suite, and says whether it has ended and the end of each of its runs was heard.
+    /// Keeps an event of a suite. Returns whether the suite and each of its check runs have ended.
     fn hear(&self, repository: &RepoName, news: &CheckNews, now: Timestamp) -> bool {
         let (CheckNews::Run { suite: id, .. } | CheckNews::Suite { id, .. }) = news else { return false };
         let is_heard = self.suites.change((repository.clone(), *id), now, |suite| match news {
@@ -191,7 +191,7 @@ impl LookedHeads {
         is_heard
     }
 
-    /// Until the ends of so many runs of a suite were heard.
+    /// Waits until so many check runs of a suite have ended.
     async fn whole(&self, repository: &RepoName, suite: u64, runs: u64, now: Timestamp) {
         let key = (repository.clone(), suite);
         loop {
@@ -217,7 +217,7 @@ impl Look {
 }
 
 impl Suite {
-    /// Whether the ends of so many were heard.
+    /// Whether at least so many check runs have ended.
     fn is_heard(&self, runs: u64) -> bool {
         usize::try_from(runs).is_ok_and(|runs| (1..=self.ended.len()).contains(&runs))
     }
@@ -310,7 +310,7 @@ mod tests {
     #[tokio::test]
     async fn a_suite_concerns_nobody_once_the_end_of_each_run_was_heard() {
         let (heads, (repository, head)) = (looked(), place());
-        // Whoever would wait is not waited for.
+        // A future that would wait counts as a concern.
         let concerns = |news| heads.concerns(&repository, head, &news, at(13)).now_or_never().unwrap_or(true);
         let suite = |runs| CheckNews::Suite { id: 1, runs };
         assert!(concerns(suite(1)), "nothing was heard of it");

@@ -1,8 +1,8 @@
-//! The debug memory of repositories on GitHub: asked before a failing attempt is told, written after the verdict is shown.
+//! The debug memory of repositories on GitHub: read before a failing attempt is shown, written after the verdict is.
 //!
-//! A memory helps; nothing depends on it. Where it cannot be read nothing is told, and where it cannot be written a line
-//! waits, or is let go: no turn fails for it. Written is at most once a minute for each repository, by whichever turn
-//! comes then. What waits is kept in the process, and goes with it: of a killed process the memory lacks a minute.
+//! No turn depends on it. If it cannot be read, nothing of it is shown. If it cannot be written, lines wait, or are
+//! dropped. Each repository's memory is written at most once a minute, by the first turn then. Waiting lines are kept
+//! in the process: if it is killed, the memory lacks up to a minute.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,10 +51,10 @@ pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
 
 #[derive(Debug, Default)]
 struct OfRepository {
-    /// What runs leave to be remembered as soon as their states tell of it. The answer to a save may be lost.
+    /// What runs leave to be remembered once their saved states contain it. The answer to a save may be lost.
     unsaved: BTreeMap<String, Unsaved>,
     waiting: MemoryNotes,
-    /// What lines that wait, or will, have still to be told of, by their runs.
+    /// What waiting or coming lines still lack, by their runs.
     unanswered: BTreeMap<String, PushedSince>,
     not_before: Option<Timestamp>,
     /// The pull request whose next look writes what waits, and when that look is due.
@@ -99,7 +99,7 @@ struct PushedSince {
     to: Sha,
     /// The files of the pull request. What came with a merge of the base mended nothing here, or did it for everybody.
     own: BTreeSet<String>,
-    /// What the failing attempt was told as: it names files.
+    /// The summary of the failing attempt: it names files.
     failing: String,
     asked_until: Timestamp,
 }
@@ -167,7 +167,7 @@ impl DebugMemory {
         }
     }
 
-    /// Notes what was kept of a run, now that its state is known: that of a save whose answer was lost tells of it too.
+    /// Notes what was kept of a run, now that its state is known: a save whose answer was lost shows in the state too.
     pub fn note(&self, repository: &RepoName, decision: &Decision) {
         let run = &decision.next.run_id;
         let tells_of = |line: &MemoryLine| {
@@ -238,7 +238,7 @@ impl DebugMemory {
         })
     }
 
-    /// Asks what could not be told when the lines were made.
+    /// Asks again what GitHub did not answer when the lines were made.
     async fn ask_again(
         &self,
         client: &Client,
@@ -292,7 +292,7 @@ impl PushedSince {
 /// What was pushed, as far as it is the pull request's own; none where GitHub does not show it.
 enum Answer {
     Known(Option<(AppliedFix, Vec<ChangedFile>)>),
-    /// A refusal that was heard for the first time.
+    /// A first refusal, not confirmed yet.
     InDoubt,
 }
 
@@ -305,7 +305,7 @@ impl Answer {
     }
 }
 
-/// What the memory says of the head's errors and of what people search for. The cards are named by their commit, so an
+/// Finds the cards for the head's errors and for what people search. The cards are named by their commit, so an
 /// unchanged memory costs one conditional request.
 async fn look_up(
     client: &Client,

@@ -97,7 +97,7 @@ impl GithubObjects {
     }
 
     /// Moves refs, all of them or none, each from where it was to where it is to be; none is a ref that does not exist.
-    /// Returns whether GitHub did so. It does not say why not: what the refs are by now tells.
+    /// Returns whether GitHub did so. It gives no reason otherwise: read the refs again.
     ///
     /// # Errors
     /// When GitHub does not answer, or asks to wait.
@@ -154,8 +154,8 @@ impl GithubObjects {
         for (path, content) in commit.files {
             self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
         }
-        // Nor does what the commit leaves as it was: a server that lags would say that there is no history, and a new one
-        // would take its place.
+        // Nor does what the commit leaves as it was: a server that lags would answer that there is no history, and a
+        // new one would take its place.
         if base.is_some()
             && commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
             && let Some(parent) = commit.parent
@@ -276,7 +276,7 @@ impl ListObjects for GithubObjects {
     }
 }
 
-/// An error of the API, as the state store tells it.
+/// Turns an error of the API into one of the state store.
 pub(super) fn told(error: Error) -> RefsError {
     match error.kind() {
         ErrorKind::Refusal => RefsError::Refused(error.to_string()),

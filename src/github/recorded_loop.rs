@@ -26,7 +26,7 @@ pub struct LoopReader {
     github: Github,
     reconcile: Reconcile,
     seal: Option<Seal>,
-    /// Who may read what, as GitHub said.
+    /// Who may read what, as GitHub answered.
     readers: TtlCache<(RepoName, UserId), bool>,
 }
 
@@ -61,7 +61,7 @@ impl LoopReader {
     /// The installation that may see a repository; none where there is none.
     ///
     /// # Errors
-    /// What GitHub says against it.
+    /// GitHub's refusals, faults and limits.
     pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, RefsError> {
         self.github.client(None).installation_of(repository).await.map_err(told)
     }

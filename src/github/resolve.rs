@@ -1,4 +1,4 @@
-//! Which pull requests does an event concern? Payloads do not say it reliably: their `pull_requests` is empty for
+//! Which pull requests does an event concern? Payloads do not name them reliably: their `pull_requests` is empty for
 //! forks, and no proof otherwise. So they are looked up.
 
 use serde::Deserialize;
@@ -44,7 +44,7 @@ impl OpenPull {
     }
 }
 
-/// What a list says of an open pull request.
+/// An open pull request in GitHub's list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ListedPull {
     pub number: PrNumber,
@@ -104,7 +104,7 @@ impl Client {
         Ok(self.open_with_head(repository, head).await?.into_iter().map(|pull| pull.number).collect())
     }
 
-    /// The same, as lists show them.
+    /// The open pull requests that have this commit, as GitHub lists them.
     pub(super) async fn open_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<OpenPull>, Error> {
         let path = format!("{}/commits/{head}/pulls", path::repo(repository));
         // 422 is the answer for a commit that is not there.

@@ -1,6 +1,6 @@
 //! The one retry layer: what an answer means for the request that got it.
 //!
-//! Only requests that may be sent twice are sent twice, and nobody sleeps through a rate limit: its end is handed up,
+//! Only requests that may be sent twice are sent twice. No request sleeps through a rate limit: its end is returned,
 //! so that the worker can do something else. The rules are those of
 //! <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api> and of
 //! <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api>.
@@ -56,7 +56,7 @@ pub(crate) enum RetryDecision {
     Failed(Error),
 }
 
-/// The most a single answer may make us wait, whatever its headers say: primary limits reset within the hour.
+/// The most a single answer may make us wait, whatever its headers: primary limits reset within the hour.
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(65);
 
 /// Reads an answer. `strikes` counts the secondary limits met in a row, for the waiting time that GitHub leaves to us.
@@ -109,7 +109,7 @@ fn limited_until(
         Timestamp::from_timestamp(reset, 0)? - now
     } else {
         // "Otherwise, wait for at least one minute"; and longer each time it continues. Secondary limits often come
-        // without any header, only their message tells them from a missing permission.
+        // without any header; only their message distinguishes them from a missing permission.
         let message = message.to_ascii_lowercase();
         let told = message.contains("rate limit") || message.contains("abuse detection");
         (told || status == StatusCode::TOO_MANY_REQUESTS).then(|| TimeDelta::minutes(1 << strikes.min(4)))?

@@ -79,7 +79,7 @@ pub(crate) struct Outgoing<'a> {
     pub body: Option<Bytes>,
     /// Bytes of the answer at most.
     pub limit: usize,
-    /// A 404 says that it was not made yet, rather than that a server may lag behind.
+    /// A 404 means that it was not made yet, rather than that a server may lag behind.
     pub may_be_absent: bool,
 }
 
@@ -112,7 +112,7 @@ pub(crate) enum Broken {
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of an answer that says no.
+/// Bytes that an error answer may have, even where the request's own limit is lower.
 const MOST_ERROR_BYTES: usize = 64 << 10;
 
 /// Sends requests to one API.
@@ -198,7 +198,7 @@ impl Transport {
         }
         let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| broken(&error))?;
         let (parts, body) = answer.into_parts();
-        // The limit is for what was asked for; an answer that says no must be readable.
+        // The limit is for what was asked for; an error answer must be readable.
         let limit = if parts.status.is_success() { request.limit } else { request.limit.max(MOST_ERROR_BYTES) };
         let body = match Limited::new(body, limit).collect().await {
             Ok(whole) => whole.to_bytes(),
@@ -272,7 +272,7 @@ fn broken(error: &octocrab::Error) -> Broken {
     Broken::Unclear(innermost(error))
 }
 
-/// The innermost cause says most in fewest words.
+/// The text of the innermost cause, which is the most specific; at most 200 characters.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(inner) = innermost.source() {

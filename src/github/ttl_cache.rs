@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use super::{Client, client::LOOK_AGAIN_AFTER};
 use loopgate_core::Timestamp;
 
-/// How long what GitHub says of people, teams and branches is believed.
+/// How long GitHub's answers about people, teams and branches are believed.
 const LIFE: TimeDelta = TimeDelta::minutes(5);
 /// Answers remembered at most; beyond that all are asked for again.
 const MOST: usize = 10_000;
@@ -42,7 +42,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         known.get(key).filter(|answer| now < answer.until).map(|answer| (answer.value.clone(), answer.is_sure))
     }
 
-    /// What is known. Whoever relies on what is in doubt looks again.
+    /// The stored value. A caller that relies on one in doubt looks again.
     pub(crate) fn recall(&self, key: &K, client: &Client) -> Option<V> {
         let (value, is_sure) = self.find(key, client.now())?;
         if !is_sure {

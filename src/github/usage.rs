@@ -1,4 +1,4 @@
-//! How much is asked of GitHub.
+//! How many requests are sent to GitHub.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! Whoever signs in with GitHub, and which repositories GitHub shows to that person
+//! People who sign in with GitHub, and which repositories GitHub shows to each of them
 //! (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-user-access-token-for-a-github-app>).
 //!
 //! Signing in costs two requests. Whenever rights are asked for, that is one, and one for each hundred repositories of
@@ -119,7 +119,7 @@ impl SignIn {
     /// GitHub's page on which a person agrees. `challenge` is the SHA-256 of what is shown with the code.
     ///
     /// # Errors
-    /// When GitHub does not say who we are.
+    /// When GitHub does not return the App's client id.
     pub async fn page(&self, state: &str, challenge: &str) -> Result<String, Error> {
         let client_id = self.client_id().await?;
         let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -195,7 +195,7 @@ impl SignIn {
     }
 }
 
-/// Sent once: whoever waits at a browser reloads the page.
+/// Sends a request once. It is not repeated: a person waiting at a browser can reload the page.
 async fn sent(transport: &Transport, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming, Error> {
     let address = transport.address(request.target)?;
     let silent =

@@ -1,6 +1,6 @@
 //! Webhook payloads: which pull requests does a delivery concern?
 //!
-//! A payload says *which* pull request to look at, never what to do there: what is true is read from the API. [`route`]
+//! A payload names *which* pull request to look at, not what to do there: that is read from the API. [`route`]
 //! is pure and makes one pass over the body. The caller has checked the signature, so the body is GitHub's; what people
 //! wrote into it is still hostile.
 
@@ -19,7 +19,7 @@ use loopgate_core::{
     AppId, CheckRunId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint,
 };
 
-/// Who we are, so that echoes of our own writes can be told from people's acts.
+/// Who we are, to distinguish events of our own writes from those of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnApp {
     pub app_id: AppId,
@@ -81,8 +81,8 @@ pub struct Work {
     pub hints: Vec<Hint>,
 }
 
-/// Who waits for what an event asks for. What ends a workflow or a suite brings the verdict on a push; what is told of
-/// single checks before is progress.
+/// The work class of an event. The end of a workflow or a suite brings the verdict on a push; news of single checks
+/// before that is progress.
 pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
     let is_pressed = |hint: &Hint| {
         matches!(
@@ -101,7 +101,7 @@ pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
     }
 }
 
-/// What is told of a check that somebody else runs on a commit.
+/// News of a check on a commit that another App or workflow runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckNews {
     /// A check run ended.
@@ -144,14 +144,14 @@ loopgate_core::words! {
         NothingThatGoverns = "nothing_that_governs",
         /// Of a check that the configuration does not name.
         NotConfigured = "not_configured",
-        /// Told of a place that takes no requests from now on: suspended, uninstalled, archived, deleted.
+        /// A place that takes no requests from now on: suspended, uninstalled, archived, deleted.
         NothingToAsk = "nothing_to_ask",
         /// Sent by a repository's own webhook, not to an installation of the App.
         NoInstallation = "no_installation",
     }
 }
 
-/// A body that cannot be read. Says where, and never quotes the body.
+/// A body that cannot be read. Its text gives the position, and never quotes the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misread {
     #[error("the body is not JSON (line {line}, column {column})")]

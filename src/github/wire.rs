@@ -20,7 +20,7 @@ pub(super) struct User {
 
 impl From<User> for Account {
     fn from(user: User) -> Self {
-        // Nobody whose login is none can be named, or have a say.
+        // An account whose login is malformed cannot be named, and has no authority.
         let Ok(login) = user.login.parse() else { return Self { id: user.id, ..ghost() } };
         let kind = match user.kind.as_str() {
             "User" => AccountKind::User,
@@ -32,7 +32,7 @@ impl From<User> for Account {
     }
 }
 
-/// What answers say of a pull request that is a layer of a native stack
+/// What answers contain about a pull request that is a layer of a native stack
 /// (<https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct InStack {
@@ -122,7 +122,7 @@ pub(super) struct GraphqlAccount {
     pub login: Login,
 }
 
-/// What `query($ids: [ID!]!)` says of the nodes with these ids; nothing where GitHub refuses.
+/// GitHub's answer to `query($ids: [ID!]!)` for the nodes with these ids; empty where GitHub refuses.
 ///
 /// # Errors
 /// Every error that is no refusal.

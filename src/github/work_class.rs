@@ -18,14 +18,14 @@ loopgate_core::words! {
         Person = "person",
         /// An author or an agent: the verdict on a push.
         Author = "author",
-        /// Nobody yet: a check went on.
+        /// No person waits yet: a check made progress.
         Progress = "progress",
-        /// Nobody: one of many that a change elsewhere concerns, or a resync asks for.
+        /// No person waits: one of many that a change elsewhere concerns, or a resync asks for.
         Spread = "spread",
     }
 }
 
-/// The class of work under way. It only rises: somebody may come to wait for what nobody waited for when it began.
+/// The class of work under way. It only rises: a person may start to wait for work that began without one.
 #[derive(Debug, Clone)]
 pub struct Urgency(Arc<AtomicUsize>);
 
@@ -69,7 +69,7 @@ pub struct Served {
 }
 
 impl From<WorkClass> for Served {
-    /// Nobody waits behind it.
+    /// No work waits behind it.
     fn from(class: WorkClass) -> Self {
         Self { urgency: class.into(), behind: Behind::default() }
     }

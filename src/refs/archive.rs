@@ -3,7 +3,7 @@
 //! Every ref of a repository is named to everybody who pushes to it. So the refs of runs that ended are folded into one for
 //! each quarter of a year, `refs/loopgate/archive/2026Q4`. Its tree says at `pr/12` which commit the run of pull request 12
 //! was saved in last, and that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of
-//! its own, which counts before what any quarter says; of several quarters the newest counts.
+//! its own, which counts before every quarter; of several quarters the newest counts.
 
 use super::{GitObjects, ListObjects, RefName, RefsError};
 use loopgate_core::{PrNumber, Sha};

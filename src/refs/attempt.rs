@@ -55,7 +55,7 @@ impl AttemptFile {
         Self::after_fix(record, feedback, follows_a_failure, None)
     }
 
-    /// The same with the fix that led to the attempt.
+    /// Writes a record with the fix that led to the attempt, with as much detail as fits.
     ///
     /// # Errors
     /// When it cannot be written as JSON.

@@ -26,8 +26,8 @@ const UNPACKED_LIMIT: u64 = (STATE_LIMIT + HISTORY_LIMIT) as u64;
 pub(super) struct Bundle(BTreeMap<String, String>);
 
 impl Bundle {
-    /// The same with these documents in place of those of the same path. The report of the last evaluation is no part
-    /// of it: where there is a bundle, the status comment is that report.
+    /// A copy with these documents in place of those of the same path. The report of the last evaluation is no part of
+    /// it: where there is a bundle, the status comment is that report.
     pub fn with(&self, files: &[(String, String)]) -> Self {
         let mut all = self.0.clone();
         all.extend(files.iter().filter(|(path, _)| path != ARTIFACT_FILE).cloned());

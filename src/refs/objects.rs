@@ -46,7 +46,7 @@ pub trait GitObjects: Sync {
     fn refs(&self, below: &str) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
 }
 
-/// A git database that tells what it holds.
+/// A git database that lists what it holds.
 pub trait ListObjects: GitObjects {
     /// The names in a folder at the top of a commit's tree, or at the top itself (`""`); none where there is no such
     /// folder.
@@ -78,9 +78,9 @@ pub enum Retry {
     Paced(Timestamp),
     /// Soon, and for as long as it takes: GitHub did not answer, or its answer could not be read.
     WhenAnswered,
-    /// With growing pauses, and not for ever: nothing says that it passes by itself.
+    /// With growing pauses, and not for ever: it may not pass by itself.
     Later,
-    /// Never by itself: nothing may be asked there until an event says otherwise.
+    /// Never by itself: nothing may be asked there until an event allows it.
     OnEvent,
 }
 

@@ -25,7 +25,7 @@ pub trait Slot: Sync {
     /// Puts a new text where `old` still stands. `report` is what people read beside it.
     ///
     /// # Errors
-    /// [`RefsError::RefMoved`] when something else stands there by now; `name` says what it is about.
+    /// [`RefsError::RefMoved`] when something else stands there by now; the error carries `name`.
     fn replace(
         &self,
         name: &RefName,
@@ -98,7 +98,7 @@ pub fn ended_before(packed: &str, moment: Timestamp) -> bool {
 impl<S: Slot> GitObjects for PackedObjects<S> {
     async fn read_ref(&self, _: &RefName) -> Result<Option<Sha>, RefsError> {
         let Some(packed) = self.slot.read().await? else { return Ok(None) };
-        // One that cannot be read holds no state: that is damage, and told as such.
+        // A text that cannot be unpacked holds no state: that is damage, and reported as such.
         let bundle = Bundle::unpack(&packed).unwrap_or_default();
         Ok(Some(self.learn(Version { packed, bundle, report: String::new() })))
     }

@@ -47,8 +47,8 @@ const MOST_PARENTS: usize = 50;
 /// Attempts looked for: a run is forced to stop long before.
 const MOST_ATTEMPTS: u32 = 100;
 
-/// Looks for something to go on from: the newest good state of the run, and what the history tells since. Who could
-/// rewrite the state could rewrite the history beside it, so only an older state under our seal stands in for one that
+/// Finds something to go on from: the newest good state of the run, and what the history recorded since. An author of a
+/// rewritten state could rewrite the history beside it, so only an older state under our seal stands in for one that
 /// lacks it.
 pub(super) async fn salvage<G: GitObjects>(
     store: &StateStore<'_, G>,
@@ -95,7 +95,7 @@ async fn history<G: GitObjects>(store: &StateStore<'_, G>, commit: Sha) -> Resul
     }
 }
 
-/// A state without what grants something: attempts and answers stay, so nothing is spent or said twice.
+/// A state without what grants something: attempts and answers stay, so nothing is spent or answered twice.
 fn stripped(state: LoopState) -> LoopState {
     LoopState {
         skips: Vec::new(),
@@ -143,7 +143,7 @@ pub(super) fn readable_lines(bytes: &[u8]) -> Vec<HistoryLine> {
 }
 
 impl Damaged {
-    /// The state to go on from, and a sentence for the people who are told.
+    /// The state to go on from, and a sentence for people about the recovery.
     pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, String) {
         let state = match &self.basis {
             Basis::Older { state, known, .. } => {
@@ -155,7 +155,7 @@ impl Damaged {
         (state, self.to_string())
     }
 
-    /// What the history tells of the beginning of the local loop.
+    /// The beginning of the local loop, from the history.
     pub(super) fn begun(&self) -> Option<&LocalLoopStarted> {
         last_run(&self.lines).find_map(|line| match &line.event {
             Event::RunStarted(RunStarted::LocalLoop(begun)) => Some(begun.as_ref()),
@@ -179,7 +179,7 @@ fn replay(fresh: LoopState, lines: &[HistoryLine], attempts: &[AttemptDigest]) -
     led_on(named, lines, attempts)
 }
 
-/// A state with the attempts that it does not know yet, and with what the lines tell that were written since.
+/// A state with the attempts that it lacks, and with what the lines since then record.
 fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
     let known = state.attempts.last().map_or(0, |last| last.number);
     state.attempts.extend(attempts.iter().filter(|attempt| attempt.number > known).cloned());
@@ -194,8 +194,8 @@ fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest
     state
 }
 
-/// What only a person or the past could say of a pull request, put back as the line says it. A line that does not say it
-/// (of an older writer) is left out: then the same is asked of people again.
+/// Restores what only a person or the past knew of a pull request, from a line. What a line lacks (of an older writer)
+/// is left out: then people are asked again.
 fn retell(state: &mut LoopState, line: &HistoryLine) {
     match &line.event {
         Event::ArtifactCreated(seen) => state.first_seen_heads.extend(observation(seen, line.ts)),
@@ -213,7 +213,7 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
                 state.accepted_tampering.clone_from(accepted_tampering);
             }
         }
-        // The first versions told who resumed, and nothing else.
+        // The first versions recorded who resumed, and nothing else.
         Event::Resumed(Resumed::LocalLoop { .. }) => release(state),
         Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { senior, .. })) => {
             state.senior = Some(senior.clone());
@@ -225,7 +225,7 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
             let (verb, source) = (command.clone(), Asked::InWords(*source));
             answered(state, source, Answer { by: by.clone(), verb, outcome: answer.clone(), head_sha: *head });
         }
-        // The command's own line does not say why the person stopped the run.
+        // The command's own line does not hold the person's reason for the stop.
         Event::Stopped(Stopped::PullRequest(change)) if state.stop.reason == change.reason => {
             state.stop.words.clone_from(&change.words);
         }

@@ -1,4 +1,4 @@
-//! Seals tell who wrote a state.
+//! Seals prove who wrote a state.
 //!
 //! Whoever can push can rewrite a hidden ref, since no branch rule covers it. What such a rewrite could gain (a skip
 //! nobody granted, an earlier sight of a head, attempts that never were resumed) is therefore believed only under a
@@ -73,7 +73,7 @@ impl SealOf {
         document.insert(FIELD.to_owned(), seal.into());
     }
 
-    /// Takes the seal off a document and tells whether it was ours. The comparison takes the same time wherever the
+    /// Takes the seal off a document and returns whether it was ours. The comparison takes the same time wherever the
     /// first difference stands.
     pub(super) fn fits(&self, document: &mut Map<String, Value>) -> bool {
         let Some(Value::String(claimed)) = take_off(document) else { return false };

@@ -81,7 +81,7 @@ impl LoadedRun {
         }
     }
 
-    /// How the local loop began, where its state is damaged and its history tells.
+    /// How the local loop began, if its state is damaged and its history records it.
     pub fn begun(&self) -> Option<&LocalLoopStarted> {
         match &self.remembered {
             Remembered::Damaged(damaged) => damaged.begun(),
@@ -123,7 +123,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         Self { objects, name, seal: None }
     }
 
-    /// The same store, which seals what it saves and distrusts what is not sealed.
+    /// A store that seals what it saves and distrusts what is not sealed.
     pub fn sealed(self, seal: Option<SealOf>) -> Self {
         Self { seal, ..self }
     }
@@ -139,7 +139,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// Reads the state, or what can be saved of it.
     ///
     /// # Errors
-    /// When the git database does not answer. Damage is no error: it is recovered from and told.
+    /// When the git database does not answer. Damage is no error: it is recovered from and reported.
     pub async fn load(&self) -> Result<LoadedRun, RefsError> {
         self.load_at(self.objects.read_ref(&self.name).await?).await
     }

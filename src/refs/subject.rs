@@ -10,7 +10,7 @@ use loopgate_core::{
     },
 };
 
-/// One line that says what a decision was: `attempt 2: retry — 1 failed rule (unit)`.
+/// One line about a decision: `attempt 2: retry — 1 failed rule (unit)`.
 pub fn subject(decision: &Decision) -> String {
     let failed = decision.view.evaluation.failed_rules();
     let names: Vec<_> = failed.iter().take(3).map(|rule| rule.as_str()).collect();
@@ -47,7 +47,7 @@ pub fn subject(decision: &Decision) -> String {
     format!("attempt {}: {what}", decision.view.attempt)
 }
 
-/// One line that says what a turn of a local loop was: `iteration 2: fail, 0.33 — 1 failed rule (unit)`.
+/// One line about a turn of a local loop: `iteration 2: fail, 0.33 — 1 failed rule (unit)`.
 pub fn loop_subject(turn: &Turn) -> String {
     let newest = turn.lines.iter().rev().find(|line| !matches!(line.event, Event::IterationAdvanced { .. }));
     let what = match (turn.senior_for, newest) {

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::receive::{Believed, LARGEST_BODY, Receiver};
 
-/// A channel that says nothing for so long has gone: they send something every half a minute.
+/// A channel that sends nothing for so long has gone: channels send something every half a minute.
 const SILENCE: Duration = Duration::from_secs(90);
 /// Pauses before another try: the first, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];

@@ -15,7 +15,7 @@ use crate::{
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;
 
-/// Where a server keeps what is its own, unless it is told another place.
+/// The default folder of a server's own data.
 pub const DATA_DIR: &str = "./loopgate-data";
 
 /// What the server needs to know at start. Its `Debug` shows no secret.
@@ -51,7 +51,7 @@ pub struct ServerConfig {
     pub resync_every: Option<TimeDelta>,
 }
 
-/// Where the server hears what happens.
+/// Where the server reads events from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Polling {
     /// From webhooks; the log is read for those that failed.

@@ -17,7 +17,7 @@ use crate::{
     refs::Seal,
 };
 
-/// Who we are, for telling our own events from others'.
+/// Who we are, to distinguish our own events from others'.
 ///
 /// # Errors
 /// When GitHub does not answer, or does not know the App: a wrong id, a wrong key, or a skewed clock.
@@ -26,7 +26,7 @@ pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
     Ok(OwnApp { app_id: identity.id, bot: Some(identity.bot) })
 }
 
-/// What `/readyz` asks beside the storage: whether the key and the clock are right, as GitHub's last answers tell.
+/// What `/readyz` checks beside the storage: whether the key and the clock are right, by GitHub's last answers.
 pub fn readiness(github: &Github) -> [(&'static str, ReadinessCheck); 2] {
     let asks = |question: fn(&Github) -> Result<(), String>| -> ReadinessCheck {
         let github = github.clone();

@@ -118,7 +118,7 @@ async fn write(
             }
         };
         for (reply, answer) in replies.into_iter().zip(answers) {
-            // Whoever asked may be gone (a timeout, a closed connection); what was written stays written.
+            // The sender may be gone (a timeout, a closed connection); what was written stays written.
             reply.send(answer).ok();
         }
     }

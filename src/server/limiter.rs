@@ -1,6 +1,6 @@
 //! Requests that are counted: refused ones per address, calls per person.
 //!
-//! Whoever sends many requests that do not prove to come from GitHub is not refused for it: behind a load balancer all
+//! An address that sends many requests that do not prove to come from GitHub is not refused: behind a load balancer all
 //! requests come from one address, GitHub's among a stranger's. What the address may cost is bounded instead: its large
 //! bodies share a small part of the memory, see `receive`.
 

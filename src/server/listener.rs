@@ -34,10 +34,10 @@ const HEADERS: usize = 64;
 /// After an error of `accept`, which is nearly always too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often that is said.
+/// How often the error is logged at most.
 const WARN_EVERY: Duration = Duration::from_secs(30);
 
-/// Serves `app` until `stop` says so, then finishes the requests that are under way.
+/// Serves `app` until `stop` is true, then finishes the requests that are under way.
 ///
 /// `header_timeout` is how long a connection may take over the head of a request, and how long it may idle.
 pub(super) async fn serve(

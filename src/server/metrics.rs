@@ -31,7 +31,7 @@ impl Count {
 }
 
 loopgate_core::words! {
-    /// What came of a delivery; the label `result`.
+    /// The outcome of a delivery; the label `result`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
     pub(super) enum Received {
         Accepted = "accepted",
@@ -115,7 +115,7 @@ impl Metrics {
 
     /// The text format of Prometheus, version 0.0.4.
     ///
-    /// Without a `github` nothing is said of it.
+    /// Without a `github` its metrics are left out.
     pub fn text(&self, counts: Counts, overview: &Overview, github: Option<&Github>, now: Timestamp) -> String {
         let Counts { waiting: backlog, dead: dead_letters, oldest: by_class } = counts;
         let age = |since: Option<Timestamp>| since.map_or(0, |since| (now - since).num_seconds().max(0).unsigned_abs());

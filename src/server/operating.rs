@@ -1,7 +1,7 @@
 //! What operators ask a running server for, on the admin listener only: dead letters, and looks.
 //!
 //! A page that an operator has open must not be able to ask for it. A browser sends [`GUARD`] for no form, and to no
-//! other origin without asking first, which is never answered; and it tells the origin, which no tool does.
+//! other origin without asking first, which is never answered; and it sends the origin, which no tool does.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub enum Replay {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResyncOf {
-    /// Without: whatever a list says something new of.
+    /// Without: each pull request that a list shows as changed.
     pub repository: Option<RepoName>,
     /// Without: every open one.
     pub pull_request: Option<PrNumber>,

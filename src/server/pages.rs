@@ -53,7 +53,7 @@ const HOME: &str = include_str!("home.html");
 /// A line of the admin's `/readyz` beside the storage's: `Ok`, or what is wrong in one line.
 pub type ReadinessCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
-/// Whether deliveries can be stored, asked of the writer by writing.
+/// Whether deliveries can be stored, tested by a write.
 pub(super) struct Readiness {
     inbox: Inbox,
     clock: Arc<dyn Clock>,

@@ -1,7 +1,7 @@
 //! `POST /webhook`: from bytes on a socket to a row on disk.
 //!
-//! The checks are ordered by their cost, and nothing is believed before the signature. What a sender is told before
-//! that names the sender's mistake and nothing about us.
+//! The checks are ordered by their cost, and nothing is believed before the signature. An answer before that names the
+//! sender's mistake and nothing about us.
 
 use std::{
     borrow::Cow,
@@ -42,20 +42,20 @@ use crate::github::{
 /// GitHub caps payloads at 25 MB.
 pub(super) const LARGEST_BODY: usize = 25 * 1024 * 1024;
 
-/// Bodies up to this size are ordinary: they wait for nobody, and only the number of connections bounds them.
+/// Bodies up to this size are ordinary: they wait for no other request, and only the number of connections bounds them.
 const ORDINARY: usize = 256 * 1024;
 
 /// Larger bodies in memory at once, in KiB: five of the largest. Those of a stranger can hold up other large ones for
 /// some seconds, never an ordinary delivery.
 const LARGE_BODIES_KIB: usize = 128 * 1024;
 
-/// The same for addresses of which many requests were refused: one of the largest.
+/// The limit for addresses of which many requests were refused, in KiB: one of the largest.
 const SUSPECT_BODIES_KIB: usize = 32 * 1024;
 
-/// GitHub hangs up after 10 seconds; an answer after that reaches nobody.
+/// GitHub hangs up after 10 seconds; a later answer would be lost.
 const ANSWER_WITHIN: Duration = Duration::from_secs(9);
 
-/// Bodies above this size are hashed and read on a thread of their own, so that they hold up nobody.
+/// Bodies above this size are hashed and read on a thread of their own, so that they hold up no other request.
 const LARGE: usize = 1024 * 1024;
 
 /// Where a request came from.
@@ -79,13 +79,13 @@ pub(super) struct Receiver {
 /// How much of a payload that no signature vouches for is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Believed {
-    /// GitHub itself told it.
+    /// All of it: it comes from GitHub itself.
     Whole,
     /// Which pull requests to look at, and nothing of what happened there.
     Place,
 }
 
-/// What the sender is told, and how it is counted.
+/// The answer to the sender, and how it is counted.
 #[derive(Debug)]
 struct Answer {
     status: StatusCode,
@@ -98,7 +98,7 @@ impl Answer {
         Self { status, text: text.into(), counted }
     }
 
-    /// Whoever may come again is told when.
+    /// With `Retry-After`, in seconds, where the sender may try again.
     fn into_response(self) -> Response {
         let wait = match self.status {
             StatusCode::SERVICE_UNAVAILABLE => Some("10"),

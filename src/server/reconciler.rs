@@ -9,7 +9,7 @@ use crate::{
 };
 use loopgate_core::{InstallationId, PrNumber, Timestamp, metrics::RunLine, observed::Hint};
 
-/// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
+/// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call asks for a look,
 /// and calling once too often changes nothing.
 ///
 /// A call that fails is repeated with growing pauses, and given up after ten failures in a row. A failure with a
@@ -33,7 +33,7 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
     fn reconcile(&self, job: ReconcileRequest) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
 
-    /// Tells on the pull request that it was given up because the process did not survive looking at it so many
+    /// Shows on the pull request that it was given up because the process did not survive looking at it so many
     /// `times`.
     fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
 }

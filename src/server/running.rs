@@ -316,7 +316,7 @@ pub struct Stopped {
 }
 
 impl Running {
-    /// Where webhooks are received; the real port if the configuration said 0.
+    /// Where webhooks are received; the real port if the configured one is 0.
     pub fn public_address(&self) -> SocketAddr {
         self.addresses[0]
     }

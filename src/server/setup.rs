@@ -1,5 +1,5 @@
-//! `/setup`: the pages on which somebody registers the App. They are for whoever has the set-up token, since the App that
-//! is registered here decides whose webhooks are believed.
+//! `/setup`: the pages on which a person registers the App. They require the set-up token, since the App that is
+//! registered here decides whose webhooks are believed.
 
 use std::{fs, io, io::Write as _, path::Path, sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use crate::github::{
 
 /// How long a connection may take over the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long GitHub may take to say where an App is installed.
+/// How long GitHub may take to list where an App is installed.
 const PROGRESS_WITHIN: Duration = Duration::from_secs(5);
 /// The file of the token in the data directory.
 const TOKEN: &str = "setup-token";
@@ -40,13 +40,13 @@ const PAGE: &str = include_str!("setup.html");
 pub struct SetupPages {
     registration: Registration,
     folder: std::path::PathBuf,
-    /// What is registered unless the page is told otherwise.
+    /// What is registered unless the request changes it.
     wish: AppWish,
     /// The address of the page as GitHub sends the browser back to it.
     address: String,
     token: Secret,
     registered: watch::Sender<Option<RegisteredApp>>,
-    /// The page that tells of it.
+    /// Notified when a page has shown the registered App.
     shown: Notify,
 }
 
@@ -66,7 +66,7 @@ pub fn setup_token(folder: &Path) -> io::Result<Secret> {
     Ok(token)
 }
 
-/// The same, where there is one.
+/// The token of a data directory, if it has one.
 pub fn known_setup_token(folder: &Path) -> Option<Secret> {
     let text = fs::read_to_string(folder.join(TOKEN)).ok()?;
     Some(text.trim()).filter(|text| text.len() >= 16).map(Secret::new)
@@ -129,7 +129,7 @@ async fn page(State(pages): State<Arc<SetupPages>>, Query(asked): Query<Asked>) 
         return match pages.registration.finish(code, state).await {
             Ok(app) => {
                 pages.registered.send_replace(Some(app));
-                // Whoever brought the code began it, and had the token.
+                // The nonce proves that the browser began the registration, with the token.
                 Redirect::to(&pages.link()).into_response()
             }
             Err(error) => {

@@ -18,7 +18,7 @@ pub struct Signatures {
     keyed: Arc<RwLock<Vec<Hmac<Sha256>>>>,
 }
 
-/// A body whose signature is not ours. Says nothing about why, since whoever sent it may be guessing.
+/// A body whose signature is not ours. It gives no reason, since the sender may be guessing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signature does not match")]
 pub struct BadSignature;

@@ -1,6 +1,6 @@
 //! Turns the dirty set into calls of the [`Reconciler`].
 //!
-//! One task owns the dirty set and does nothing that waits: it starts jobs, hears how they ended, and hears of new
+//! One task owns the dirty set and does nothing that waits: it starts jobs, gets their outcomes, and gets the new
 //! rows. A job reads its target's row, calls the reconciler, and hands the outcome to the inbox; only after that commit
 //! does the target leave the queue. If the process dies in between, the row is still there and the call is repeated.
 
@@ -49,7 +49,7 @@ const CRASHES: u32 = 3;
 /// When the storage did not take an outcome.
 const STORAGE_PAUSE: TimeDelta = TimeDelta::seconds(5);
 
-/// After other processes told of new work: what they tell meanwhile is found at once.
+/// The pause after a notification of other processes: all that they announce meanwhile is found at once.
 const TOLD_PAUSE: TimeDelta = TimeDelta::milliseconds(100);
 
 /// How often old ids and dead letters are forgotten.
@@ -93,7 +93,7 @@ pub(super) enum Rest {
     Idle,
 }
 
-/// What the worker is told from outside.
+/// The messages to the worker.
 pub(super) struct Mailbox {
     pub arrivals: mpsc::Receiver<Vec<Arrival>>,
     /// Each is answered once it is so.
@@ -117,7 +117,7 @@ enum TaskReport {
     /// Due wake-ups were turned into rows; the next is due then.
     Woken(Option<Timestamp>),
     Pruned,
-    /// These installations have work that nobody does.
+    /// These installations have work that no process holds.
     Polled(Vec<InstallationId>),
 }
 
@@ -141,7 +141,7 @@ impl<R: Reconciler> Worker<R> {
         }
     }
 
-    /// Works until told to stop. Returns how many jobs were still running at the end of the time given; their rows
+    /// Works until `stop` fires. Returns how many jobs were still running at the end of the time given; their rows
     /// stay.
     pub async fn run(mut self, mut mailbox: Mailbox) -> usize {
         let deadline = loop {
@@ -166,7 +166,7 @@ impl<R: Reconciler> Worker<R> {
                 told = &mut mailbox.stop => break told.ok(),
             }
         };
-        // From here on the writer waits for nobody: rows it announces are found at the next start.
+        // From here on the writer waits for no queue: rows it announces are found at the next start.
         drop(mailbox);
         self.finish(deadline).await
     }
@@ -309,7 +309,7 @@ impl<R: Reconciler> Shared<R> {
         let report = |ended| TaskReport::Job { key: key.clone(), ended, wakeup: None };
         let loaded = match self.store.load(&key).await {
             Ok(Some(loaded)) => loaded,
-            // Done already, by a job that read these rows before it was told of them.
+            // Done already, by a job that read these rows before their announcement came.
             Ok(None) => return report(Ended::Done(newest)),
             Err(error) => {
                 tracing::error!(%error, "the inbox cannot be read");
@@ -362,7 +362,7 @@ impl<R: Reconciler> Shared<R> {
                 tracing::warn!(%key, "what this concerns too is looked at within a quarter of an hour, not now");
             }
         }
-        // After it was given up for good: should telling it end the process too, nothing begins anew.
+        // After it was given up for good: should showing that end the process too, nothing begins anew.
         if is_fatal
             && matches!(ended, Ended::Done(_))
             && let Some(job) = job_of(&key, &loaded)
@@ -406,7 +406,7 @@ impl<R: Reconciler> Shared<R> {
         Ok(WorkEnd::Resolved { into, origin, hints, class })
     }
 
-    /// The pull requests that a head's work concerns, where the last look at it tells: none if that read all there is.
+    /// The pull requests that a head's work concerns, where a last look is known: none if that read all there is.
     fn known(&self, work: &Unresolved, loaded: &TargetWork) -> Option<Vec<PullRequest>> {
         let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return None };
         let heard = HeardOfHead { hints: &work.hints, since: loaded.waiting_since, last: loaded.origin.received_at };

@@ -1,4 +1,4 @@
-//! Deleting the head branch of a merged pull request (`on_complete.delete_branch`), where nobody needs it any more.
+//! Deletes the head branch of a merged pull request (`on_complete.delete_branch`) that nothing uses any more.
 //!
 //! GitHub deletes a ref whatever it points at by then, so the branch is looked at right before. A push between the two
 //! requests is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.
@@ -15,7 +15,7 @@ use crate::github::{
 };
 use loopgate_core::{RepoName, deciding::MergedBranch};
 
-/// What came of it.
+/// The outcome of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deletion {
     Deleted,

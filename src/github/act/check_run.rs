@@ -34,7 +34,7 @@ pub(in crate::github) struct Digest {
 
 const SCHEME: &str = "loopgate-1";
 const BY_WORD: &str = "word";
-/// The `external_id` of a run that has begun and says nothing yet.
+/// The `external_id` of a run that has begun and shows no result yet.
 pub(in crate::github) const BEGUN: &str = "loopgate-1:begun:begun";
 /// That of a run that was cancelled.
 const ENDED: &str = "loopgate-1:ended:ended";
@@ -54,7 +54,7 @@ impl Digest {
         (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned(), by_word, base })
     }
 
-    /// Whether it was judged against this branch, as far as it says.
+    /// Whether it was judged against this branch. A digest without a branch counts as such.
     pub(in crate::github) fn is_for(&self, branch: &str) -> bool {
         self.base.is_empty() || self.base == short_hash(branch)
     }

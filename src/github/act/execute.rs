@@ -42,7 +42,7 @@ use loopgate_core::{
     state::Repeatable,
 };
 
-/// A comment that people delete is posted again so often within [`POSTED_WITHIN`]; then only the check run says so.
+/// How often a deleted comment is posted again within [`POSTED_WITHIN`]; after that only the check run shows it.
 const MOST_REMADE: usize = 3;
 const POSTED_WITHIN: TimeDelta = TimeDelta::hours(1);
 
@@ -61,7 +61,7 @@ pub struct Executor {
     asked: TtlCache<(RepoName, AskedOf), Result<(), Error>>,
     /// Reviewers that GitHub would not have, and why.
     refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
-    /// What was said on channels, and what came of it: once per call.
+    /// Messages sent on channels, with their outcomes: one per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
     /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
@@ -76,7 +76,7 @@ pub struct Executor {
 /// How many effects there are of each kind.
 type ByKind = BTreeMap<&'static str, u64>;
 
-/// What came of a list of effects.
+/// The outcome of a list of effects.
 #[derive(Debug, Default, PartialEq)]
 pub struct Executed {
     /// Effects that changed something.
@@ -203,7 +203,7 @@ impl Executor {
     /// would be made anew again and again.
     fn may_be_gone(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
         let key = (surface.repository.clone(), surface.number, String::new());
-        // Each is said twice before it is believed.
+        // GitHub must answer twice that a post is gone before it is believed.
         let may = self.lately(&key, now) < 2 * MOST_REMADE;
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         may
@@ -243,11 +243,11 @@ impl Executor {
         }
     }
 
-    /// Begins the check run of the verdict, which the head does not have yet: the first thing people see. What it says
-    /// follows. None where it may not go yet.
+    /// Begins the check run of the verdict, which the head does not have yet: people see it first. Its result follows.
+    /// None if no check run may be created yet.
     ///
     /// # Errors
-    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it.
+    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and show it.
     pub async fn begin_verify(
         &self,
         client: &Client,
@@ -382,7 +382,7 @@ impl Executor {
         asked.map(|()| Did::Something)
     }
 
-    /// Says it once. A channel that fails is told of, and ends nothing.
+    /// Sends it once. A channel that fails becomes a problem, and ends nothing.
     async fn announce(
         &self,
         place: &Place<'_>,
@@ -409,7 +409,7 @@ impl Executor {
         }
     }
 
-    /// Asks once. A refusal is told as long as the wish stands, without asking again.
+    /// Asks once. A refusal is shown as long as the request is wanted, without asking again.
     async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
         let key = (place.surface.repository.clone(), what);
         if let Some(answer) = self.asked.recall(&key, place.client) {

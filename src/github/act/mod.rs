@@ -32,13 +32,13 @@ pub use plan::plan;
 /// One change to make.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// A check run on the head, with all it says.
+    /// A check run on the head, complete with its text and annotations.
     CreateCheckRun(CheckRunWrite),
     UpdateCheckRun {
         id: CheckRunId,
         write: CheckRunWrite,
     },
-    /// A check run that says what does not hold any more.
+    /// A check run whose result no longer holds.
     CancelCheckRun(LeftCheckRun),
     CreateStatusComment {
         body: String,
@@ -62,7 +62,7 @@ pub enum Effect {
         key: String,
         body: String,
     },
-    /// The comment that says so, then the workflow it speaks of: without its marker nothing is started.
+    /// The comment that announces the fix, then the workflow it names: without its marker nothing is started.
     AskFixer {
         key: String,
         body: String,
@@ -88,7 +88,7 @@ pub enum Effect {
     Rerun(RerunRequest),
     /// A run that GitHub holds back may run.
     ApproveRun(WorkflowRunId),
-    /// The head branch of a merged pull request, if nobody needs it any more.
+    /// The head branch of a merged pull request, if nothing uses it any more.
     DeleteBranch(MergedBranch),
 }
 

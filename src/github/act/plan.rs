@@ -45,7 +45,7 @@ fn check_run_effect(
     text: &CheckRunText,
 ) -> Option<Effect> {
     let shown = observed.check_run(check);
-    // What a merged pull request's check said at the merge is its last word.
+    // A completed check run of a merged or closed pull request stays as it is.
     if observed.lifecycle != Lifecycle::Open
         && shown.is_none_or(|run| matches!(run.progress, CheckProgress::Completed { .. }))
     {

@@ -1,7 +1,7 @@
 //! What an evidence document costs in memory, counted before any of it is kept.
 //!
 //! A few bytes of JSON can stand for hundreds of bytes in memory (`{}` is a whole failure), so the size of a document
-//! says little about what reading it costs. One pass weighs every value of it, and keeps nothing.
+//! does not bound what reading it costs. One pass weighs every value of it, and keeps nothing.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ const OBJECT: usize = 768;
 /// Bytes of any other value: a text's header, its place in a list, and what the allocator rounds up.
 const VALUE: usize = 64;
 
-/// Bytes that the values of a document take once it is read; 0 where it is no JSON, which its reader says.
+/// Bytes that the values of a document take once it is read; 0 if it is not JSON, which its reader reports.
 pub(super) fn of(document: &[u8]) -> usize {
     serde_json::from_slice::<Cost>(document).map_or(0, |cost| cost.0)
 }

@@ -1,9 +1,9 @@
 //! Content-creating requests, by need.
 //!
 //! The platform takes 80 a minute and 500 an hour
-//! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>). What
-//! may not go yet is left out of its look and told when to come back. Each such promise counts for the next one, so that
-//! many who wait come back one after the other.
+//! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>).
+//! What may not go yet is left out of its look, with the time to come back. Each such promise counts for the next one,
+//! so that many that wait come back one after the other.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,7 +18,7 @@ pub(crate) enum Need {
     Verify,
     /// What else belongs to the verdict: the gates' check run.
     Verdict,
-    /// What is said to people.
+    /// Comments for people.
     Comment,
     /// Labels, and who is asked for a review.
     Mark,
@@ -37,7 +37,7 @@ pub(crate) fn limits(need: Need) -> Vec<(TimeDelta, usize)> {
     LIMITS.map(|(window, limits)| (window, limits[need as usize])).into()
 }
 
-/// Before this is over nobody comes back.
+/// The shortest pause before a promise comes due.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
 
 /// Promises kept at most.

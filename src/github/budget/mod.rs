@@ -1,10 +1,10 @@
 //! What may still be sent for an installation, and for whom. Pure; the time is passed in.
 //!
-//! - The **quota** of the hour is what GitHub's answers say; its last tenth is kept for people.
+//! - The **quota** of the hour is read from GitHub's answers; its last tenth is kept for people.
 //! - **Points** are the platform's limit for a minute: 900, of which a read costs 1 and any other request 5
 //!   (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#calculating-points-for-the-secondary-rate-limit>).
-//!   A request waits for them, the most urgent first. Servers of one's own have this limit switched off unless told
-//!   otherwise, so there it is kept once it was met.
+//! A request waits for them, the most urgent first. GitHub Enterprise Server has this limit switched off by
+//! default, so there it is kept only once an answer met it.
 //! - **Content** is created by need ([`Creates`]).
 //!
 //! Several processes of one App share the quota by GitHub's answers, and points and content by a [`SharedBudget`] where
@@ -41,7 +41,7 @@ pub(crate) const fn points_of(class: WorkClass) -> u32 {
     if matches!(class, WorkClass::Person) { POINTS } else { POINTS - POINTS_OF_PEOPLE }
 }
 
-/// What GitHub said last of the hour's requests.
+/// The hour's quota, as of GitHub's last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     pub limit: u32,
@@ -134,7 +134,7 @@ impl Budget {
         self.waiting[class as usize] = self.waiting[class as usize].saturating_sub(1);
     }
 
-    /// What an answer says of the hour. Search and GraphQL have limits of their own.
+    /// Reads the hour's quota from an answer. Search and GraphQL have limits of their own.
     pub fn told(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name)?.to_str().ok();
         let number = |name: &str| text(name)?.parse::<u32>().ok();

@@ -18,7 +18,7 @@ fn create(creates: &mut Creates, need: Need, of: usize, behind: usize, now: Time
     creates.book(need, head(of), behind, now).map(|()| creates.answered(now))
 }
 
-/// The same of points.
+/// Asks for points, and counts them as used.
 fn spend(budget: &mut Budget, class: WorkClass, points: u32, now: Timestamp) -> Result<(), Held> {
     budget.ask(class, points, now).map(|()| budget.answered(points, now))
 }

@@ -122,8 +122,8 @@ impl Client {
         body.map(|body| parse(path, &body)).transpose()
     }
 
-    /// What was read before, or is read now. That something is absent is believed for a moment only, until it was found
-    /// so a second time: a server that lags behind a push says it too.
+    /// What was read before, or is read now. An absence is believed for a moment only, until a second read finds the
+    /// same: a server that lags behind a push answers so too.
     async fn once_or_absent(
         &self,
         path: &str,

@@ -29,7 +29,7 @@ pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 /// How far two refusals must lie apart to be believed.
 const REFUSALS_AGREE_AFTER: TimeDelta = TimeDelta::seconds(30);
 
-/// How far two answers that a post is gone must lie apart: a server that lags behind says it of what is new.
+/// How far apart two answers that a post is gone must be: a server that lags behind may deny a new post.
 const GONE_AGREE_AFTER: TimeDelta = LOOKS[0];
 
 /// How long a confirmed 404 of what its path names by content is believed.
@@ -184,7 +184,7 @@ impl Client {
         stale.created.push(Created { list: list.to_owned(), id, at: now, item });
     }
 
-    /// Forgets what we created, since GitHub says that it is gone, or we have removed it. A second answer that says so wins
+    /// Forgets what we created, since GitHub answers that it is gone, or we have removed it. A second such answer wins
     /// over lists that still show it. Returns when to look again.
     pub(crate) fn gone(&self, post: PostId, by: GoneBy) -> Timestamp {
         let (mut stale, now) = (self.stale(), self.now());
@@ -226,7 +226,7 @@ impl Client {
         Err(Error::NotInstalled { message: message.clone(), until })
     }
 
-    /// Nothing is asked any more, until [`ask_again`](Self::ask_again): at once where GitHub says that the installation is
+    /// Stops all requests until [`ask_again`](Self::ask_again): at once where GitHub answers that the installation is
     /// suspended, else when a token is refused for the second time.
     pub(super) fn silence(&self, message: String, is_said: bool) -> Error {
         let (mut stale, now) = (self.stale(), self.now());
@@ -245,7 +245,7 @@ impl Client {
         }
     }
 
-    /// An event, or a list of installations, says that the App may ask here.
+    /// Lets requests go again, after an event or a list of installations showed that the App may ask here.
     pub fn ask_again(&self) {
         self.stale().silence = None;
     }

@@ -20,7 +20,7 @@ use crate::{
 use loopgate_core::{AppId, observed::Completeness};
 use loopgate_reports::joblog::Kept;
 
-/// A loopback GitHub, a client of it, and a clock that only moves when told.
+/// A loopback GitHub, a client of it, and a clock that moves only when a test moves it.
 struct Bench {
     server: MockServer,
     github: Github,

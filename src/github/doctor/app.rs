@@ -1,4 +1,4 @@
-//! The App itself: its key, what it may do and hear, where it is installed.
+//! The App itself: its key, its permissions and events, where it is installed.
 
 use super::{
     Finding, Outcome,

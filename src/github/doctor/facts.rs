@@ -22,7 +22,7 @@ use loopgate_core::{AppId, InstallationId, Login, RepoName, gate::online_facts::
 const SHOWS_WITHIN: TimeDelta = TimeDelta::seconds(20);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What this server was told of how webhooks come to it.
+/// This server's settings for webhooks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected {
     /// The address that the App's webhook should have, where it is known.
@@ -43,7 +43,7 @@ impl Expected {
         Self { hook: arrival.as_ref().map(Arrival::hook), arrives, signer: None }
     }
 
-    /// The same, with what signs.
+    /// Adds what signs.
     #[must_use]
     pub fn signing(self, signer: Option<Signer>) -> Self {
         Self { signer, ..self }
@@ -76,7 +76,7 @@ pub(super) struct Facts {
     pub repository: Option<RepositoryFacts>,
 }
 
-/// What came of delivering the newest webhook again.
+/// The outcome of the newest webhook's redelivery.
 pub(super) enum Redelivered {
     NotAsked,
     Answered(u16),
@@ -292,7 +292,7 @@ struct Classic {
 }
 
 /// The repository, and the checks that its default branch requires: by rulesets, and by classic protection, which the branch itself
-/// tells (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
+/// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
 async fn required(client: &Client, name: &RepoName) -> Result<(Repository, Vec<Required>), Error> {
     let base = path::repo(name);
     let repository = client.get::<Repository>(&base).await?;

@@ -1,5 +1,5 @@
-//! Whether Loopgate can work: what GitHub tells of the App, its webhook, its installations and a repository, compared with
-//! what is needed.
+//! Whether Loopgate can work: compares what GitHub returns about the App, its webhook, its installations and a
+//! repository with what is needed.
 //!
 //! [`Facts`] are asked for once. Each check is a function of them, and stands in a table; it finds nothing, or what is
 //! wrong with the remedy.

@@ -1,4 +1,4 @@
-//! One repository: whether it is looked after, and whether what is said of it holds anybody back.
+//! One repository: whether the App sees it, and what in its configuration and rules hinders Loopgate.
 
 use super::{
     Finding, Outcome,

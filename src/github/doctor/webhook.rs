@@ -1,4 +1,4 @@
-//! Whether what GitHub tells arrives.
+//! Whether GitHub's webhooks arrive.
 
 use std::collections::BTreeSet;
 

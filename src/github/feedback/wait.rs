@@ -35,8 +35,8 @@ pub enum Waited {
     TimedOut(Option<Reading>),
 }
 
-/// Looks until what is waited for has come, or the time is over; the last look is at its end. `look` tells what it read and
-/// whether more may come. A limit is waited for, and an outage is no end: both are said.
+/// Looks until `until` is reached, or the time is over; the last look is at its end. `look` returns what it read and
+/// whether more may come. It waits for limits and outages to pass, and reports both to `say`.
 ///
 /// # Errors
 /// What repeating would not change.
@@ -109,8 +109,8 @@ mod tests {
         Ok((Reading::of_head(told, ReadFrom::StatusComment, Sha::from_bytes(now), since), true))
     }
 
-    /// Waits for half an hour at most on these answers, of which the last comes for ever: how it ended, the pauses in
-    /// seconds, and what was said.
+    /// Waits for half an hour at most on these answers, of which the last repeats for ever. Returns how it ended, the
+    /// pauses in seconds, and the texts passed to `say`.
     fn waited(
         pacing: Pacing,
         answers: Vec<Result<(Reading, bool), Error>>,

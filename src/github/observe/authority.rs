@@ -1,4 +1,4 @@
-//! What GitHub says about the rights of the people and teams that matter for the decision.
+//! The rights of the people and teams that matter for the decision, as GitHub returns them.
 //!
 //! A look-up that fails is an answer too: no authority, with the reason. Only a rate limit ends the observation, since
 //! then nothing at all can be asked for a while.
@@ -28,7 +28,7 @@ const MOST_PAGES: usize = 20;
 /// Looks up rights, and believes the answers for five minutes.
 #[derive(Default)]
 pub(super) struct Registry {
-    /// Whether somebody asks again later: then an absence in doubt turns nobody's word down. Who asks once believes it.
+    /// Whether a later look asks again. If so, an absence in doubt takes no rights; otherwise it counts.
     pub asks_again: bool,
     people: TtlCache<(RepoName, UserId), Standing>,
     logins: TtlCache<Login, NamedAccount>,
@@ -40,7 +40,7 @@ pub(super) struct Registry {
 #[derive(Debug, Clone)]
 enum Organisation {
     Teams(BTreeSet<TeamSlug>),
-    /// It does not say, with the reason: we lack `members: read`.
+    /// It does not answer, with the reason: we lack `members: read`.
     Closed(String),
     /// It did not answer.
     Silent(String),
@@ -94,7 +94,7 @@ impl Registry {
         if let Some(known) = self.people.get(&key, now) {
             return Ok(known);
         }
-        // `[bot]` must be escaped; bots have no say, but they are told so.
+        // `[bot]` must be escaped. Bots have no authority, but they get an answer.
         let path = format!("{}/collaborators/{}/permission", path::repo(repository), path::escape(login.as_str()));
         let standing = match client.get::<Rights>(&path).await {
             // The login may belong to somebody else by now: ids are never reused.
@@ -277,8 +277,8 @@ impl Flags {
 }
 
 impl Rights {
-    /// The flags say it exactly, custom roles included; `role_name` says it for the built-in roles; `permission` folds
-    /// maintain into write and triage into read
+    /// The flags are exact, custom roles included; `role_name` names the built-in roles; `permission` folds maintain
+    /// into write and triage into read
     /// (<https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>).
     fn permission(&self) -> Permission {
         if let Some(flags) = self.user.as_ref().and_then(|user| user.permissions.as_ref()) {

@@ -1,4 +1,4 @@
-//! What the base says: who owns its files, which folders it has, and how its own checks went.
+//! What is read of the base: who owns its files, which folders it has, and how its own checks went.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,7 +119,7 @@ pub(super) async fn evidence(
         checks::read_runs(client, repository, base, us).await
     };
     let Some(mut on_base) = read.or_refused()? else { return Ok((None, Vec::new())) };
-    // Two failures are told apart by what they say.
+    // Two failures are distinguished by their logs and annotations.
     on_base.read_logs(client, repository, &policy.verify, is_private, &[]).await?;
     on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
     let mut evidence = BTreeMap::new();

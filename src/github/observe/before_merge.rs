@@ -21,7 +21,7 @@ struct Commit {
     parents: Vec<ObjectRef>,
 }
 
-/// The commit that a pull request was merged as; none where GitHub does not say.
+/// The commit that a pull request was merged as; none where GitHub does not return it.
 pub(super) async fn merged_as(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Sha>, Error> {
     match pull.merged_as {
         Some(commit) => Ok(Some(commit)),
@@ -62,7 +62,7 @@ pub(super) async fn base(
 const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
                      pullRequest(number: $number) { mergeCommit { oid } } } }";
 
-/// What a pull request was merged as, of GraphQL: from version 2026-03-10 on the REST API does not say
+/// The merge commit of a pull request, from GraphQL: from version 2026-03-10 on the REST API does not return it
 /// (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>).
 async fn merge_commit(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Sha>, Error> {
     #[derive(Deserialize)]
@@ -96,7 +96,7 @@ mod tests {
         Sha::from_bytes([digit; 20]).to_string()
     }
 
-    /// Where GitHub says what the pull request was merged as.
+    /// Which API of GitHub returns the merge commit.
     #[derive(Clone, Copy)]
     enum Told {
         Rest,

@@ -160,7 +160,7 @@ impl Checks {
 
     fn add_status(&mut self, status: WireStatus) {
         if OwnCheck::named(&status.context).is_some() {
-            // We never write statuses: whoever uses our name there is not us.
+            // We never write statuses: a status with our name is forged.
             self.forged.push(ForgedCheck { name: status.context, app: None, url: status.target_url });
             return;
         }
@@ -267,7 +267,7 @@ async fn annotations(
     };
     let path = format!("{}/check-runs/{id}/annotations", path::repo(repository));
     let read = async || {
-        // What a failing check says in detail is welcome, and not needed.
+        // The annotations of a failing check are useful, but not required.
         let listed = client.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await.or_refused()?;
         Ok(listed.map(|listed| listed.items).unwrap_or_default())
     };
@@ -289,7 +289,7 @@ fn annotation(wire: WireAnnotation) -> Annotation {
     }
 }
 
-/// A status and conclusion in GitHub's words. Unknown ones count as what says least: still running, or neutral.
+/// A status and conclusion in GitHub's words. Unknown ones count as the weakest: still running, or neutral.
 pub(super) fn progress(status: &str, conclusion: Option<&str>, at: Option<Timestamp>) -> CheckProgress {
     match status {
         "completed" => {

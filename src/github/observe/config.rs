@@ -64,8 +64,8 @@ pub(super) async fn policy(
     Ok((policy.activation == Activation::Active).then_some(policy))
 }
 
-/// The same policy, said to come from the commit that is remembered where that holds the same file: most commits on a
-/// base branch do not touch it, and each would look like a change of what governs.
+/// The policy, with the remembered commit as its origin if that holds the same file. Most commits on a base branch do
+/// not touch the file, and each would look like a change of the configuration.
 pub(super) async fn settled(
     client: &Client,
     repository: &RepoName,
@@ -153,7 +153,7 @@ pub(super) async fn codeowners(client: &Client, repository: &RepoName, tip: Sha)
     Ok(owners_file(client, repository, tip).await?.map(|(_, text)| text))
 }
 
-/// That, with its path. The trees of the commit show which of the places exist, and do not change with every commit.
+/// Its text and path. The trees of the commit show which of the places exist, and do not change with every commit.
 pub(super) async fn owners_file(
     client: &Client,
     repository: &RepoName,
@@ -261,8 +261,8 @@ impl BranchRules {
         Ok(approvals)
     }
 
-    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. What classic
-    /// protection says of that takes administration rights to read, so it counts for nothing.
+    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic
+    /// branch protection takes administration rights to read, so it counts for nothing.
     pub(super) async fn keep_people_out(
         &self,
         client: &Client,

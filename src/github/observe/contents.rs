@@ -70,7 +70,7 @@ struct Reader<'a> {
     folders: usize,
     texts: usize,
     bytes: usize,
-    /// Files of which nothing could be said.
+    /// Files beyond the limits.
     left_out: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What people said: comments and reviews.
+//! What people wrote: comments and reviews.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ pub(super) async fn reviews(
     Ok(Listing { items, completeness: listing.completeness })
 }
 
-/// Our own unsubmitted reviews have no time and say nothing yet.
+/// Our own unsubmitted reviews have no time, and are not shown yet.
 fn review(wire: WireReview) -> Option<Review> {
     let verdict = match wire.state.to_ascii_uppercase().as_str() {
         "APPROVED" => ReviewVerdict::Approved,

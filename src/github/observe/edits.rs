@@ -1,4 +1,4 @@
-//! Who edited a comment, where no event told: the REST API says only that somebody did. GraphQL knows
+//! Who edited a comment, if no event named them: the REST API returns only when it was changed. GraphQL knows
 //! (<https://docs.github.com/en/graphql/reference/interfaces#comment>, `userContentEdits`).
 
 use std::collections::BTreeSet;
@@ -37,8 +37,8 @@ struct Edit {
     editor: Option<GraphqlAccount>,
 }
 
-/// What events would have told of the edits of comments that speak. Each comment is asked about once; where GitHub does
-/// not say, nobody is known to have edited it, and what closes a gate counts.
+/// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
+/// names no editor, no edit is known, and a comment that closes a gate counts.
 pub(super) async fn unheard(
     client: &Client,
     comments: &Comments,

@@ -1,4 +1,4 @@
-//! Who did what to the pull request, as its events tell: who put a label on that declares the type of the change, which
+//! Who did what to the pull request, by its events: who put a label on that declares the type of the change, which
 //! counts only from people with write, and who dismissed a review. They are read where it matters.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,7 @@ pub(super) async fn declared_type(
             |event: &&Event| event.event == "labeled" && event.label.as_ref().is_some_and(|set| &set.name == label);
         let Some(event) = events.iter().rfind(set) else { continue };
         let by = account(event.actor.clone());
-        // A label that a program puts on must not lower what is asked of the change.
+        // A label that a program puts on must not lower what the change must pass.
         if by.kind != AccountKind::User {
             continue;
         }
@@ -147,7 +147,7 @@ pub(super) async fn assigned_agents(
     Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
 }
 
-/// Who forced a push to the branch, as far as the events say
+/// Who forced a push to the branch, by the events that GitHub returns
 /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
 pub(super) async fn forced_pushes(
     client: &Client,

@@ -23,7 +23,7 @@ const MOST_JOB_PAGES: usize = 5;
 const LONGEST_NAME: usize = 200;
 /// Evidence artifacts read of one head at most.
 const MOST_ARTIFACTS: usize = 60;
-/// Refused artifacts told of at most.
+/// Refused artifacts that are reported at most.
 const MOST_REFUSALS: usize = 10;
 /// Archives of one head downloaded at the same time: each may be 8 MB.
 const DOWNLOADS_AT_ONCE: usize = 3;
@@ -80,7 +80,7 @@ struct WireStep {
     status: Option<String>,
 }
 
-/// A workflow run on the head, with the commit GitHub says it is about.
+/// A workflow run on the head, with the commit that GitHub names as its head.
 #[derive(Debug, Clone)]
 pub(super) struct HeadRun {
     pub run: WorkflowRun,
@@ -132,7 +132,7 @@ pub(super) fn listed<'r>(
 /// Events whose runs execute what is in the branch, and nothing that a pull request brings along.
 const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", "merge_group"];
 
-/// What the newest evidence says of the first of these commits that has any: the merge base, else the base's head.
+/// The newest evidence on the first of these commits that has any: the merge base, else the base's head.
 /// Only runs for the branch itself count: a fork's pull request can have the same commit as its head.
 pub(super) async fn of_base(
     client: &Client,
@@ -271,8 +271,8 @@ fn job(wire: WireJob) -> WorkflowJob {
     }
 }
 
-/// Evidence that workflows uploaded which are not listed: refused, and said. Only where no listed workflow runs at all,
-/// since that is when people wonder.
+/// Evidence that workflows uploaded which are not listed: refused, and reported. Only where no listed workflow runs at
+/// all, since people need the reason then.
 pub(super) async fn refuse_unlisted(
     client: &Client,
     repository: &RepoName,
@@ -318,13 +318,13 @@ async fn artifacts_of(client: &Client, repository: &RepoName, run: &WorkflowRun)
     if has_ended(run) { client.once(&format!("{path}@{}", run.attempt), list).await } else { list().await }
 }
 
-/// Whether this attempt brings nothing more. A run that is held back says that it is completed, and goes on as the same
-/// attempt once somebody lets it run.
+/// Whether this attempt brings nothing more. A run that waits for approval is shown as completed, and goes on as the
+/// same attempt once a person approves it.
 fn has_ended(run: &WorkflowRun) -> bool {
     matches!(run.progress, CheckProgress::Completed { conclusion, .. } if conclusion != Conclusion::ActionRequired)
 }
 
-/// An artifact's archive, or the sentence that says why it is not read.
+/// An artifact's archive, or a sentence why it is not read.
 async fn download(
     client: &Client,
     repository: &RepoName,
@@ -357,7 +357,7 @@ struct ReadEvidence {
     cost: usize,
 }
 
-/// An archive's evidence, or the sentence that says why it is none.
+/// An archive's evidence, or a sentence why it is refused.
 async fn read_archive(archive: &[u8], repository: &RepoName, head: Sha, run: &HeadRun) -> Result<ReadEvidence, String> {
     let packed = artifacts::Packed::of(archive)?;
     evidence_memory::room_for(packed.size).await;

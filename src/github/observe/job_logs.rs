@@ -40,7 +40,7 @@ struct WireStep {
     completed_at: Option<Timestamp>,
 }
 
-/// What came of reading one log.
+/// The outcome of reading one log.
 enum Log {
     Read(Box<JobOutput>),
     /// GitHub does not show it yet.

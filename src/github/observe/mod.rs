@@ -120,7 +120,7 @@ pub struct Observation {
     pub base_head: Sha,
     pub policy: Policy,
     pub surface: ObservedSurface,
-    /// The commit that it was merged as, once it is and where GitHub says.
+    /// The commit that it was merged as, if it is merged and GitHub returns the commit.
     pub merged_as: Option<Sha>,
     /// Whether another open pull request was seen with the same head.
     pub is_head_shared: bool,
@@ -143,13 +143,13 @@ impl Observer {
         }
     }
 
-    /// Whoever holds it asks again later, so that an absence in doubt is not believed at once.
+    /// The process looks again later, so a first absence in doubt is not believed at once.
     pub const fn asking_again(mut self) -> Self {
         self.registry.asks_again = true;
         self
     }
 
-    /// Forgets who may do what and what organisations say: an event told that it changed.
+    /// Forgets people's rights and organisations' defaults: an event announced a change of them.
     pub fn forget(&self) {
         self.registry.forget();
         self.organisations.forget();
@@ -180,7 +180,7 @@ impl PullRequestFacts {
         &self.pull.pull_request
     }
 
-    /// When something changed last, as lists of pull requests tell it too.
+    /// When something changed last, as lists of pull requests show it too.
     pub const fn updated_at(&self) -> Option<Timestamp> {
         self.pull.updated_at
     }

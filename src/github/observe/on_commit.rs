@@ -60,8 +60,8 @@ impl Observer {
         Ok(checks::read_runs(client, repository, commit, &us).await?.own)
     }
 
-    /// What a pull request carries from another base into one that has no configuration: our check runs on its head that
-    /// say what does not hold here. None where nothing is carried.
+    /// What a pull request carries from another base into one that has no configuration: our check runs on its head
+    /// whose result does not hold here. None where nothing is carried.
     ///
     /// # Errors
     /// Every kind of [`Error`].
@@ -107,10 +107,10 @@ pub(super) async fn others(
     Ok(client.open_with_head(repository, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
 }
 
-/// Heads of before that are looked at in one turn.
+/// Earlier heads that are looked at in one turn.
 const MOST_LEFT_HEADS: usize = 5;
 
-/// Our check runs on heads of before that say what does not hold any more, and the heads that are to be looked at again:
+/// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:
 /// until nothing is left there, since a turn may end before it acts.
 pub(super) async fn left_behind(
     client: &Client,

@@ -21,14 +21,14 @@ const FILE_LIMIT: usize = 256 << 10;
 /// Older versions tried when the newest is wrong.
 const MOST_VERSIONS: usize = 20;
 
-/// What organisations say, as last read.
+/// The defaults of organisations, as last read.
 #[derive(Default)]
 pub(super) struct Organisations(TtlCache<String, Option<Arc<Defaults>>>);
 
 /// The defaults of one organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Defaults {
-    /// The file as people are told it: `acme/.github/loopgate.yml`.
+    /// The file as it is shown to people: `acme/.github/loopgate.yml`.
     file: String,
     /// Right by itself.
     text: String,
@@ -47,7 +47,7 @@ impl Defaults {
 }
 
 impl Organisations {
-    /// The defaults of whoever owns a repository; none where they have no such file, or we may not see it.
+    /// The defaults of a repository's owner; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
         let key = owner.to_ascii_lowercase();
         if let Some(known) = self.0.recall(&key, client) {

@@ -19,7 +19,7 @@ use loopgate_core::{
 };
 use serde::Deserialize;
 
-/// Heads whose checks are read, the newest first: the others cost a request each and tell little.
+/// Heads whose checks are read, the newest first: each other head would cost a request, and add little.
 const MOST_HEADS: usize = 4;
 /// Failing checks of one head whose annotations are read.
 const MOST_ANNOTATED: usize = 1;
@@ -116,7 +116,7 @@ impl Observer {
         policy: impl Fn(&[ExternalCheck]) -> Policy,
     ) -> Result<PastPullRequest, Error> {
         let pull = pull::read(client, repository, number).await?;
-        // Nobody: no word and no check of then is ours.
+        // An account that does not exist: no comment and no check of that time is ours.
         let us = AppIdentity {
             id: AppId::new(0),
             bot: "loopgate-was-not-there".parse().map_err(|why: Malformed| Error::Setup(why.to_string()))?,

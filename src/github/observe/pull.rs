@@ -102,11 +102,11 @@ impl Person {
     }
 }
 
-/// A pull request without what its commits and the base's head tell.
+/// A pull request without what is read of its commits and the base's head.
 #[derive(Debug, Clone)]
 pub(super) struct Pull {
     pub pull_request: PullRequest,
-    /// How many files GitHub says it changes.
+    /// How many files it changes, by GitHub's count.
     pub changed_files: usize,
     /// The branch it targets: its base, or in a native stack that of the layer beneath.
     pub target: String,
@@ -118,11 +118,11 @@ pub(super) struct Pull {
     pub default_branch: Option<String>,
     /// Whether the repository takes no changes any more.
     pub is_archived: bool,
-    /// Whether only some may see the repository; also where GitHub does not say.
+    /// Whether only some may see the repository; also where GitHub does not answer that.
     pub is_private: bool,
-    /// How many commits GitHub says it has.
+    /// How many commits it has, by GitHub's count.
     pub commits: usize,
-    /// The commit it was merged as, where GitHub says.
+    /// The commit it was merged as, where GitHub returns it.
     pub merged_as: Option<Sha>,
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
             repository: wire.head.repo.and_then(|repo| repo.full_name.parse().ok()),
             known_since: None,
         },
-        // Its scope is told by the rules of the repository.
+        // Its scope is read later, from the configuration and the repository's rules.
         base: Base { branch: base_branch, sha: wire.base.sha, scope: CheckScope::DefaultBranch, open_pattern: None },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
         declared_type: None,

@@ -64,7 +64,7 @@ impl Before {
     }
 }
 
-/// Enters the pushes into the snapshot. Beyond what events told, GitHub is asked only if `asks`. `tip` is the base's.
+/// Enters the pushes into the snapshot. GitHub is asked for pushes without events only if `asks`. `tip` is the base's.
 pub(super) async fn read(
     client: &Client,
     snapshot: &mut Snapshot,
@@ -205,7 +205,7 @@ mod tests {
                 vec![1],
                 Some("alice"),
             ),
-            // A head that comes back after it was left is still whoever's it was first.
+            // A head that comes back after it was left still belongs to the person who pushed it first.
             (
                 "brought back",
                 vec![

@@ -1,4 +1,4 @@
-//! Where a pull request stands with its merge queue. REST does not say; GraphQL does
+//! The place of a pull request in its merge queue. REST does not return it; GraphQL does
 //! (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
 
 use serde::Deserialize;

@@ -23,7 +23,7 @@ struct Suite {
 /// suite, not before the pull request's own.
 ///
 /// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created, long
-/// before a pull request's branch is moved to it. So where the head has changed unseen, nothing says when, and it
+/// before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown, and it
 /// counts as seen now.
 pub(super) async fn known_since(
     client: &Client,

@@ -41,7 +41,7 @@ pub(super) struct Layers {
     above: Option<PrNumber>,
     position: usize,
     size: usize,
-    /// Why the layers beneath cannot be told.
+    /// Why the layers beneath are unknown.
     pub problem: Option<ObservationProblem>,
 }
 

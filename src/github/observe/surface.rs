@@ -34,13 +34,13 @@ pub struct ObservedSurface {
     pub posts: BTreeSet<String>,
     /// Our check runs on the head.
     pub check_runs: Vec<OwnCheckRun>,
-    /// Our check runs that say what does not hold any more.
+    /// Our check runs whose result no longer holds.
     pub left: Vec<LeftCheckRun>,
     /// Other open pull requests with this head, into other branches.
     pub sharing: Vec<PrNumber>,
     /// How often each comment was given each reaction, by anybody.
     pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
-    /// Our account, for telling our reactions from others'.
+    /// Our account, to distinguish our reactions from others'.
     pub us: Option<UserId>,
 }
 
@@ -72,7 +72,7 @@ pub struct LeftCheckRun {
 }
 
 impl OwnCheckRun {
-    /// Whether it says what does not hold once its head or base was left. What was green by itself stays.
+    /// Whether its result no longer holds once its head or base was left. What was green by itself stays.
     fn ends_with_its_head(&self) -> bool {
         match self.progress {
             CheckProgress::Completed { conclusion: Conclusion::Success, .. } => {
@@ -91,7 +91,7 @@ impl OwnCheckRun {
         self.ends_with_its_head().then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
     }
 
-    /// The same for a run on the present head under a name of another base.
+    /// Whether a run on the present head, under a name of another base, was left. Such a run is returned.
     pub(super) fn left_by_retargeting(&self, head: Sha, base: &Base, default_branch: &str) -> Option<LeftCheckRun> {
         if OwnCheck::ALL.iter().any(|check| check.name(&base.scope) == self.name) {
             return None;
@@ -143,7 +143,7 @@ impl ObservedSurface {
         self.reactions.get(&to).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
     }
 
-    /// What of ours tells of a record, on a pull request opened at this time.
+    /// Our traces of a record, on a pull request opened at this time.
     pub(in crate::github) fn traces(&self, opened: Timestamp) -> Traces<'_> {
         let verified = self.check_run(OwnCheck::Verify).and_then(|run| match run.progress {
             CheckProgress::Completed { at, .. } => at,

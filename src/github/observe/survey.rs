@@ -1,4 +1,4 @@
-//! A configuration as it stands on GitHub, and what GitHub says about the names in it: for `check-config --online`.
+//! A configuration as it stands on GitHub, and what the names in it mean there: for `check-config --online`.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ const MOST_PAGES: usize = 20;
 /// Workflow files read at most.
 const MOST_WORKFLOWS: usize = 50;
 
-/// The configuration that governs a repository, compared with what GitHub says.
+/// The configuration that governs a repository, compared with GitHub's accounts, teams, checks and workflows.
 #[derive(Debug)]
 pub struct CheckedConfiguration {
     /// The name of the repository's own file; `None` if it has none.
@@ -110,10 +110,10 @@ impl Observer {
         Ok((own.map(|text| (config::FILE.to_owned(), text)), organisation))
     }
 
-    /// What GitHub says about the names in a policy.
+    /// Looks up on GitHub the names in a policy.
     ///
     /// # Errors
-    /// Faults, and rate limits. What GitHub refuses to tell is an answer.
+    /// Faults, and rate limits. A refusal is an answer.
     async fn survey(&self, client: &Client, repository: &RepoName, policy: &Policy) -> Result<Survey, Error> {
         let (known, tip) = tip(client, repository).await?;
         let base = path::repo(repository);

@@ -1,5 +1,5 @@
-//! Merges of the base into the head: whoever presses *Update branch* writes nothing. GitHub commits for everybody who
-//! edits on its pages, conflicts included, so who committed proves nothing; what the merge holds does.
+//! Merges of the base into the head: the person who presses *Update branch* writes nothing. GitHub is the committer of
+//! all edits on its pages, conflicts included, so the committer proves nothing; the content of the merge does.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const MOST_FOLDERS: usize = 60;
 const MOST_TEXTS: usize = 20;
 const LARGEST_TEXT: usize = 512 << 10;
 
-/// Marks the commits that merge the base and hold nothing that neither side has. What cannot be told is not marked.
+/// Marks the commits that merge the base and hold nothing that neither side has. Merges in doubt are not marked.
 pub(super) async fn mark(
     client: &Client,
     repository: &RepoName,
@@ -141,7 +141,7 @@ async fn merges_by_line(
     Ok(merge_lines(&base, &ours, &theirs).is_some_and(|again| again == merged))
 }
 
-/// The entries of a tree, or of a commit's; none where they are not all told.
+/// The entries of a tree, or of a commit's tree; none where GitHub does not return them all.
 pub(super) async fn tree(
     client: &Client,
     repository: &RepoName,

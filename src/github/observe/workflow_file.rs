@@ -33,7 +33,7 @@ struct Step {
     with: BTreeMap<String, Value>,
 }
 
-/// The jobs of a workflow file that use Loopgate's Action. None where the file cannot be read: GitHub says so itself.
+/// The jobs of a workflow file that use Loopgate's Action. Empty if the file cannot be read: GitHub shows that.
 pub(super) fn uses(path: &str, text: &[u8]) -> Vec<ActionUse> {
     let Ok(file) = serde_yaml::from_slice::<File>(text) else { return Vec::new() };
     let is_target_only = match &file.on {

@@ -1,8 +1,8 @@
 //! States of ended runs. Only refs are archived: what is kept elsewhere stays, or goes, with the place that holds it.
 //!
-//! Races: folding deletes a ref only where it is as it was seen, in one step with the archive's own. Somebody who saves at
-//! the same time is refused, or makes the fold be refused. A reopened pull request that finds its ref gone while it saves
-//! begins its turn anew, and takes the run from the archive.
+//! Races: folding deletes a ref only if it is unchanged, in one step with the archive's own. A process that saves at
+//! the same time is refused, or makes the fold be refused. A reopened pull request that finds its ref gone while it
+//! saves begins its turn anew, and takes the run from the archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 

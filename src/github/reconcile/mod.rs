@@ -3,7 +3,7 @@
 //! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
 //! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
-//! again from what is there (`storage` says what other places of the state promise). The state is saved before
+//! again from what is there (`storage` documents what other places of the state promise). The state is saved before
 //! anything is shown, so what is shown twice was decided twice. What cannot be taken back (comments, calls) is left for
 //! a moment to the process that saved last: see [`RecentMemory`].
 
@@ -81,11 +81,11 @@ pub struct ReconcileOutcome {
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
     pub seen: Seen,
-    /// The next layer of its stack, where what was changed may concern that one: nobody else tells of it.
+    /// The next layer of its stack, where the change may concern that one: no event comes for it.
     pub above: Option<PrNumber>,
 }
 
-/// What a look saw, to tell later from a list whether anything has happened since.
+/// What a look saw. A later list is compared with it, to find whether anything has happened since.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Seen {
     /// Nothing was looked at.
@@ -129,7 +129,7 @@ pub struct Summary {
     pub saved: Option<Sha>,
     /// Changes made to the pull request.
     pub effects: usize,
-    /// What GitHub refused; it is told on the pull request too.
+    /// What GitHub refused; it is shown on the pull request too.
     pub problems: Vec<Problem>,
     /// Why somebody's rights could not be looked up, if they could not.
     pub unknown_rights: Option<String>,
@@ -202,12 +202,12 @@ impl Reconcile {
         Self { signer, ..self }
     }
 
-    /// This process stays, and looks again when it said so: what cannot be taken back may wait for that.
+    /// This process stays, and looks again at the time it returned: what cannot be taken back may wait for that.
     pub fn staying(self) -> Self {
         Self { lifetime: Lifetime::Stays, observer: self.observer.asking_again(), ..self }
     }
 
-    /// Keeps states in this artifact where the configuration says so.
+    /// Keeps states in this artifact where the configuration chooses it.
     pub fn keeping(self, artifact: Option<Arc<StateArtifact>>) -> Self {
         Self { artifact, ..self }
     }
@@ -242,14 +242,14 @@ impl Reconcile {
         &self.heads
     }
 
-    /// Calls humans on these channels too, as the policy says.
+    /// Calls humans on these channels too, as the policy configures.
     pub fn calling(self, channels: Channels) -> Self {
         Self { executor: self.executor.calling(channels), ..self }
     }
 
     /// Looks at one pull request, decides, and makes it look as it should.
     ///
-    /// What GitHub refused is told on the pull request, so a turn that met something new is followed by another.
+    /// GitHub's refusals are shown on the pull request, so a turn that met a new one is followed by another.
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
@@ -329,8 +329,8 @@ impl Reconcile {
         Ok(Some(Begun { facts, storage, loaded, elsewhere }))
     }
 
-    /// Moves a run that is still kept where the configuration had it before. Where that is refused it stays, and people
-    /// are told.
+    /// Moves a run that is still kept where the configuration had it before. If that is refused it stays, and the pull
+    /// request shows it.
     async fn settle_in(&self, job: &ReconcileRequest, begun: Begun) -> Result<Settlement, Failed> {
         let Begun { facts, storage, loaded, elsewhere } = begun;
         let Some((old, held)) = elsewhere else { return Ok((facts, storage, loaded, None)) };

@@ -74,7 +74,7 @@ impl Reconcile {
         Ok(())
     }
 
-    /// Where a commit took the configuration away, what was asked for is taken back, and the status comment says so.
+    /// Where a commit took the configuration away, takes back what was requested, and shows that in the status comment.
     async fn take_back(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
         let hidden_ref = Storage::hidden_ref(client, &job.repository);
         let store = self.store(job, &hidden_ref);
@@ -105,7 +105,7 @@ impl Reconcile {
     }
 
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
-    /// check of the commit would open that one again, whatever was said since.
+    /// check of the commit would open that one again, whatever was decided since.
     pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         if !self.observer.dormant.is_dormant(&job.repository) {
@@ -134,7 +134,7 @@ const fn shown(surface: &Surface, check: OwnCheck) -> Option<CheckRunPlan> {
     }
 }
 
-/// Whether a run says of another pull request what is true of it.
+/// Whether the result of a run also holds for another pull request.
 fn is_judged_by(looked: &Looked, run: &LeftCheckRun) -> bool {
     let pull_request = &looked.snapshot.pull_request;
     let check = OwnCheck::ALL.into_iter().find(|check| check.name(&pull_request.base.scope) == run.name);

@@ -51,7 +51,7 @@ pub(super) struct RecentMemory {
 #[derive(Debug, Default, PartialEq)]
 struct Recent {
     facts: Vec<Fact>,
-    /// Since when GitHub does not answer what is asked of people and logs.
+    /// Since when GitHub does not answer look-ups of people and logs.
     unanswered: Option<Timestamp>,
     /// The state commit that this process made last.
     saved: Option<Sha>,

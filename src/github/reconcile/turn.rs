@@ -233,8 +233,8 @@ impl Reconcile {
             let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
-                // No button would ever be answered (check runs of GitHub Actions start no workflow), and no team can be
-                // asked for a review. The commands say the same as the buttons.
+                // Buttons would have no effect (check runs of GitHub Actions start no workflow), and no team can be
+                // asked for a review. The commands do what the buttons do.
                 texts.verify.actions.clear();
                 texts.gates.actions.clear();
                 decision.surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
@@ -275,7 +275,7 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
                     return Err(Failed { reason, retry: Retry::WhenAnswered });
                 }
-                // Without a saved state attempts are not counted, but the comment must say why: so this goes on.
+                // Without a saved state attempts are not counted, but the comment must show why: so this goes on.
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
@@ -287,8 +287,8 @@ impl Reconcile {
         })
     }
 
-    /// The signed statement about a merge, to be kept beside the state; none where nothing signs, or where GitHub does not
-    /// say what the pull request was merged as.
+    /// The signed statement about a merge, to be kept beside the state; none where nothing signs, or where GitHub does
+    /// not return the commit that the pull request was merged as.
     fn signed_statement(
         &self,
         observation: &Observation,

@@ -20,7 +20,7 @@ const NOWHERE: &str = "https://loopgate.invalid/webhook";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// Whoever presses the button.
+    /// The person who presses the button.
     Person,
     Organization(Login),
 }
@@ -38,7 +38,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// The variable of `loopgate serve` that says so.
+    /// The variable of `loopgate serve` for it, and its value.
     pub(super) fn variable(&self) -> (&'static str, String) {
         match self {
             Self::Public(url) => ("LOOPGATE_PUBLIC_URL", url.to_string()),

@@ -5,7 +5,7 @@
 //! ```text
 //! nothing ─► pending: a nonce on disk ─► a code, with that nonce ─► credentials on disk ─► installed
 //! ```
-//! Every step is on disk before the next page is shown, so whoever comes back, or reloads, goes on where it was.
+//! Every step is on disk before the next page is shown, so a person who comes back or reloads goes on from there.
 
 mod manifest;
 mod needs;
@@ -39,7 +39,7 @@ const PENDING: &str = "registration.json";
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     pub wish: AppWish,
-    /// Comes back with the code: whoever does not know it cannot give us another App.
+    /// Comes back with the code. Without it no other person can give us another App.
     nonce: String,
 }
 
@@ -209,13 +209,13 @@ pub fn callback(public_url: &url::Url) -> String {
     format!("{}/login/callback", public_url.as_str().trim_end_matches('/'))
 }
 
-/// Compares two secrets in a time that does not tell how much was right.
+/// Compares two secrets in a time that does not depend on how much was right.
 pub fn is_same(secret: &str, given: &str) -> bool {
     let differing = secret.bytes().zip(given.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     secret.len() == given.len() && differing == 0
 }
 
-/// 122 bits that nobody can guess.
+/// 122 random bits.
 pub fn nonce() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }
@@ -227,7 +227,7 @@ pub struct InstallationProgress {
     pub installed_on: Vec<Login>,
     /// Who could only ask an owner to install it, and on which account.
     pub asked_by: Vec<(Login, Login)>,
-    /// How the newest delivery was answered; 0 where nobody did.
+    /// The HTTP status that answered the newest delivery; 0 if no answer came.
     pub newest_delivery: Option<u16>,
 }
 

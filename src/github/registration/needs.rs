@@ -1,5 +1,5 @@
-//! What Loopgate asks GitHub for, and what each of it is good for: the manifest, `loopgate doctor` and the table in server.md
-//! say the same.
+//! What Loopgate needs of GitHub, and what each of it is good for. The manifest and `loopgate doctor` use it, and the
+//! table in server.md lists it.
 
 use serde::{Deserialize, Serialize};
 

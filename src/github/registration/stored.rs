@@ -1,4 +1,4 @@
-//! The App's credentials on disk: a file of variables, as `loopgate serve` takes them, for nobody but its owner.
+//! The App's credentials on disk: a file of variables, as `loopgate serve` takes them, which only its owner may read.
 //!
 //! What the environment names wins over it, each variable by itself, unless the environment names another App.
 
@@ -105,7 +105,7 @@ impl StoredApp {
         self.0.get(name).map(Secret::expose)
     }
 
-    /// The same beneath an environment: nothing of it counts where that names another App, and no variable that the
+    /// The variables of the file beneath an environment: none where that names another App, and no variable that the
     /// environment gives, itself or as a file.
     pub fn beneath<'a>(
         &'a self,

@@ -43,8 +43,8 @@ const ARCHIVE_LIMIT: usize = 64 << 20;
 const STATE_LIMIT: usize = 512 << 10;
 /// How much an archive may hold.
 const FILES: Limits = Limits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
-/// An older artifact than this, or than half its life, is uploaded again although nothing has changed. How long
-/// artifacts live is for repositories and organisations to say: 90 days at most, a day at least.
+/// An older artifact than this, or than half its life, is uploaded again although nothing has changed. Repositories and
+/// organisations set how long artifacts live: 90 days at most, a day at least.
 const RENEWED_AFTER: TimeDelta = TimeDelta::days(7);
 
 /// Events whose runs take the workflow's file from the default branch, whatever a pull request changes
@@ -194,7 +194,7 @@ impl StateArtifact {
 
     async fn is_ours(&self, client: &Client, repository: &RepoName, run: WorkflowRunId) -> Result<bool, Error> {
         let path = format!("{}/actions/runs/{run}", path::repo(repository));
-        // What is asked of a run never changes.
+        // These fields of a run never change.
         let Some(run) = client.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };
         Ok(self.workflow.is(&run, repository))
     }

@@ -21,7 +21,7 @@ use crate::github::marker::Marker;
 
 type RouteResult = Result<RoutedEvent, Misread>;
 
-/// What an event says.
+/// What an event contains.
 pub(super) enum RoutedEvent {
     Concerns {
         /// Only what is sent to an installation names one.
@@ -56,7 +56,7 @@ const PUSH_COMMITS: usize = 2048;
 /// More added repositories than this are looked at as the whole installation.
 const ADDED_REPOSITORIES: usize = 100;
 
-/// What an event says, whoever it was sent to. An event that is routed has its line here.
+/// Reads an event, from any sender. Each event that is routed has its line here.
 pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
     match reader.event {
         "pull_request" => pull_request(reader),
@@ -80,7 +80,7 @@ pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
     }
 }
 
-/// Every App is told, and cannot choose not to be
+/// GitHub sends it to every App, which cannot choose not to get it
 /// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
 fn withdrawn(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
@@ -100,7 +100,7 @@ fn pull_request(reader: &Reader<'_>) -> RouteResult {
             let hints = seen.into_iter().chain(pushed(&event)).chain(opened).chain(reopened);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
         }
-        // `stacked` is in GitHub's description of its webhooks; nothing there tells that a stack was dissolved.
+        // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
         action @ ("edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft"
         | "closed" | "dequeued") => {
             let at = time(event.pull_request.updated_at.as_ref()).unwrap_or(reader.received_at);
@@ -291,7 +291,7 @@ fn workflow_run(reader: &Reader<'_>) -> RouteResult {
     reader.head(event.common(), &run.head_sha, named(run.pull_requests.as_deref()))
 }
 
-/// A merge group, told by the run of a workflow on its commit.
+/// A merge group, as the run of a workflow on its commit names it.
 struct Queued {
     head: Sha,
     base: Sha,

@@ -2,7 +2,7 @@
 //!
 //! Everything else a payload holds is skipped by the parser without being kept, so an event costs one pass over its
 //! bytes whatever its size. What GitHub documents as always there is required; everything else is optional. The bound
-//! says of each type that its texts may be borrowed.
+//! on each type requires that its texts may be borrowed.
 
 use std::{borrow::Cow, fmt};
 

@@ -102,7 +102,7 @@ fn pull_request_events() {
         let is_dropped = routed("pull_request", body) == nothing(Irrelevant::OwnEvent);
         assert_eq!(is_dropped, dropped, "{action}");
     }
-    // What it was opened with is told with GitHub's own time.
+    // The event of an opening carries GitHub's own time.
     let mut late = body("opened");
     (late["pull_request"]["base"], late["pull_request"]["updated_at"]) =
         (json!({ "ref": "main" }), json!("2026-11-20T10:05:00Z"));
@@ -112,12 +112,12 @@ fn pull_request_events() {
         at: "2026-11-20T10:05:00Z".parse().unwrap(),
     };
     assert_eq!(routed("pull_request", late), work(pull(12), vec![seen, opened]));
-    // A clock of ours that is slow does not make a head older than GitHub says.
+    // A clock of ours that is slow does not make a head older than GitHub's time for it.
     let mut ahead = body("synchronize");
     ahead["pull_request"]["updated_at"] = json!("2026-11-20T10:15:04Z");
     let later = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:04Z".parse().unwrap() };
     assert_eq!(routed("pull_request", ahead.clone()), work(pull(12), vec![later.clone()]));
-    // Whoever sends it has pushed.
+    // The sender has pushed.
     (ahead["before"], ahead["after"], ahead["sender"]) =
         (json!(BASE), json!(SHA), json!({ "id": 7, "login": "alice" }));
     let (before, after) = (BASE.parse().unwrap(), SHA.parse().unwrap());

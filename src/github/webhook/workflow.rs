@@ -1,4 +1,4 @@
-//! The same events as a workflow gets them: GitHub Actions writes the payload to a file, sends no signature and names
+//! Webhook events as a workflow gets them: GitHub Actions writes the payload to a file, sends no signature and names
 //! no installation, has a few events of its own, and some that must not be trusted with a token
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
 
@@ -22,7 +22,7 @@ pub enum InWorkflow {
     Unsuitable(Unsuitable),
 }
 
-/// Events that run the pull request's own workflow file, or that nobody can do anything with.
+/// Events that run the pull request's own workflow file, or that Loopgate has no use for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuitable {
     #[error(
@@ -75,8 +75,8 @@ pub fn route_in_workflow(
     })
 }
 
-/// The head of the pull requests that `Hint::NamedPulls` names, where a run that `pull_request` started tells of it. The
-/// list is empty for forks. A pull request that has moved on since makes it worthless.
+/// The head of the pull requests that `Hint::NamedPulls` names, if the event is of a run that `pull_request` started.
+/// The list is empty for forks. A pull request that has moved on since makes it worthless.
 fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
     #[derive(Deserialize)]
     struct Ended {

@@ -17,7 +17,7 @@ const RECURRING_FILE: &str = "recurring.json";
 pub(super) const LIMIT: usize = 16 << 20;
 
 /// Of cards that are made only where the failing test was seen to pass and nothing was weakened. Those of documents with
-/// another schema are not read: nothing tells which of them come from a weakened test.
+/// another schema are not read: they do not show which of them come from a weakened test.
 const SCHEMA: &str = "loopgate.memory-cards/v2";
 
 /// `cards.json`. What cannot be read of it is left out: anybody with push access can write it.

@@ -226,7 +226,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Ok(loopgate_core::memory::union(lines))
     }
 
-    /// Forgets an error in every line and card, and the commits that told of it. How many lines told of it.
+    /// Removes an error from every line and card, and the commits that held it. Returns how many lines held it.
     ///
     /// # Errors
     /// When the git database does not answer.

@@ -75,7 +75,7 @@ async fn a_mended_run_becomes_a_card_whatever_keeps_it() {
         store.record(&passed).await.unwrap();
         let memory = store.load().await.unwrap();
         assert_eq!((memory.cards.len(), memory.weeks.len(), memory.offers.all.gone), (1, 2, 1));
-        // Told twice, written once.
+        // Recorded twice, written once.
         let tip = objects.read_ref(&RefName::memory_cards()).await.unwrap();
         store.record(&passed).await.unwrap();
         assert_eq!(objects.read_ref(&RefName::memory_cards()).await.unwrap(), tip);
@@ -130,7 +130,7 @@ async fn a_week_goes_as_a_whole_and_what_taught_or_was_escalated_stays_longer() 
     };
     let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
     assert_eq!(runs(29).await, of(&["pr-1", "pr-2", "pr-3"]));
-    // Nobody writes for a while: what is too old is not read all the same.
+    // Without a write for a while: what is too old is not read all the same.
     let cards = async |day| on(day).load().await.unwrap().cards.len();
     assert_eq!((cards(59).await, cards(61).await), (1, 0));
     assert_eq!(on(61).lines().await.unwrap().len(), 1, "what was escalated");
@@ -191,7 +191,7 @@ async fn what_others_wrote_there_breaks_nothing() {
     assert!(objects.file(&week, "failures/------heads-main.jsonl").is_some());
 }
 
-/// Of cards that were made before weakened attempts taught nothing, nobody knows which come from one.
+/// Older cards do not show which of them come from a weakened attempt, so they are dropped.
 #[tokio::test]
 async fn cards_of_an_older_document_are_dropped_when_they_are_read() {
     let objects = FakeObjects::default();

@@ -277,7 +277,7 @@ fn an_attempt_stays_small_however_much_it_has_to_tell() {
     assert_eq!(check["failures"].as_array().unwrap().len() as u64 + check["failures_not_kept"].as_u64().unwrap(), 200);
 }
 
-/// Sentences in a state are kept as they were said, whatever version said them.
+/// Sentences in a state are kept as they were written, in any version.
 #[tokio::test]
 async fn words_in_a_state_of_an_older_version_stay_as_they_are() {
     let mut old = serde_json::to_value(sample_state()).unwrap();

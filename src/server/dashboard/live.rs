@@ -1,6 +1,6 @@
-//! Pages that are open in a browser hear when they may have changed, and fetch themselves anew.
+//! Pages that are open in a browser get an event when they may have changed, and fetch themselves anew.
 //!
-//! A listener is told only *that* something changed, of the repositories it may see: it asks the index of open loops,
+//! A listener learns only *that* something changed, of the repositories it may see: it reads the index of open loops,
 //! with the rights it came with, whenever this process has written, and where several processes share a database every
 //! two seconds, too. It is sent away after four minutes and comes again, so that rights are looked at again; more than so
 //! many at once, of all and of one visitor, are refused, and their pages ask for themselves.
@@ -137,7 +137,7 @@ pub(super) async fn events(State(admin): State<Arc<Admin>>, reply: Reply, Query(
     match listen(&admin, &reply.reader, &page).await {
         Ok(Some(listener)) => {
             let heard = stream::unfold(listener, Listener::hears);
-            // Some proxies keep answers back until they are whole, unless they are told not to.
+            // Some proxies buffer an answer until it is whole, unless this header forbids it.
             ([("x-accel-buffering", "no")], Sse::new(heard).keep_alive(KeepAlive::default())).into_response()
         }
         Ok(None) => {

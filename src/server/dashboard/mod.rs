@@ -56,7 +56,7 @@ const OF_ONE: u32 = 50;
 /// How far back metrics look, and the time before is compared with.
 const METRICS_OF: TimeDelta = TimeDelta::days(30);
 
-/// All of it, for whoever reaches the admin's listener.
+/// All pages, for the admin's listener.
 pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
     pages()
         .route("/operations", get(operations::page))
@@ -74,7 +74,7 @@ async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next
     next.run(request).await
 }
 
-/// What is of repositories, for whoever signed in and may see them.
+/// The pages of repositories, for people who signed in and may see them.
 pub(super) fn published(admin: Arc<Admin>, visitors: &Arc<Visitors>) -> Router {
     let pages = pages().with_state(admin.clone()).merge(tokens::routes((admin.clone(), visitors.clone())));
     let pages = pages.route_layer(from_fn_with_state(visitors.clone(), visitors::admit));

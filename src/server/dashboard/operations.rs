@@ -1,4 +1,4 @@
-//! The page for whoever runs the server, the doctor's, and their forms.
+//! The operators' page, the doctor's, and their forms.
 //!
 //! A form of another page cannot know the token, which is made anew with each start and shown on these pages alone.
 
@@ -108,7 +108,7 @@ pub(super) fn field(form: &str, name: &str) -> Option<String> {
     found.map(|(_, value)| value.into_owned())
 }
 
-/// Whether a form is of a page of this process. Compared by digests, so that time tells nothing of the token.
+/// Whether a form is of a page of this process. Compared by digests, so that the time does not depend on the token.
 fn is_ours(admin: &Admin, form: &str) -> bool {
     field(form, "token").is_some_and(|token| Sha256::digest(&token) == Sha256::digest(&admin.form_token))
 }

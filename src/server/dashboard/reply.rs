@@ -1,8 +1,8 @@
-//! A page as whoever asks wants it: HTML or JSON, and only if it has changed.
+//! A page in the form that the request asks for: HTML or JSON, and only if it has changed.
 //!
-//! Whoever reaches the admin's listener sees everything. A page of somebody else's that an operator has open could reach
-//! it, too, if the name it came from began to lead here; so a name that anybody can register is not answered to. On the
-//! public listener whoever signed in sees what GitHub shows them, and everybody else nothing.
+//! Every request to the admin's listener sees everything. Another site's page that an operator has open could reach it,
+//! too, if that site's name began to lead here; so requests by a name that anybody can register get no answer. On the
+//! public listener a person who signed in sees what GitHub shows them. Others see nothing.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ use crate::{
 };
 use loopgate_core::{Login, RepoName, UserId};
 
-/// The pages load one style sheet and run one script, which asks only here, as their forms do; they are framed by nobody.
+/// The pages load one style sheet and run one script, which asks only here, as their forms do; no page may frame them.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; \
      frame-ancestors 'none'; base-uri 'none'",
@@ -38,7 +38,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// Who reads, as the listener found out and left it with the request; nobody where it left nothing.
+/// The reader, as the listener set it on the request; a stranger where it set none.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Reader {
     /// The doctor found so many faults; `None` without a doctor.
@@ -125,7 +125,7 @@ impl Reply {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
         headers.insert(VARY, HeaderValue::from_static("accept, cookie"));
-        // With `no-referrer` browsers do not tell where a form comes from
+        // With `no-referrer` browsers send no origin with a form
         // (<https://fetch.spec.whatwg.org/#append-a-request-origin-header>).
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
         headers.insert(CONTENT_SECURITY_POLICY, POLICY);

@@ -28,7 +28,7 @@ use crate::{
 };
 use loopgate_core::{Login, UserId};
 
-/// What tokens begin with, so that whoever looks for secrets knows one; 64 hexadecimal digits follow.
+/// The first characters of a token, by which secret scanners find it; 64 hexadecimal digits follow.
 pub(super) const PREFIX: &str = "lg_";
 /// How long a token is good for.
 const LIFE: TimeDelta = TimeDelta::days(90);
@@ -46,13 +46,13 @@ pub(super) fn routes(tokens: Tokens) -> Router {
         .with_state(tokens)
 }
 
-/// 256 bits that nobody can guess.
+/// A new token of 256 random bits.
 fn fresh() -> String {
     let chance = [nonce(), nonce(), nonce()].concat();
     format!("{PREFIX}{}", hex::encode(Sha256::digest(chance)))
 }
 
-/// Whose page it is; of nobody else there is one.
+/// The visitor whose page it is; operators and strangers have none.
 fn owner(reply: &Reply) -> Result<(UserId, &Login, &str), Refused> {
     match &reply.reader {
         Reader::Visitor { id, login, token, .. } => Ok((*id, login, token)),

@@ -1,11 +1,11 @@
 //! Signing in with GitHub, and who reads a page of the public listener.
 //!
-//! GitHub tells who somebody is, and which repositories they were given access to; that is believed for five minutes. A
+//! GitHub answers who a person is, and which repositories they have access to; that is believed for five minutes. A
 //! session is known by a random word in a cookie, of which only the digest is kept, beside the person's token, in the
-//! memory of this process: whoever restarts it signs everybody out, and of several processes a visitor needs the same.
+//! memory of this process: a restart signs everybody out, and of several processes a visitor needs the same.
 //!
 //! What is under way between our page and GitHub's is in the visitor's own cookie; the state that comes back must be its
-//! HMAC, so that nobody else's browser can bring an answer, and counts once. Where a sign-in leads is always the first page.
+//! HMAC, so that no other browser can bring an answer, and counts once. A sign-in always leads to the first page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,7 +58,7 @@ pub(in crate::server) struct Visitors {
     clock: Arc<dyn Clock>,
     /// The address of the pages as browsers name it.
     origin: String,
-    /// What states are made with; known to nobody else.
+    /// The key of the states' HMAC; it never leaves this process.
     key: Hmac<Sha256>,
     /// By the digest of the word in the cookie.
     sessions: Mutex<BTreeMap<[u8; 32], Arc<Session>>>,
@@ -72,7 +72,7 @@ struct Session {
     form_token: String,
     began: Timestamp,
     ends: Timestamp,
-    /// What GitHub said, and when it was asked; asked again by one request at a time.
+    /// The repositories that GitHub returned, and when; asked for again by one request at a time.
     seen: tokio::sync::Mutex<(Timestamp, Arc<BTreeSet<RepoName>>)>,
 }
 
@@ -138,7 +138,7 @@ impl Visitors {
     }
 
     /// # Errors
-    /// Where GitHub does not say what they may see: what it said before is not believed any more.
+    /// When GitHub does not return what they may see: its older answer is not believed any more.
     async fn reader(&self, headers: &HeaderMap) -> Result<Reader, Error> {
         let Some((id, session)) = self.session(headers) else { return Ok(Reader::Stranger) };
         let mut seen = session.seen.lock().await;
@@ -223,7 +223,7 @@ impl Visitors {
     }
 }
 
-/// 244 bits that nobody can guess.
+/// 244 random bits.
 fn unguessable() -> String {
     nonce() + &nonce()
 }
@@ -246,7 +246,7 @@ pub(super) fn routes(visitors: Arc<Visitors>) -> Router {
         .with_state(visitors)
 }
 
-/// Leaves with the request who reads. Strangers are told to sign in, whatever they ask for.
+/// Sets the reader on the request. Strangers get the sign-in page, whatever they request.
 pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let reply = match Reply::from_request_parts(&mut parts, &()).await {

@@ -22,7 +22,7 @@ pub(super) struct Lane {
     pub entries: HashMap<Target, Entry>,
     /// By [`WorkClass`].
     pub classes: [ClassQueue; CLASSES],
-    /// Of those queued, what a person or an author waits for: what runs is told.
+    /// How many queued targets a person or an author waits for. Running work reads it.
     pub behind: Behind,
     /// Places given out.
     pub places: u64,

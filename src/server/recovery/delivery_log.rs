@@ -21,7 +21,7 @@ use loopgate_core::{Timestamp, observed::Completeness};
 
 const EVERY: TimeDelta = TimeDelta::minutes(5);
 
-/// The same, where the log is all that is heard. With [`REDELIVERIES`] that is as many requests as an App has in an hour.
+/// The pause where the log is the only source. With [`REDELIVERIES`] that is as many requests as an App has in an hour.
 const EVERY_POLL: TimeDelta = TimeDelta::minutes(1);
 
 /// How far back the log goes (GitHub Enterprise Server keeps it longer; the older pull requests are the resync's).
@@ -46,7 +46,7 @@ pub(super) async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupte
     if log.completeness == Completeness::Incomplete {
         tracing::warn!("the delivery log is longer than what is read of it; the rest is the resync's");
     }
-    // By GitHub's clock where it says something.
+    // By GitHub's clock if the log has an entry.
     let until = log.items.first().map_or(now, |newest| newest.delivered_at);
     tools.inbox.apply(Change::Log { attempts: decisive(log.items), until }).await?;
     for attempt in tools.store.redeliveries(now, REDELIVERIES).await? {

@@ -1,8 +1,8 @@
-//! What brings back what no webhook told: GitHub sends a delivery once, and may lose some.
+//! Recovers events that no webhook brought: GitHub sends a delivery once, and may lose some.
 //!
 //! ```text
 //! delivery log ─► deliveries that failed are asked for again ─► receive
-//! resync ───────► pull requests of which a list says something new become work ─► inbox
+//! resync ───────► pull requests that changed in a list become work ─► inbox
 //! ```
 //! One task does both, in turns. All that it knows is on disk, so that it may end at any instant. Of several processes on
 //! one database the one that has lived longest does it, and any that a person asks.
@@ -36,7 +36,7 @@ const NOT_MINE: TimeDelta = TimeDelta::seconds(30);
 
 /// What the task is asked from outside.
 pub(super) enum RecoveryRequest {
-    /// To say so once nothing is due.
+    /// Answers once nothing is due.
     Idle(oneshot::Sender<()>),
     /// To read the lists now.
     Resync,
@@ -75,7 +75,7 @@ impl Recovery {
         Self { log_due: now, resync: every.map(|every| Resync::new(Some(every), now)), others_until: now, tools }
     }
 
-    /// Works until nobody can ask any more.
+    /// Works until the last sender of requests is gone.
     pub async fn run(mut self, mut requests: mpsc::Receiver<RecoveryRequest>) {
         let clock = self.tools.clock.clone();
         loop {

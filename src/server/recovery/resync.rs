@@ -1,4 +1,4 @@
-//! Looking at pull requests of which GitHub's lists say something else than what is known.
+//! Looks at pull requests whose entries in GitHub's lists differ from what is known.
 //!
 //! A resync spends at most a tenth of the least quota that an installation has, 5,000 requests an hour
 //! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). So it goes in rounds of an
@@ -27,7 +27,7 @@ const PER_PAGE: usize = 100;
 /// The refs of ended runs are folded this often at most.
 const FOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
-/// When GitHub does not say where the App is installed.
+/// The pause after GitHub did not list the installations.
 const PAUSE: TimeDelta = TimeDelta::minutes(5);
 
 pub(super) struct Resync {

@@ -210,7 +210,7 @@ pub(super) enum Change {
         key: Key,
         now: Timestamp,
     },
-    /// What GitHub's log says of the deliveries that ended since the last time.
+    /// Deliveries in GitHub's log that ended since the last time.
     Log {
         /// Of each event the attempt that counts.
         attempts: Vec<DeliveryAttempt>,
@@ -317,8 +317,8 @@ pub(super) enum Applied {
     New(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
-    /// What there is to do on the target, which nobody else may work on now; `None` if there is nothing, or somebody else
-    /// does.
+    /// What there is to do on the target, which no other job or process may work on now; `None` if there is nothing, or
+    /// another does.
     Begun(Option<Box<TargetWork>>),
     Recorded,
     Taken(Granted),

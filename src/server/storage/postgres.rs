@@ -1,7 +1,7 @@
 //! A PostgreSQL server that any number of processes share.
 //!
 //! Who works on a target is a claim in its row: the process that holds it and a number, its fence, that no other claim
-//! has. A process says every [`BEAT`] that it lives; one that has not done so for 20 seconds holds nothing, and others
+//! has. A process renews its lease every [`BEAT`]; one that has not done so for 20 seconds holds nothing, and others
 //! claim what it had. Before a request that changes something at GitHub the database is asked whether the claim still
 //! stands ([`Store::fence`]), so a process that was stopped and wakes posts nothing. All of these times are the database's.
 //!
@@ -13,7 +13,7 @@
 //! be lost: every process asks every [`POLL`] what there is to do.
 //!
 //! Healing: a writer that failed connects anew, and so do readers. A session that sits in a transaction is ended by the
-//! server, so a stopped process holds up nobody for longer than that.
+//! server, so a stopped process holds up no other for longer than that.
 
 use std::{future::Future, pin::Pin, str::FromStr, sync::Arc, time::Duration};
 
@@ -42,13 +42,13 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("budget", include_str!("../../../migrations/both/budget.sql")),
 ];
 
-/// How often a process says that it lives.
+/// How often a process renews its lease.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// How often a process asks for work that nobody told it of.
+/// How often a process asks for work whose notification was lost.
 pub(super) const POLL: TimeDelta = TimeDelta::seconds(2);
 
-/// Others are told of new work at most so often.
+/// The least pause between two notifications of new work.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// A question that takes longer is not answered.
@@ -64,14 +64,14 @@ pub(super) struct PostgresServer {
     readers: PgPool,
     /// The number of this process.
     pub process: i64,
-    /// There is new work that others should hear of.
+    /// Notified when there is new work for other processes.
     pub tell: Arc<Notify>,
-    /// Somebody else has told of new work.
+    /// Notified when another process has new work.
     pub told: Arc<Notify>,
 }
 
 impl PostgresServer {
-    /// Nothing is asked of it yet.
+    /// Sends no query yet.
     pub fn at(address: &str) -> Result<Self, StoreError> {
         // Without plans that read whole tables: what the planner knows of a queue is always old.
         let settings = [("enable_seqscan", "off"), ("idle_in_transaction_session_timeout", "5s"), ("jit", "off")];
@@ -81,7 +81,7 @@ impl PostgresServer {
             .options(settings)
             .disable_statement_logging();
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(ANSWER_WITHIN);
-        // A database that is slow shows in what fails for it: sqlx need not say so too.
+        // A slow database shows in the requests that fail: sqlx need not log it too.
         let pool = pool.acquire_slow_threshold(ANSWER_WITHIN);
         let readers = pool.connect_lazy_with(options.clone());
         Ok(Self { options, readers, process: 0, tell: Arc::default(), told: Arc::default() })
@@ -112,7 +112,7 @@ impl PostgresServer {
         }
     }
 
-    /// What goes on for as long as the process lives: telling that it does, telling of work, and being told.
+    /// Starts the tasks of the process: its lease, its notifications, and receiving those of others.
     pub fn attend(&self) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let server = self.clone();

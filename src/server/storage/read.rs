@@ -27,7 +27,7 @@ impl Store {
         Self { database }
     }
 
-    /// How often to ask for work that other processes were told of; `None` where there are none.
+    /// How often to ask for work of other processes; `None` where there are none.
     pub fn poll_every(&self) -> Option<TimeDelta> {
         self.database.is_shared().then_some(POLL)
     }
@@ -40,7 +40,7 @@ impl Store {
         }
     }
 
-    /// Tells other processes that there is something new.
+    /// Notifies other processes of new work.
     pub fn tell(&self) {
         if let Database::Postgres(server) = &*self.database {
             server.tell.notify_one();
@@ -53,7 +53,7 @@ impl Store {
         Some(Arc::new(self.postgres_fence(Some((key.clone(), covered.fence)))?))
     }
 
-    /// The same for what one process does for all.
+    /// The fence of work that one process does for all.
     pub fn fence_of_one(&self) -> Option<Arc<dyn Fence>> {
         Some(Arc::new(self.postgres_fence(None)?))
     }
@@ -71,7 +71,7 @@ impl Store {
         Some(PostgresFence { server: PostgresServer::clone(server), claim })
     }
 
-    /// Installations that have work which was not given up, is due by then, and is nobody else's.
+    /// Installations with work that was not given up, is due by then, and is held by no other process.
     pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>, StoreError> {
         let query = Query::new(INSTALLATIONS).bind(due_by);
         let rows = self.database.read(query.bind(self.database.process())).await?;

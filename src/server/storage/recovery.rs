@@ -22,7 +22,7 @@ const LOOK_ANYWAY_AFTER: TimeDelta = TimeDelta::hours(18);
 /// So long after a look was asked for it is asked for again, if none has ended well.
 const ASK_AGAIN_AFTER: TimeDelta = TimeDelta::hours(5);
 
-/// The row of `progress` that says up to when the delivery log is known.
+/// The row of `progress` that holds up to when the delivery log is known.
 pub(super) const LOG: &str = "delivery log";
 
 impl Batch<'_> {
@@ -68,7 +68,7 @@ impl Batch<'_> {
         Ok(Applied::Recorded)
     }
 
-    /// What a look saw. What a list has said since is newer, and stays.
+    /// Stores what a look saw. A newer entry of a list stays.
     pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<(), StoreError> {
         let query = match seen {
             Seen::Open { updated_at, head, is_final } => Query::by_key(
@@ -85,7 +85,7 @@ impl Batch<'_> {
             .bind(head.to_string())
             .bind(i64::from(is_final))
             .bind(now),
-            // Nothing can be compared, and nothing is waited for: what the list said is all there is.
+            // Nothing can be compared, and no check is waited for: the entry of the list is all there is.
             Seen::Nothing => {
                 let sql = "UPDATE open_pull SET is_final = 1, looked_at = $4, asked_at = NULL WHERE {key}";
                 Query::by_key(sql, key).bind(now)
@@ -127,7 +127,7 @@ impl Batch<'_> {
             .await?;
         }
         if is_complete {
-            // What is open no more has ended, and nobody has told.
+            // A pull request that the list lacks has ended, and no event came.
             Query::new(
                 "UPDATE open_pull SET looked_at = NULL WHERE installation = $1 AND repository = $2 AND listed_at < $3",
             )

@@ -26,7 +26,7 @@ const WORDS: [[&str; 3]; 7] = [
     ["{key}", KEY, KEY],
     // No other process can be there.
     ["{is_alone}", "TRUE", "FALSE"],
-    // The process that holds the row is dead, or has not said for too long that it lives.
+    // The process that holds the row is dead: its lease has ended.
     [
         "{is_gone}",
         "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > 0)",
@@ -36,7 +36,7 @@ const WORDS: [[&str; 3]; 7] = [
     ["{lock}", "", "FOR UPDATE"],
     // Takes those rows that no other process has taken.
     ["{lock_or_skip}", "", "FOR UPDATE SKIP LOCKED"],
-    // When a process that begins to live now is dead if it does not say that it lives.
+    // When the lease of a process ends that begins now and does not renew it.
     ["{lease}", "9223372036854775807", "clock_millis() + 20000"],
     // The texts of the JSON list that is the fifth parameter.
     ["{listed}", "SELECT value FROM json_each($5)", "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))"],

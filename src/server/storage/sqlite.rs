@@ -1,7 +1,7 @@
 //! One SQLite file in the data directory: WAL, full sync, nothing to install.
 //!
 //! Races: there is one writer, so changes never meet each other; readers see the last commit, and work is announced to
-//! the queue only after its commit, so whoever is told of it can read it. A second process is kept out by a lock on the
+//! the queue only after its commit, so a job that gets it can read it. A second process is kept out by a lock on the
 //! file `lock` beside the database, which the operating system drops with the process.
 //!
 //! Healing: a writer that failed opens another connection for its next batch, so that it works again as soon as the
@@ -196,7 +196,7 @@ fn options(directory: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Whether SQLite says that the file is no sound database: SQLITE_CORRUPT or SQLITE_NOTADB
+/// Whether SQLite's error means that the file is no sound database: SQLITE_CORRUPT or SQLITE_NOTADB
 /// (<https://www.sqlite.org/rescode.html>).
 fn is_damage(error: &StoreError) -> bool {
     let code = || error.cause()?.as_database_error()?.code()?.parse::<u32>().ok();

@@ -1,4 +1,4 @@
-//! What the queue relies on, asked of a real file and of a real server.
+//! What the queue relies on, tested on a real file and on a real server.
 
 use std::fs;
 
@@ -528,7 +528,7 @@ async fn four_processes_share_the_work_and_wait_for_nobody() {
     for _ in 0..4 {
         all.push(Kept::at(Some(Secret::new(&address))).await);
     }
-    // Each is told of each target, in an order of its own; then each takes what it gets.
+    // Each process stores work on each target, in an order of its own; then each takes what it gets.
     let rounds = all.iter_mut().enumerate().map(|(process, kept)| async move {
         let mut numbers: Vec<u64> = (0..200).collect();
         numbers.rotate_left(process * 50);
@@ -703,7 +703,7 @@ async fn others_are_told_of_new_work() {
     let Some(address) = postgres::schema().await else { return };
     let kept = Kept::at(Some(Secret::new(&address))).await;
     let other = Kept::at(Some(Secret::new(&address))).await;
-    // Until the other listens, it is not heard.
+    // A notification is lost until the other listens.
     let told = other.store.told();
     let mut told = std::pin::pin!(told);
     loop {

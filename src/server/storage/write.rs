@@ -23,7 +23,7 @@ use loopgate_core::deciding::Part;
 /// remembered longer than that.
 const REMEMBER_IDS: TimeDelta = TimeDelta::days(9);
 
-/// How long a dead letter is kept that nobody replays.
+/// How long a dead letter is kept that is not replayed.
 const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
 
 /// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
@@ -67,8 +67,8 @@ const ADD: &str = "INSERT INTO work
          class = CASE WHEN work.dead_at IS NULL AND work.class < excluded.class THEN work.class
              ELSE excluded.class END, dead_at = NULL";
 
-/// Work begins if nobody else works on it. What this process holds already is not begun once more: it could not say how
-/// it ended.
+/// Work begins if no other process works on it. What this process holds already is not begun once more: it could not
+/// record how it ended.
 const CLAIM: &str = "UPDATE work SET fence = $5, begun = begun + CASE WHEN holder = $4 THEN 0 ELSE 1 END, holder = $4
      WHERE (installation, repository, what) IN
          (SELECT installation, repository, what FROM work
@@ -137,7 +137,7 @@ impl Writer {
     }
 
     /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
-    /// more the second time, and work of which nobody was told is found by those who ask what there is.
+    /// more the second time, and work that was not announced is found by polling.
     async fn apply_with_patience(&mut self, part: &[(usize, &Change)]) -> Result<Vec<Applied>, StoreError> {
         let mut attempt = 1;
         loop {
@@ -307,7 +307,7 @@ impl Batch<'_> {
         Ok(applied)
     }
 
-    /// Notes the ids. Says which of them were not known; of copies in one batch, the first.
+    /// Notes the ids. Returns for each whether it is new; of copies in one batch, the first is.
     async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
         if self.connection.is_postgres() {
             return self.remember_in_parts(deliveries).await;
@@ -332,7 +332,7 @@ impl Batch<'_> {
         Ok(fresh)
     }
 
-    /// The same where ids are kept by day. An id is unique within a day; that no other day has it is asked first.
+    /// Notes ids that are kept by day. The table makes an id unique within a day only, so all days are searched first.
     async fn remember_in_parts(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
         let mut ids: Vec<(i64, Vec<u8>)> = Vec::with_capacity(deliveries.len());
         for (_, delivery) in deliveries {

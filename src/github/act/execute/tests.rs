@@ -305,7 +305,7 @@ async fn each_source_of_evidence_is_asked_for_again_once() {
     assert_eq!((first.done, first.problems[0].what.as_str()), (3, refused), "{:?}", first.problems);
     assert!(first.problems[0].reason.contains("not rerequestable"), "{:?}", first.problems);
 
-    // While the wish stands it is not asked for again, and the refusal is still told.
+    // While the request is still wanted it is not sent again, and the refusal is still shown.
     let again = bench.execute(&effects).await.unwrap();
     assert_eq!((again.done, again.problems[0].what.as_str()), (0, refused));
     assert_eq!(bench.requests().await.len(), 4);
@@ -344,7 +344,7 @@ async fn a_fixer_elsewhere_is_told_after_its_comment_as_github_wants_it() {
     );
 }
 
-/// A missing permission, a workflow that is not there, one without the input: told, not repeated, and the rest goes on.
+/// A missing permission, a workflow that is not there, one without the input: shown, not repeated; the rest goes on.
 #[tokio::test]
 async fn a_fixer_that_cannot_be_started_is_told_and_holds_nothing_up() {
     for (status, says) in
