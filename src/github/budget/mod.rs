@@ -3,8 +3,8 @@
 //! - The **quota** of the hour is read from GitHub's answers; its last tenth is kept for people.
 //! - **Points** are the platform's limit for a minute: 900, of which a read costs 1 and any other request 5
 //!   (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#calculating-points-for-the-secondary-rate-limit>).
-//! A request waits for them, the most urgent first. GitHub Enterprise Server has this limit switched off by
-//! default, so there it is kept only once an answer met it.
+//!   A request waits for them, the most urgent first. GitHub Enterprise Server has this limit switched off by
+//!   default, so there it is kept only once an answer met it.
 //! - **Content** is created by need ([`Creates`]).
 //!
 //! Several processes of one App share the quota by GitHub's answers, and points and content by a [`SharedBudget`] where
