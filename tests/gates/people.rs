@@ -92,7 +92,7 @@ fn a_bot_says_the_words() {
         Closed,
         "😕 github-actions\\[bot\\]’s comment does not count: github-actions\\[bot\\] is a bot, and only people \
          approve: no one who could be found.\n\
-         😕 helper\\[bot\\]’s comment does not count: helper\\[bot\\] is a bot, and only people approve: nobody who \
+         😕 helper\\[bot\\]’s comment does not count: helper\\[bot\\] is a bot, and only people approve: no one who \
          could be found.",
     );
     assert_eq!(talk.reaction(), None, "two bots might never stop");
