@@ -10,13 +10,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use loopgate::{
-    github::{ApiUrl, AppCredentials, Credentials, Github, PointsLimit, Secret, Setup, SystemClock},
-    server::{GithubReconciler, Running, Server, ServerConfig, own_app},
+    github::{PointsLimit, Setup, SystemClock},
+    server::{Running, serve_simulated},
 };
 use loopgate_core::RepoName;
 use loopgate_simulator::{
@@ -106,10 +105,11 @@ async fn events(limits: SecondaryLimits, points: PointsLimit) {
     };
     let accepted = deliveries.iter().filter(is_accepted).count();
     println!(
-        "{} events on 50 cold pull requests, {points:?}: {accepted} accepted within {:.1} s, verdicts after {:.1} s, \
-         drained after {:.1} s",
+        "{} events on 50 cold pull requests, {points:?}: {accepted} accepted within {:.1} s, verdicts after {:.1} s \
+         (half) and {:.1} s (all), drained after {:.1} s",
         deliveries.len(),
         received.as_secs_f64(),
+        took[24].as_secs_f64(),
         took[49].as_secs_f64(),
         drained.as_secs_f64(),
     );
@@ -169,26 +169,10 @@ impl World {
         let simulator = Simulator::start(config).await.expect("the simulator starts");
         let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", CONFIG)];
         let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
-        let key = Secret::new(simulator.app_key().private_pem());
-        let credentials = AppCredentials::new(simulator.app_id(), &key).expect("a key");
-        let api = ApiUrl::parse(&simulator.url()).expect("an address");
-        let setup = Setup { points, ..Setup::default() };
-        let github = Github::new(api, Credentials::App(credentials), setup).expect("a client");
         let data = tempfile::tempdir().expect("a temporary directory can be made");
-        let config = ServerConfig::from_env(|name| match name {
-            "LOOPGATE_APP_ID" => Some(simulator.app_id().to_string()),
-            "LOOPGATE_PRIVATE_KEY" => Some(simulator.app_key().private_pem().to_owned()),
-            "LOOPGATE_WEBHOOK_SECRET" => Some(simulator.webhook_secret().to_owned()),
-            "LOOPGATE_GITHUB_API_URL" => Some(simulator.url()),
-            "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
-            "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
-            _ => None,
-        });
-        let own = own_app(&github).await.expect("the App is known");
-        let reconciler = GithubReconciler::new(github, Arc::new(SystemClock) as Arc<dyn loopgate::github::Clock>);
-        let server = Server::new(config.expect("a whole configuration"), own).start(reconciler).await;
+        let setup = Setup { points, ..Setup::default() };
+        let server = serve_simulated(&simulator, data.path(), SystemClock, setup, |_, _| {}).await;
         let server = server.expect("the server starts");
-        simulator.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         simulator.add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
         simulator.keep_limits(limits);
         Self { simulator, repository, server, _data: data }

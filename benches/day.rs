@@ -8,12 +8,12 @@
 //! mended by a push after ten minutes, and all are merged. Every hour it prints what was created, how long verdicts and
 //! status comments took after what they follow, and what was refused.
 
-use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use chrono::TimeDelta;
 use loopgate::{
-    github::{self, ApiUrl, AppCredentials, Credentials, Github, PointsLimit, Secret, Setup},
-    server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
+    github::{PointsLimit, Setup},
+    server::{Running, SimulatedClock, serve_simulated},
 };
 use loopgate_core::{RepoName, Timestamp};
 use loopgate_simulator::{
@@ -33,26 +33,6 @@ const PULLS_AN_HOUR: i64 = 130;
 const RATE_LIMIT: u32 = 12_500;
 const STEP: TimeDelta = TimeDelta::seconds(20);
 const VERIFY: &str = "loopgate / verify";
-
-/// The simulator's time for the server.
-#[derive(Clone)]
-struct Simulated(Clock);
-
-impl github::Clock for Simulated {
-    fn now(&self) -> Timestamp {
-        self.0.now()
-    }
-}
-
-impl server::Clock for Simulated {
-    fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async move {
-            while self.0.now() < until {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        })
-    }
-}
 
 /// What happens to a pull request next.
 #[derive(Clone, Copy)]
@@ -113,27 +93,10 @@ impl Day {
         let simulator = Simulator::start(config).await.expect("the simulator starts");
         let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", CONFIG)];
         let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
-        let key = Secret::new(simulator.app_key().private_pem());
-        let credentials = AppCredentials::new(simulator.app_id(), &key).expect("a key");
-        let api = ApiUrl::parse(&simulator.url()).expect("an address");
-        let time = Arc::new(Simulated(clock.clone()));
-        let setup = Setup { clock: time.clone(), points: PointsLimit::On, ..Setup::default() };
-        let github = Github::new(api, Credentials::App(credentials), setup).expect("a client");
         let data = tempfile::tempdir().expect("a temporary directory can be made");
-        let config = ServerConfig::from_env(|name| match name {
-            "LOOPGATE_APP_ID" => Some(simulator.app_id().to_string()),
-            "LOOPGATE_PRIVATE_KEY" => Some(simulator.app_key().private_pem().to_owned()),
-            "LOOPGATE_WEBHOOK_SECRET" => Some(simulator.webhook_secret().to_owned()),
-            "LOOPGATE_GITHUB_API_URL" => Some(simulator.url()),
-            "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
-            "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
-            _ => None,
-        });
-        let own = own_app(&github).await.expect("the App is known");
-        let reconciler = GithubReconciler::new(github, time.clone() as Arc<dyn github::Clock>);
-        let server = Server { clock: time, ..Server::new(config.expect("a whole configuration"), own) };
-        let server = server.start(reconciler).await.expect("the server starts");
-        simulator.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
+        let setup = Setup { points: PointsLimit::On, ..Setup::default() };
+        let server = serve_simulated(&simulator, data.path(), SimulatedClock(clock.clone()), setup, |_, _| {}).await;
+        let server = server.expect("the server starts");
         simulator.keep_limits(SecondaryLimits::ALL);
         let (deeds, awaited, took) = (VecDeque::new(), Vec::new(), Default::default());
         Self {

@@ -14,11 +14,11 @@ use std::{
 use loopgate::{
     github::{
         ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile, ReconcileRequest, Secret,
-        Settled, Setup, Target,
+        Settled, Setup, SystemClock, Target,
     },
     refs::{RefName, StateStore},
     render,
-    server::{GithubReconciler, Server, ServerConfig, own_app},
+    server::serve_simulated,
 };
 use loopgate_core::{self, InstallationId, RepoName, Sha, state::LoopState};
 use loopgate_simulator::{Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator};
@@ -104,11 +104,8 @@ fn cpu() -> f64 {
 async fn latency_of_the_first_effect() {
     let world = World::start().await;
     let data = tempfile::tempdir().expect("a temporary directory can be made");
-    let config = ServerConfig::from_env(|name| world.setting(name, data.path())).expect("a whole configuration");
-    let own = own_app(&world.github).await.expect("the App is known");
-    let reconciler = GithubReconciler::new(world.github.clone(), clock_of(&world.clock)).sealing(config.state_seal());
-    let server = Server::new(config, own).start(reconciler).await.expect("the server starts");
-    world.simulator.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
+    let server = serve_simulated(&world.simulator, data.path(), SystemClock, Setup::default(), |_, _| {}).await;
+    let server = server.expect("the server starts");
     world.simulator.add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
 
     let alice = world.simulator.user("alice");
@@ -155,18 +152,6 @@ impl World {
         let api = ApiUrl::parse(&simulator.url()).expect("an address");
         let github = Github::new(api, Credentials::App(credentials), setup).expect("a client");
         Self { simulator, clock, repository, github }
-    }
-
-    fn setting(&self, name: &str, data: &std::path::Path) -> Option<String> {
-        match name {
-            "LOOPGATE_APP_ID" => Some(self.simulator.app_id().to_string()),
-            "LOOPGATE_PRIVATE_KEY" => Some(self.simulator.app_key().private_pem().to_owned()),
-            "LOOPGATE_WEBHOOK_SECRET" => Some(self.simulator.webhook_secret().to_owned()),
-            "LOOPGATE_GITHUB_API_URL" => Some(self.simulator.url()),
-            "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
-            "LOOPGATE_DATA_DIR" => Some(data.display().to_string()),
-            _ => None,
-        }
     }
 
     fn installation(&self) -> InstallationId {

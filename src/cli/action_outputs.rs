@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{actions::ActionsRun, online::set_here, output};
 use loopgate_core::{RuleId, Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
-/// What came of a decision.
+/// The outputs of a decision.
 #[derive(Debug, Clone)]
 pub struct Outputs<'a> {
     pub decision: DecisionWord,

@@ -38,7 +38,7 @@ pub const fn of(word: DecisionWord) -> u8 {
 /// from 64 on) always fails it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Whatever is neither proceed nor wait, and a check that failed whoever's fault it is
+    /// Any decision but proceed and wait, and a failed check whatever its cause
     #[default]
     Failure,
     /// Only when a human has to decide

@@ -63,13 +63,13 @@ enum Command {
         #[arg(long, value_name = "BASE")]
         diff: Option<String>,
     },
-    /// Forget an error in every line and card; the weeks that told of it are written anew, without their past
+    /// Forget an error in every line and card; the weeks that hold it are written anew, without their history
     Forget {
         /// The failure's id, 8 hexadecimal digits
         #[arg(value_name = "ID")]
         id: FailureId,
     },
-    /// Note that an error will not be fixed: whoever meets it is told so
+    /// Note that an error will not be fixed: its later reports say so
     WontFix {
         /// The failure's id, 8 hexadecimal digits
         #[arg(value_name = "ID")]

@@ -106,13 +106,13 @@ enum Command {
     Health(operate::HealthArguments),
     /// What a running server has given up, and trying it again
     DeadLetters(operate::DeadLetterArguments),
-    /// Ask a running server to look at pull requests of which no webhook told
+    /// Ask a running server to reconcile pull requests whose webhooks were lost
     Resync(operate::ResyncArguments),
     /// Write a configuration for the project here, and the workflows that run it
     Init(init::Arguments),
     /// Check a configuration file and say where it is wrong
     CheckConfig(check_config::Arguments),
-    /// What stands between a pull request, or the working tree, and ready; for whoever fixes it
+    /// What keeps a pull request, or the working tree, from being ready; for its fixer
     Feedback(feedback::Arguments),
     /// Answer the stop hook of a coding agent: may it end its turn?
     AgentStop(agent_stop::Arguments),

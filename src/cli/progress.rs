@@ -53,7 +53,7 @@ pub fn tell_detected(why: NothingToRun, detected: &Detected) {
     }
 }
 
-/// Whoever watches the checks here.
+/// The people who watch the checks here.
 pub fn observer() -> Arc<dyn Observer> {
     let loudness = output::loudness();
     if actions::is_here() {

@@ -51,10 +51,10 @@ Examples:
   loopgate setup --poll
   loopgate setup --web-url https://github.example.com --organization acme --public-url https://loopgate.example.com")]
 pub struct Arguments {
-    /// The organisation that will own the App; otherwise the account of whoever presses the button
+    /// The organisation that will own the App; otherwise the account that presses the button
     #[arg(long, value_name = "ORG")]
     organization: Option<Login>,
-    /// The App's name, which nobody else's App has [default: Loopgate and the organisation, or some letters]
+    /// The App's name, which no other App has [default: Loopgate and the organisation, or some letters]
     #[arg(long)]
     name: Option<String>,
     /// Where GitHub's pages are: your GitHub Enterprise Server
@@ -179,7 +179,7 @@ async fn registered(pages: &SetupPages) -> Result<RegisteredApp, CliError> {
     pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
 }
 
-/// The page while it is served. Whoever was led back from GitHub opens another connection for what comes next.
+/// The page while it is served. The browser that returns from GitHub opens another connection for the next request.
 struct ServedPages {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,

@@ -114,7 +114,7 @@ fn a_merge_that_nobody_approved_is_refused_though_its_statement_is_true() {
     let run = merged(false);
     let checked = run.check(run.signed(sha(9)));
     assert!(!checked.verified && checked.keyid.is_some());
-    assert!(checked.problems[0].starts_with("nobody approved the gate security"), "{:?}", checked.problems);
+    assert!(checked.problems[0].starts_with("no one approved the gate security"), "{:?}", checked.problems);
     let nothing = check(sha(9), &[], None, &Keys::default(), &"acme/widgets".parse().unwrap());
     assert_eq!(nothing.problems, ["no run here holds a signed statement about this commit"]);
 }

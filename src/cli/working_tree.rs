@@ -60,7 +60,7 @@ pub(super) async fn look_up(
 /// Bytes of a file that a card cites.
 const CITED_BYTES: u64 = 1 << 20;
 
-/// The text of a file of the working tree. Whoever can write the memory's refs chose the path: it leads nowhere else.
+/// The text of a file of the working tree. Anyone who can write the memory's refs chooses the path: it must not lead out of the tree.
 pub(super) fn cited(root: &Path, path: &str) -> Option<String> {
     let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     let place = root.join(Some(path).filter(|_| is_plain)?);

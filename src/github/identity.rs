@@ -69,7 +69,7 @@ async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> R
                 None => return Err(Error::Setup(format!("there is no App named {}", app.as_str()))),
             }
         }
-        Credentials::Nobody(None) => return Err(Error::Setup("without credentials nobody acts on GitHub".into())),
+        Credentials::Nobody(None) => return Err(Error::Setup("without credentials nothing can be done".into())),
         // Somebody's own token answers with that somebody
         // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
         Credentials::Token(_) => {

@@ -46,8 +46,8 @@ impl From<WorkClass> for Urgency {
     }
 }
 
-/// Pull requests of an installation that wait for their turn now with a person or an author behind them: each needs its
-/// check runs before anybody needs a comment. All clones are one number.
+/// Other targets of an installation, queued or under way, that a person or an author waits for: each needs its check runs
+/// before any pull request needs a comment. All clones share one number.
 #[derive(Debug, Clone, Default)]
 pub struct Behind(Arc<AtomicUsize>);
 

@@ -98,7 +98,7 @@ impl<T: Toolbox> ServerHandler for Tools<T> {
                     let Some(token) = token.clone() else { continue };
                     let progress = ProgressNotificationParam::new(token, f64::from(told));
                     let said = progress.with_message(format!("{} is at work", tool.name));
-                    // Whoever is gone needs no progress.
+                    // A client that is gone needs no progress.
                     let _ = peer.notify_progress(said).await;
                     told += 1;
                 }

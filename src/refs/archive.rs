@@ -1,9 +1,9 @@
 //! The archive of ended runs.
 //!
-//! Every ref of a repository is named to everybody who pushes to it. So the refs of runs that ended are folded into one for
-//! each quarter of a year, `refs/loopgate/archive/2026Q4`. Its tree says at `pr/12` which commit the run of pull request 12
-//! was saved in last, and that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of
-//! its own, which counts before every quarter; of several quarters the newest counts.
+//! git lists every ref of a repository on each push. So the refs of runs that ended are folded into one ref for each quarter
+//! of a year, `refs/loopgate/archive/2026Q4`. Its tree holds at `pr/12` the last commit of the run of pull request 12, and
+//! that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of its own, which has
+//! precedence over every quarter; of several quarters the newest has.
 
 use super::{GitObjects, ListObjects, RefName, RefsError};
 use loopgate_core::{PrNumber, Sha};

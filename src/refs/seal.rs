@@ -1,7 +1,7 @@
 //! Seals prove who wrote a state.
 //!
-//! Whoever can push can rewrite a hidden ref, since no branch rule covers it. What such a rewrite could gain (a skip
-//! nobody granted, an earlier sight of a head, attempts that never were resumed) is therefore believed only under a
+//! Anyone who can push can rewrite a hidden ref, since no branch rule covers it. What such a rewrite could gain (a skip
+//! that no one granted, an earlier sight of a head, attempts that were never resumed) is therefore trusted only under a
 //! seal: an HMAC-SHA256 with a key derived from the webhook secret, which never leaves the server. Without a key (a
 //! workflow, a terminal) nothing is sealed and nothing is asked for.
 //!

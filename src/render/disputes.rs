@@ -31,7 +31,7 @@ pub(super) fn settled(dispute: &Dispute) -> String {
     match &dispute.end {
         Some(DisputeEnd::Settled { outcome, by, .. }) => format!("{by} settled it: {}.", verdict(outcome)),
         Some(DisputeEnd::Mended { .. }) => "A push fixed it and left the test as it was.".to_owned(),
-        None => "Nobody has settled it yet.".to_owned(),
+        None => "It is not settled yet.".to_owned(),
     }
 }
 

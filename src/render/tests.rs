@@ -75,7 +75,8 @@ fn gate_requests() {
     payments.preset = loopgate_core::fixtures::preset("database");
     let posts = pull_request(&decision, &snapshot, &policy).posts;
     let request = posts.iter().find(|(_, text)| text.contains("payments approved")).map(|(_, text)| text.as_str());
-    let question = "- What does the migration do to existing data, and how long does it lock what?";
+    let question =
+        "- Which migration belongs to this? What does it do to existing data, and how long does it lock what?";
     assert!(request.unwrap().contains(question), "a preset's template is the one it names: {request:?}");
     snapshot.pull_request.readiness = loopgate_core::observed::Readiness::Draft;
     for (_, text) in pull_request(&decision, &snapshot, &policy).posts {

@@ -26,7 +26,7 @@ pub struct Traces<'a> {
     pub opened: Timestamp,
 }
 
-/// Nobody makes more attempts: the run is blocked long before.
+/// A run never has more attempts: it is blocked long before.
 const MOST_LOST: u32 = 1_000;
 
 impl Traces<'_> {

@@ -114,14 +114,14 @@ pub fn approvers(gate: &GateReport) -> String {
     if let Some(level) = eligible.permission {
         who.push(format!("anyone with {}", permission(level)));
     }
-    if who.is_empty() { "nobody who could be found".to_owned() } else { or(&who) }
+    if who.is_empty() { "no one who could be found".to_owned() } else { or(&who) }
 }
 
 /// Who of the teams that can open a gate may approve it: "acme/security: bob and carol".
 pub fn members(gate: &GateReport) -> Vec<String> {
     let named = |(team, members): (&TeamSlug, &BTreeSet<Login>)| {
         let names: Vec<String> = members.iter().map(ToString::to_string).collect();
-        let who = if names.is_empty() { "nobody who may approve here".to_owned() } else { few(&names, 20) };
+        let who = if names.is_empty() { "no one who may approve here".to_owned() } else { few(&names, 20) };
         format!("{team}: {who}")
     };
     gate.eligible.teams.iter().map(named).collect()

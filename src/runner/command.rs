@@ -234,7 +234,7 @@ async fn end(
 struct Pipe {
     /// Reads begun and ended, counted together.
     reads: AtomicU64,
-    /// Nobody waits for more of it.
+    /// No reader waits for more of it.
     is_over: AtomicBool,
 }
 

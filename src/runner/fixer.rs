@@ -36,7 +36,7 @@ pub struct FixerCall<'a> {
     pub time_left: Option<Duration>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub struct FixerOutcome {
     pub end: FixerEnd,

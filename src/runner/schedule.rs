@@ -16,7 +16,7 @@ use loopgate_core::{
     policy::FailFast,
 };
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Debug, Default)]
 pub struct Ran {
     /// In the plan's order.
@@ -40,7 +40,7 @@ pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observ
         for name in waiting {
             let planned = &plan.checks[name];
             let evidence = match readiness(planned, plan, &ended) {
-                // Nobody chose to leave it out, so it is not skipped: nothing is known of it.
+                // No one chose to leave it out, so it is not skipped: its result is unknown.
                 _ if interrupt.is_interrupted() => CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled),
                 Readiness::Never(reason) => skipped(name, planned, reason),
                 _ if stopped.is_interrupted() => skipped(name, planned, "stopped".to_owned()),

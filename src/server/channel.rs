@@ -1,8 +1,8 @@
-//! Webhooks through a channel, for servers that nobody reaches: a program such as smee.io takes them, and sends them on as
-//! server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
+//! Webhooks through a channel, for servers without a public address: a program such as smee.io receives them and forwards
+//! them as server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
 //!
-//! Whoever knows a channel's address reads along, and writes to it. What a signature vouches for is believed; of the rest,
-//! since channels write JSON anew, only which pull requests to look at.
+//! Anyone who knows a channel's address can read it and write to it. A signed payload is trusted. Channels may serialise
+//! JSON anew, which breaks the signature: then only the names of the pull requests to reconcile are taken.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -130,7 +130,7 @@ async fn hear(event: &[u8], receiver: &Receiver) {
     match relayed.believed(|signature, body| receiver.signatures.check(signature, body).is_ok()) {
         Some((body, believed)) => {
             let answer = receiver.hear(&relayed.event, &relayed.delivery, body, believed).await;
-            tracing::debug!(delivery = %relayed.delivery, status = answer.as_u16(), ?believed, "heard on the channel");
+            tracing::debug!(delivery = %relayed.delivery, status = answer.as_u16(), ?believed, "received on the channel");
         }
         None => tracing::warn!("a webhook of the channel has a wrong signature"),
     }

@@ -307,8 +307,9 @@ impl DirtySet {
 
     fn give_turn(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let queued = [WorkClass::Person, WorkClass::Author].map(|class| lane.classes[class as usize].queued);
-        lane.behind.set(queued.iter().sum());
+        let waiting = [WorkClass::Person, WorkClass::Author].map(|class| &lane.classes[class as usize]);
+        let others = waiting.iter().map(|of_class| of_class.queued + of_class.running).sum::<usize>();
+        lane.behind.set(others.saturating_sub(1));
         for line in [Line::People, Line::Others] {
             let may_start = line.classes().iter().any(|class| lane.may_start(*class, self.limits));
             let has_turn = &mut lane.has_turn[line as usize];

@@ -1,11 +1,11 @@
-//! The one writer of the storage, and how everybody reaches it.
+//! The one writer of the storage, and its handle.
 //!
 //! While one transaction is being made durable, the changes that arrive wait in a channel; the next transaction takes
-//! them all. So a lone delivery pays for one sync, and a hundred concurrent ones share a few. Whoever handed a change
-//! in is answered after its commit, never before.
+//! them all. So a lone delivery pays for one sync, and a hundred concurrent ones share a few. The sender of a change
+//! gets its answer after the commit, never before.
 //!
-//! Order: the queue is told of new rows before the sender is answered, so that whoever has seen the answer finds the
-//! work in the queue. The queue never waits for the writer (its jobs do), so the writer may wait for the queue.
+//! Order: new rows are in the queue before the sender gets its answer. The queue never waits for the writer (its jobs do),
+//! so the writer may wait for the queue.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 

@@ -109,8 +109,8 @@ fn connection(
     }
 }
 
-/// What every answer of both listeners carries. The pages load nothing, run nothing and are framed by nobody; one that
-/// needs more says so itself.
+/// Adds the security headers to every answer of both listeners. By default a page loads and runs nothing, and no page may
+/// frame it; a page that needs more sets the header itself.
 pub(super) async fn secured(mut response: Response) -> Response {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),

@@ -82,7 +82,7 @@ const OF_RUNS: [(&str, &str); 7] = [
     ("loopgate_runs_escalated_total", "Runs that ended and called a human."),
     ("loopgate_run_attempts_total", "Attempts of runs that ended."),
     ("loopgate_run_retries_total", "Attempts after one that failed."),
-    ("loopgate_run_retries_told_total", "Of these, told what mended the error before."),
+    ("loopgate_run_retries_told_total", "Of these, with what fixed the error before."),
 ];
 
 /// What the runs that ended in this process came to.

@@ -31,6 +31,8 @@ mod recovery;
 mod running;
 mod setup;
 mod signature;
+#[cfg(feature = "demo")]
+mod simulated;
 mod storage;
 mod worker;
 
@@ -44,4 +46,6 @@ pub use reconciler::{LookOutcome, PullRequest, Reconciler, Standing, Unresolved}
 pub use running::{Running, Server, StartError, Stopped, stop_signal, survive_file_size_limit};
 pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::{BadSignature, Signatures};
+#[cfg(feature = "demo")]
+pub use simulated::{SimulatedClock, SimulatedStartError, serve_simulated, settle_simulated};
 pub use storage::{DeadLetter, DeliveryId, Key, StoreError};

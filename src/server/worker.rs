@@ -321,8 +321,8 @@ impl<R: Reconciler> Shared<R> {
     }
 
     async fn work(&self, Start { key, newest, urgency, behind }: Start, loaded: TargetWork) -> TaskReport {
-        // Work that was under way when the process died may be what killed it. One such at a time, so that the next death
-        // tells which.
+        // Work that was under way when the process died may have killed it. Such work runs one at a time, so that the
+        // next death has one suspect.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
         let now = self.clock.now();
         let loaded = match self.inbox.apply(Change::Begin { key: key.clone(), now }).await {
@@ -368,7 +368,7 @@ impl<R: Reconciler> Shared<R> {
             && let Some(job) = job_of(&key, &loaded)
             && let Err(failed) = caught(fenced(fence, self.reconciler.tell_given_up(job, loaded.begun))).await
         {
-            tracing::warn!(reason = failed.reason, "the pull request is not told that it was given up");
+            tracing::warn!(reason = failed.reason, "the pull request does not show that it was given up");
         }
         TaskReport::Job { key, ended, wakeup }
     }
@@ -424,7 +424,7 @@ impl<R: Reconciler> Shared<R> {
             Retry::At(at) => {
                 self.metrics.reconciles_waiting.add(1);
                 let retry_at = at.max(now + FIRST_PAUSE);
-                tracing::info!(reason, %retry_at, "told to wait");
+                tracing::info!(reason, %retry_at, "must wait");
                 (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Pause(retry_at))
             }
             Retry::Paced(at) => {

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     future::Future,
-    net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex},
     time::Duration,
@@ -15,8 +14,8 @@ use http::Request;
 use http_body_util::Full;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
-    github::{self, ApiUrl, AppCredentials, Credentials, Github, Patience, Setup},
-    server::{self, GUARD, GithubReconciler, Running, Server, ServerConfig, own_app},
+    github::{self, Patience, Setup},
+    server::{self, GUARD, Running, serve_simulated},
 };
 use loopgate_core::Timestamp;
 use loopgate_simulator::{Clock, Config, Simulator};
@@ -82,7 +81,6 @@ impl World {
         let memory = std::path::Path::new("/dev/shm");
         let data = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let server = serve(&github, data.path(), &time, seed).await;
-        github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         Self { github, server, time, _data: data }
     }
 
@@ -149,28 +147,14 @@ impl World {
 }
 
 async fn serve(github: &Simulator, data: &std::path::Path, time: &Time, seed: u64) -> Running {
-    let any = SocketAddr::from(([127, 0, 0, 1], 0)).to_string();
-    let config = ServerConfig::from_env(|name| match name {
-        "LOOPGATE_APP_ID" => Some(github.app_id().to_string()),
-        "LOOPGATE_PRIVATE_KEY" => Some(github.app_key().private_pem().to_owned()),
-        "LOOPGATE_WEBHOOK_SECRET" => Some(github.webhook_secret().to_owned()),
-        "LOOPGATE_GITHUB_API_URL" => Some(github.url()),
-        "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some(any.clone()),
-        // Only when a test asks.
-        "LOOPGATE_RESYNC" => Some("off".to_owned()),
-        "LOOPGATE_DATA_DIR" => Some(data.display().to_string()),
-        _ => None,
-    })
-    .unwrap();
-    let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).unwrap();
     let patience = Patience { pause: Duration::ZERO, ..Patience::default() };
-    let setup = Setup { clock: Arc::new(time.clone()), patience, ..Setup::default() };
-    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
-    let own = own_app(&client).await.unwrap();
-    let reconciler = GithubReconciler::new(client.clone(), time.clone()).sealing(config.state_seal());
-    let (clock, rng) = (Arc::new(time.clone()), fastrand::Rng::with_seed(seed));
-    let server = Server { clock, rng, recovery: Some(client), ..Server::new(config, own) };
-    let running = server.start(reconciler).await.unwrap();
+    let setup = Setup { patience, ..Setup::default() };
+    let running = serve_simulated(github, data, time.clone(), setup, |server, client| {
+        server.rng = fastrand::Rng::with_seed(seed);
+        server.recovery = Some(client.clone());
+    })
+    .await
+    .unwrap();
     running.settled().await;
     running
 }

@@ -194,7 +194,7 @@ fn gates_without_sense() {
       |
     6 |       count: 2
       |              ^
-      = nobody could ever open this gate: name more people, or a team
+      = no one can ever open this gate: name more people, or a team
 
     `gates.payments.approve_by`: nothing would count as an approval
      --> .github/loopgate.yml:7:17

@@ -91,8 +91,8 @@ fn a_bot_says_the_words() {
     talk.is(
         Closed,
         "😕 github-actions\\[bot\\]’s comment does not count: github-actions\\[bot\\] is a bot, and only people \
-         approve: nobody who could be found.\n\
-         😕 helper\\[bot\\]’s comment does not count: helper\\[bot\\] is a bot, and only people approve: nobody who \
+         approve: no one who could be found.\n\
+         😕 helper\\[bot\\]’s comment does not count: helper\\[bot\\] is a bot, and only people approve: no one who \
          could be found.",
     );
     assert_eq!(talk.reaction(), None, "two bots might never stop");
@@ -170,14 +170,14 @@ fn a_secret_or_invisible_team() {
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: there is no such team, or it is secret.\n\
-         😕 alice’s comment does not count: alice is not an approver of this gate. It opens for nobody who could be \
+         😕 alice’s comment does not count: alice is not an approver of this gate. It opens for no one who could be \
          found.",
     );
     talk.standing("acme/sec", TeamStanding::NoAccess).look();
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: the team cannot read this repository.\n\
-         😕 alice’s comment does not count: alice is not an approver of this gate. It opens for nobody who could be \
+         😕 alice’s comment does not count: alice is not an approver of this gate. It opens for no one who could be \
          found.",
     );
 }
@@ -236,7 +236,7 @@ fn a_team_was_renamed() {
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: there is no such team, or it is secret.\n\
-         😕 alice’s comment does not count: alice is not an approver of this gate. It opens for nobody who could be \
+         😕 alice’s comment does not count: alice is not an approver of this gate. It opens for no one who could be \
          found.",
     );
 }

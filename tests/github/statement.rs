@@ -83,7 +83,7 @@ async fn a_merge_that_nobody_approved_is_signed_with_what_speaks_against_it() {
     bench.sim.user("olga").merge(&pr).unwrap();
     bench.run(&reconcile, &pr).await;
     let objections = statement(&signer, &kept(&bench, &pr).expect("the statement")).objections();
-    assert!(objections.iter().any(|one| one.starts_with("nobody approved the gate security")), "{objections:?}");
+    assert!(objections.iter().any(|one| one.starts_with("no one approved the gate security")), "{objections:?}");
 }
 
 #[tokio::test]

@@ -29,10 +29,10 @@ does, the merge.
 Examples:
   loopgate demo               watch it, in under a minute
   loopgate demo --fast        all at once
-  loopgate demo --json        only what came of it, for scripts
+  loopgate demo --json        only the results, for scripts
   loopgate demo --serve       then play on in a browser: push, comment, approve, merge")]
 pub struct Arguments {
-    /// Tell it without pauses [default: where nobody watches on a terminal]
+    /// Play it without pauses [default: where the output is no terminal]
     #[arg(long)]
     fast: bool,
 
@@ -53,11 +53,7 @@ enum DemoError {
     #[error("the simulated GitHub refuses: {0}")]
     Refused(#[from] loopgate_simulator::Refused),
     #[error("the server does not start: {0}")]
-    Server(#[from] crate::server::StartError),
-    #[error("the server's configuration is wrong: {0}")]
-    Config(#[from] crate::server::ServerConfigError),
-    #[error("the client does not start: {0}")]
-    Github(#[from] crate::github::Error),
+    Server(#[from] crate::server::SimulatedStartError),
     #[error("no place for the server's data: {0}")]
     Io(#[from] std::io::Error),
     #[error("the evidence cannot be written: {0}")]

@@ -151,7 +151,7 @@ async fn answer(demo_world: &DemoWorld, mut heard: mpsc::Receiver<Act>) {
         if let Err(error) = checked(demo_world, &pr).await {
             output::note_line(format_args!("CI did not run: {error}"));
         }
-        // Whoever asked may have left.
+        // The one who asked may have left.
         let _ = answered.send(());
     }
 }

@@ -24,7 +24,7 @@ const OTHERS: &str = "    # The names of these do not say what they are evidence
 const LEFT_OUT: &str = "    #: ";
 
 const RUNS: &str =
-    "  # The workflow that runs the checks. Its evidence counts, nobody else's; editing it opens the security gate.\n";
+    "  # The workflow that runs the checks. Only its evidence counts; editing it opens the security gate.\n";
 
 const COVERAGE: &str = "
 # The project measures its coverage: a change whose lines are covered below the minimum does not pass.

@@ -71,7 +71,7 @@ pub struct Arguments {
     /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
     #[arg(long = "loop")]
     fixes: bool,
-    /// Take over what a workflow told another tool
+    /// Take over the settings that a workflow gives another tool
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["agents", "fixes"])]
     from: Option<import::Source>,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
@@ -422,7 +422,7 @@ fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, ci: &Ci<'
         && !action.is_pinned()
     {
         next.push(format!(
-            "Replace the tag in `{}` by the commit it stands for, so that nobody can exchange the Action under you.",
+            "Replace the tag in `{}` by the commit it stands for, so that the Action cannot be exchanged under you.",
             action.0
         ));
     }

@@ -89,7 +89,7 @@ impl ConsoleOutput {
     /// The author fixes what the critique says.
     pub fn your_turn(&self, state: &LoopState, why: Option<&'static str>, alias: &Alias) {
         if let Some(why) = why {
-            self.note(&format!("Nobody is called to fix this: {why}."));
+            self.note(&format!("No fixer is called: {why}."));
         }
         self.say("It is yours to fix:");
         for item in state.critique.iter().flatten() {

@@ -299,7 +299,7 @@ impl<'g> Session<'g> {
     }
 }
 
-/// What came of the task command.
+/// The result of the task command.
 pub(super) enum Produce {
     Done,
     /// Why it counts for nothing.

@@ -151,7 +151,7 @@ impl Session<'_> {
         };
         let outcome = runner::call_fixer(call, self.interrupt.clone(), self.console.echo())
             .await
-            .map_err(|error| CliError::unavailable(format!("the fixer cannot be told what to do: {error}")))?;
+            .map_err(|error| CliError::unavailable(format!("the fixer's task cannot be written: {error}")))?;
         let wall = TimeDelta::from_std(outcome.wall).unwrap_or(TimeDelta::MAX);
         let cost = match &outcome.end {
             FixerEnd::Done(report) => report.cost_usd,

@@ -35,7 +35,7 @@ impl Check<'_> {
         let who = people(able.values().map(Login::as_str).collect::<Vec<_>>().into_iter());
         let excluded = gate.exclusions.author == Exclusion::Excluded;
         if able.is_empty() {
-            let message = format!("nobody can ever approve the gate `{name}`{}", self.because(gate));
+            let message = format!("no one can ever approve the gate `{name}`{}", self.because(gate));
             self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
         } else if able.len() < needed {
             let message = format!("the gate `{name}` needs {needed} people, and only {who} can approve it");
@@ -54,8 +54,8 @@ impl Check<'_> {
         let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
         match (named, approvers.permission, approvers.codeowners) {
             (false, None, Codeowners::MayApprove) => ": no file has an owner who could",
-            (false, None, Codeowners::Ignored) => ": nobody may maintain the repository",
-            (false, Some(_), _) => ": nobody has that permission",
+            (false, None, Codeowners::Ignored) => ": no one may maintain the repository",
+            (false, Some(_), _) => ": no one has that permission",
             (true, ..) => ": none of those named can",
         }
     }

@@ -57,7 +57,7 @@ impl Check<'_> {
         if !known.iter().any(|known| known.eq_ignore_ascii_case(label)) {
             let hint = meant(label, known.iter().map(String::as_str));
             let message = format!("{} has no label `{}`", self.survey.repository, shorten(label));
-            self.warn(spot, message, hint.unwrap_or_else(|| "make it, or nobody can set it".to_owned()));
+            self.warn(spot, message, hint.unwrap_or_else(|| "make it, or it cannot be set".to_owned()));
         }
     }
 

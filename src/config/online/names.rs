@@ -54,7 +54,7 @@ impl Check<'_> {
             return self.error(spot, format!("`{login}` is an organisation, and only people approve"), hint);
         }
         if login.as_str() == ACTIONS {
-            let hint = "every workflow acts as this account, whoever started it: name people";
+            let hint = "every workflow acts as this account: name people";
             return self.error(spot, format!("`{login}` can never approve"), hint);
         }
         if is_bot(account) {
@@ -114,7 +114,7 @@ impl Check<'_> {
             Some(TeamStanding::Missing) => self.missing_team(spot, team),
             Some(TeamStanding::NoAccess) => {
                 let message =
-                    format!("the team `{team}` cannot read {}, so calling it reaches nobody", self.survey.repository);
+                    format!("the team `{team}` cannot read {}, so calling it reaches no one", self.survey.repository);
                 self.error(spot, message, "give the team read access to the repository");
             }
             _ => {}

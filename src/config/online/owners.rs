@@ -48,7 +48,7 @@ impl Check<'_> {
                 "write @login, @org/team or an address",
             )),
             Some(Owner::Email(_)) => Some((
-                format!("whose address `{word}` is only GitHub knows, so nobody approves by it"),
+                format!("whose address `{word}` is only GitHub knows, so it names no approver"),
                 "name the login",
             )),
             Some(Owner::User(login)) => match survey.authority.logins.get(login)? {

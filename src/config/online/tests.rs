@@ -195,7 +195,7 @@ fn approvers_that_are_not_what_they_seem() {
         (
             "{ users: \"acme-bot[bot]\" }",
             &[
-                "E 7:52 `gates.payments`: nobody can ever approve the gate `payments`: none of those named can",
+                "E 7:52 `gates.payments`: no one can ever approve the gate `payments`: none of those named can",
                 "E 7:72 `gates.payments.approvers.users`: `acme-bot[bot]` is a bot, and bots do not approve this gate",
             ],
         ),
@@ -230,7 +230,7 @@ fn approvers_that_are_not_what_they_seem() {
         (
             "{ teams: [acme/empty] }",
             &[
-                "E 7:52 `gates.payments`: nobody can ever approve the gate `payments`: none of those named can",
+                "E 7:52 `gates.payments`: no one can ever approve the gate `payments`: none of those named can",
                 "W 7:73 `gates.payments.approvers.teams[0]`: the team `acme/empty` has no members",
             ],
         ),
@@ -256,7 +256,7 @@ fn approvers_that_are_not_what_they_seem() {
         (
             "{ codeowners: true }",
             &[
-                "E 7:52 `gates.payments`: nobody can ever approve the gate `payments`: no file has an owner who could",
+                "E 7:52 `gates.payments`: no one can ever approve the gate `payments`: no file has an owner who could",
                 "E 7:65 `gates.payments.approvers`: acme/widgets has no CODEOWNERS file on its default branch",
             ],
         ),
@@ -293,7 +293,7 @@ fn presets_that_hold_need_somebody_too() {
     let mut deserted = survey();
     deserted.collaborators = Ok(vec![(account("alice"), Permission::Write)]);
     let found = told("version: 1\ngates:\n  deploy: { allow_author: true }\n", &deserted);
-    assert_eq!(found, ["E 3:3 `gates`: nobody can ever approve the gate `deploy`: nobody may maintain the repository"]);
+    assert_eq!(found, ["E 3:3 `gates`: no one can ever approve the gate `deploy`: no one may maintain the repository"]);
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn owners_that_are_not_there() {
     let expected = [
         "1:10 there is no account `@alcie` on GitHub",
         "2:7 there is no team `@acme/gone`, or it is not shown to these credentials",
-        "2:18 whose address `dev@example.com` is only GitHub knows, so nobody approves by it",
+        "2:18 whose address `dev@example.com` is only GitHub knows, so it names no approver",
         "3:8 `@reader` cannot write to acme/widgets, and GitHub takes no such owner",
         "3:16 `bob` is no owner, so GitHub skips this line",
     ];
@@ -360,7 +360,7 @@ fn who_is_called_must_be_there() {
     let escalation = "escalation: { notify: [acme/gone, alcie, acme/closed], ops: [acme/blind] }\nfixer: { kind: mention, mention: nobody-at-all }\n";
     let found = told(&format!("{}{escalation}", gate("{ users: [alice, bob] }")), &survey());
     assert_eq!(found.len(), 4, "{found:#?}");
-    for (found, part) in found.iter().zip(["`acme/gone`", "`alcie`", "reaches nobody", "`nobody-at-all`"]) {
+    for (found, part) in found.iter().zip(["`acme/gone`", "`alcie`", "reaches no one", "`nobody-at-all`"]) {
         assert!(found.starts_with('E') && found.contains(part), "{found}");
     }
 }

@@ -78,7 +78,7 @@ pub(in crate::config) struct File {
     /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
     /// organisation's file; a branch that people can make or push to keeps its own name.
     pub branches: Vec<String>,
-    /// Logins under which coding agents open pull requests, beside those that Loopgate knows. Whoever asked for one does
+    /// Logins under which coding agents open pull requests, beside those that Loopgate knows. A person who asked for one does
     /// not approve it.
     pub coding_agents: Vec<Handle>,
 }

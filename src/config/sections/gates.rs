@@ -51,9 +51,9 @@ pub(in crate::config) struct GateSection {
     allow_coauthors: Option<Exclusion>,
     /// Whether people who pushed to the branch may approve. Default: as `allow_contributors`.
     allow_pusher: Option<Exclusion>,
-    /// Whether whoever asked a coding agent for the pull request may approve. Default: false.
+    /// Whether the person who asked a coding agent for the pull request may approve. Default: false.
     allow_requester: Option<Exclusion>,
-    /// Whether merging the base into the head makes nobody a contributor. Default: true.
+    /// Whether merging the base into the head leaves its pusher no contributor. Default: true.
     ignore_update_merges: Option<Exclusion>,
     /// Whether bots may approve. Default: false.
     allow_bots: Option<Exclusion>,
@@ -69,7 +69,7 @@ pub(in crate::config) struct GateSection {
     escalate_after: Option<Period>,
 }
 
-/// Who may approve: whoever matches one of these.
+/// Who may approve: people who match one of these.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ApproversSection {
@@ -267,7 +267,7 @@ impl ApproversSection {
         if only_users && !users.is_empty() && users.len() < count as usize {
             let place = node.at("count").place;
             let problem = Problem::wrong(place, format!("{count} people are needed and {} may approve", users.len()));
-            cx.refuse(problem.hint("nobody could ever open this gate: name more people, or a team"));
+            cx.refuse(problem.hint("no one can ever open this gate: name more people, or a team"));
         }
         // A preset's team is a default: it goes when somebody is named.
         let preset_team = preset.filter(|_| users.is_empty() && only_users).map(|preset| preset.team.clone());

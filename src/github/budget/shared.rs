@@ -26,7 +26,7 @@ pub struct Claim {
     pub usable_for: TimeDelta,
 }
 
-/// What became of a [`Claim`].
+/// The result of a [`Claim`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
     pub is_granted: bool,

@@ -77,7 +77,7 @@ const OF_APP: [Check; 10] = [
     check("events", "the App subscribes to all events that are needed", app::events),
     check("installations", "the App is installed, and nothing suspends it", app::installations),
     check("accepted-permissions", "every installation has what the App asks for", app::accepted),
-    check("installation-requests", "nobody waits for the App to be installed", app::requests),
+    check("installation-requests", "no request to install the App waits", app::requests),
     check("webhook-address", "webhooks go to this server", webhook::address),
     check("deliveries", "the last deliveries were accepted", webhook::deliveries),
     check("signing", "merges are signed for, and anybody can check it", app::signing),
@@ -97,7 +97,7 @@ const OF_REPOSITORY: [Check; 5] = [
         "nothing is known that refuses or deletes the refs below refs/loopgate/",
         repository::hidden_refs,
     ),
-    check("agent", "whoever is asked to fix can hear it", repository::agent),
+    check("agent", "the fixer can be called", repository::agent),
 ];
 
 /// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook again.

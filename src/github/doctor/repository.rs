@@ -84,7 +84,7 @@ pub(super) fn required(facts: &Facts) -> Vec<Finding> {
                         repository.branch
                     ),
                     None => {
-                        format!("{} requires `{name}` of anybody: whoever may push can report it", repository.branch)
+                        format!("{} requires `{name}` of any App: a push can report it", repository.branch)
                     }
                 };
                 found.push(Finding::fault(
@@ -98,7 +98,7 @@ pub(super) fn required(facts: &Facts) -> Vec<Finding> {
     let others = required.iter().filter(|check| !names.contains(&check.context));
     for check in others {
         if let Some(meant) = names.iter().find(|name| letters(name) == letters(&check.context)) {
-            let message = format!("{} requires `{}`, which nobody reports", repository.branch, check.context);
+            let message = format!("{} requires `{}`, which no check reports", repository.branch, check.context);
             found.push(Finding::fault(message, format!("write it as `{meant}`")));
         }
     }

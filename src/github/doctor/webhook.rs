@@ -15,7 +15,7 @@ pub(super) fn address(facts: &Facts) -> Vec<Finding> {
     let mut found = Vec::new();
     match (&facts.expected.hook, hook.url.as_str()) {
         (_, "") => found.push(Finding::fault(
-            "the App has no webhook: nothing that happens is told",
+            "the App has no webhook: no event reaches it",
             "set the webhook URL on the App's settings page, and tick Active",
         )),
         (Some(expected), actual) if expected != actual => found.push(Finding::fault(
@@ -37,7 +37,7 @@ pub(super) fn address(facts: &Facts) -> Vec<Finding> {
 fn remedy(status: u16) -> &'static str {
     match status {
         0 => {
-            "nobody answers there: start `loopgate serve`, let TLS and the firewall pass it on, and open the address from \
+            "nothing answers there: start `loopgate serve`, let TLS and the firewall pass it on, and open the address from \
              outside"
         }
         401 | 403 => {

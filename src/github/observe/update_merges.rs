@@ -78,7 +78,7 @@ async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]
     while let Some(sides) = folders.pop() {
         read += 1;
         if read > MOST_FOLDERS {
-            tracing::debug!(%repository, merge = %commits[0], "a merge too large to be told");
+            tracing::debug!(%repository, merge = %commits[0], "a merge too large to be read");
             return Ok(false);
         }
         let trees = sides.map(|side| tree(client, repository, side));

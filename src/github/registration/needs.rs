@@ -44,10 +44,10 @@ pub const NEEDS: [Need; 9] = [
     need(
         ("pull_requests", "Pull requests"),
         Access::Write,
-        "nobody is requested to review; without reading nothing works",
+        "no review is requested; without reading nothing works",
         &["pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread"],
     ),
-    need(("issues", "Issues"), Access::Write, "approvals and commands are heard late or never", &["issue_comment"]),
+    need(("issues", "Issues"), Access::Write, "approvals and commands are read late or never", &["issue_comment"]),
     need(
         ("checks", "Checks"),
         Access::Write,

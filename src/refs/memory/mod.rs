@@ -2,11 +2,11 @@
 //!
 //! `refs/loopgate/memory/2026-W47` holds the lines of a week, a run's in files of its own (`failures/RUN.jsonl`), and
 //! beside them those of runs that taught (`taught/`) or called a human (`escalated/`), which outlive the week.
-//! `refs/loopgate/memory/cards` holds what all lines amount to. A look-up reads the latter alone.
+//! `refs/loopgate/memory/cards` holds the cards made from all lines. A look-up reads the latter alone.
 //!
-//! Races: whoever finds a ref moved reads it again and adds to what is there, so that no writer loses another's line. The
-//! two refs are written one after the other: a writer that dies in between leaves lines that are counted by nobody, and
-//! cards are made of whole runs, so the next attempt of the run makes up for them. [`MemoryStore::forget`] replaces a ref
+//! Races: a writer that finds a ref moved reads it again and adds to its content, so that no writer loses another's line.
+//! The two refs are written one after the other: a writer that dies in between leaves lines that no card counts. Cards
+//! are made of whole runs, so the next attempt of the run makes up for them. [`MemoryStore::forget`] replaces a ref
 //! by a commit without parents, which no compare-and-swap can do: a line that is written in that very moment is lost.
 
 mod documents;

@@ -44,7 +44,7 @@ pub enum Frame {
     Operator { faults: Option<usize> },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
-    /// Nobody knows who.
+    /// It is unknown who.
     Stranger,
 }
 

@@ -41,7 +41,7 @@ pub struct OpenLoop {
     pub icon: String,
     /// How it stands, as the status comment says it.
     pub verdict: String,
-    /// What whoever acts next does, and where.
+    /// The next action, and where it is done.
     pub action: String,
     pub action_url: String,
     pub stage: Stage,

@@ -55,7 +55,7 @@ pub fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown 
                 let eligible = eligible
                     .map(|eligible| (eligible.teams.keys().collect(), eligible.people.iter().collect()))
                     .filter(known);
-                // Nobody is looked up for a gate that nothing opened: then whom the configuration names.
+                // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
                 let named = || {
                     let approvers = &subject.policy.gates.get(name)?.approvers;
                     Some((approvers.teams.iter().collect(), approvers.users.iter().collect()))

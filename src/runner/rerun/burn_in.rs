@@ -13,7 +13,7 @@ use loopgate_core::{
     verdict::coverage::{Declared, new_tests},
 };
 
-/// Added tests that are looked at; the evidence says of each what became of it.
+/// Added tests that are run again; the evidence holds each one's result.
 const MOST_TESTS: usize = 200;
 /// The share of the check's time limit that all runs together may take: one in so many.
 const SHARE: u32 = 4;

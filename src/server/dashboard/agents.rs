@@ -1,7 +1,7 @@
-//! `/mcp`: the tools for programs that show a token. Each request stands for itself, and is answered with JSON.
+//! `/mcp`: the tools for programs that send a token. There are no sessions: each request gets one JSON answer.
 //!
-//! A token says who its owner is, and nothing else: whether they may read a repository is asked of GitHub with the App's
-//! own token. Nothing is written to GitHub, and no token is passed on: what is disputed is answered with the words to say.
+//! A token identifies its owner only. The App's own token asks GitHub whether the owner may read a repository. No tool
+//! writes to GitHub, and no token is passed on: the tool for disputes returns the comment that the owner has to post.
 
 use std::sync::Arc;
 
@@ -178,7 +178,7 @@ impl Desk {
         }
     }
 
-    /// What was said of a pull request once the verdict on another head than `since` is final, or by the end of the time.
+    /// The feedback on a pull request once the verdict on another head than `since` is final, or at the end of the time.
     async fn waited(
         &self,
         (loops, installation): (&LoopReader, InstallationId),

@@ -1,9 +1,9 @@
-//! The dashboard: who acts next, one loop, one repository; and for whoever runs the server, how that does. The admin's
-//! listener shows all of it. The public one shows to whoever signed in with GitHub what is of the repositories that they
-//! were given access to, where sign-in is configured.
+//! The dashboard: who acts next, one loop, one repository, and the state of the server for its operator. The admin's
+//! listener shows all of it. Where sign-in is configured, the public listener shows to people who signed in with GitHub
+//! the repositories that they have access to.
 //!
-//! A page is a document of [`render`](crate::render): it is sent as HTML, or as JSON to whoever asks for that, with an
-//! ETag of what is sent. Lists come from the index of open loops, everything else is read from GitHub for whoever looks.
+//! A page is a document of [`render`](crate::render): it is sent as HTML, or as JSON on request, with an ETag of its
+//! bytes. Lists come from the index of open loops; everything else is read from GitHub for each request.
 
 mod agents;
 mod live;

@@ -22,7 +22,7 @@ pub(super) struct Lane {
     pub entries: HashMap<Target, Entry>,
     /// By [`WorkClass`].
     pub classes: [ClassQueue; CLASSES],
-    /// How many queued targets a person or an author waits for. Running work reads it.
+    /// How many other targets a person or an author waits for, queued or under way. Running work reads it.
     pub behind: Behind,
     /// Places given out.
     pub places: u64,

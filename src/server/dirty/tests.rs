@@ -165,7 +165,7 @@ fn what_a_person_waits_for_has_places_of_its_own() {
 }
 
 #[test]
-fn what_runs_is_told_how_many_are_behind_it() {
+fn what_runs_knows_how_many_others_wait_or_run() {
     let mut dirty = with(9, 9, 100);
     dirty.arrived(of(WorkClass::Author, 9, 1));
     let first = dirty.start().unwrap();
@@ -175,7 +175,10 @@ fn what_runs_is_told_how_many_are_behind_it() {
     assert_eq!(first.behind.count(), 3, "and what comes after it began");
     let behind: Vec<_> =
         std::iter::from_fn(|| dirty.start()).map(|start| (number(&start).1, start.behind.count())).collect();
-    assert_eq!(behind, [(1, 2), (4, 1), (2, 0), (3, 0)]);
+    assert_eq!(behind, [(1, 3), (4, 3), (2, 3), (3, 3)]);
+    dirty.ended(first.key.clone(), Ended::Done(first.newest));
+    dirty.arrived(of(WorkClass::Progress, 5, 1));
+    assert_eq!(first.behind.count(), 2);
 }
 
 #[test]

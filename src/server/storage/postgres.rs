@@ -8,9 +8,9 @@
 //! Races: a process that is stopped between that answer and sending the request still sends it. The answer promises five
 //! more seconds, so it takes a stop within some microseconds, longer than that.
 //!
-//! Who is told: a process that stored new work says so to the others, at most every 50 milliseconds and never in the
-//! transaction that stored it, since a notification is one lock over the whole server until that ends. What is said may
-//! be lost: every process asks every [`POLL`] what there is to do.
+//! Wake-ups: a process that stored new work notifies the others, at most every 50 milliseconds and never in the transaction
+//! that stored it, since a notification holds a lock over the whole server until its transaction ends. A notification may
+//! be lost: every process polls for work every [`POLL`].
 //!
 //! Healing: a writer that failed connects anew, and so do readers. A session that sits in a transaction is ended by the
 //! server, so a stopped process holds up no other for longer than that.
@@ -125,7 +125,7 @@ impl PostgresServer {
                      ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
                 );
                 if let Err(error) = server.read(alive.bind(server.process)).await {
-                    tracing::warn!(%error, "the database is not told that this process lives");
+                    tracing::warn!(%error, "the lease of this process is not renewed");
                 }
             }
         });
@@ -135,7 +135,7 @@ impl PostgresServer {
                 server.tell.notified().await;
                 let told = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(server.process.to_string());
                 if let Err(error) = server.read(told).await {
-                    tracing::debug!(%error, "other processes are not told of new work, and find it by asking");
+                    tracing::debug!(%error, "other processes get no wake-up and find new work by polling");
                 }
                 sleep(TELL_EVERY).await;
             }
@@ -144,7 +144,7 @@ impl PostgresServer {
         tasks.spawn(async move {
             loop {
                 if let Err(error) = server.listen().await {
-                    tracing::debug!(%error, "this process is not told of new work, and finds it by asking");
+                    tracing::debug!(%error, "this process gets no wake-up and finds new work by polling");
                 }
                 sleep(BEAT).await;
             }

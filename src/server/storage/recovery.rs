@@ -15,8 +15,8 @@ pub(super) const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
 /// A pull request that was not seen open for so long has ended, or is somewhere else.
 pub(super) const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
 
-/// So long after a good look another one is wanted, whatever a list says. Lists are read every six hours, so this makes
-/// one a day.
+/// A pull request is reconciled again this long after its last success, whatever a list says. Lists are read every six
+/// hours, so this makes one a day.
 const LOOK_ANYWAY_AFTER: TimeDelta = TimeDelta::hours(18);
 
 /// So long after a look was asked for it is asked for again, if none has ended well.

@@ -1,8 +1,7 @@
 //! Writing.
 //!
-//! Where several processes write, a number of a row must rise whoever raises it, and rows are taken in one order by all,
-//! so that nobody waits for somebody who waits for them: the deliveries of a batch first, then its other changes, each in
-//! the order of their targets.
+//! Several processes write. A row's number must rise whichever process raises it. All take rows in one order, so that they
+//! do not deadlock: the deliveries of a batch first, then its other changes, each in the order of their targets.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -18,13 +18,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
     github::SystemClock,
-    server::{GUARD, Running},
+    server::{GUARD, Running, SimulatedClock},
 };
 use loopgate_core::{AppId, InstallationId, RepoName};
 use loopgate_simulator::{Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator};
 use serde_json::{Value, json};
 
-use self::serving::{Fan, Paced, Times, serve};
+use self::serving::{Fan, Times, serve};
 pub use self::{
     browser::{ADDRESS, Answer, Browser},
     ci::{CI, Job, Report, archive, evidence},
@@ -81,7 +81,7 @@ impl World {
         let (key, secret) = (github.app_key().private_pem(), github.webhook_secret());
         let (sign_in, address) = (github.client_secret(), address.to_owned());
         let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url(), sign_in, address];
-        let times = Times { of_server: clock.clone(), of_github: Arc::new(Paced(clock.clone())) };
+        let times = Times { of_server: clock.clone(), of_github: Arc::new(SimulatedClock(clock.clone())) };
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         github.set_webhook_url(&format!("http://{}/webhook", fan.address));
         let github = GitHub::Simulated(github);

@@ -1,11 +1,8 @@
 //! The real server behind a load balancer, and its time.
 
 use std::{
-    future::Future,
     net::{SocketAddr, TcpListener},
-    pin::Pin,
     sync::{Arc, Mutex, OnceLock},
-    time::Duration,
 };
 
 use axum::{
@@ -19,32 +16,11 @@ use http_body_util::Full;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
     github::{self, ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup},
-    server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
+    server::{GithubReconciler, Running, Server, ServerConfig, SimulatedClock, own_app},
 };
-use loopgate_core::Timestamp;
 use loopgate_simulator::Clock;
 
 use crate::stacked_emulator::Stacks;
-
-/// The simulator's time for the server.
-#[derive(Clone)]
-pub struct Paced(pub Clock);
-
-impl github::Clock for Paced {
-    fn now(&self) -> Timestamp {
-        self.0.now()
-    }
-}
-
-impl server::Clock for Paced {
-    fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async move {
-            while self.0.now() < until {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        })
-    }
-}
 
 /// What the server takes for the time, and what GitHub goes by when it looks at tokens. The emulator has the machine's
 /// clock: there only the server's can be set forward.
@@ -128,7 +104,7 @@ pub async fn serve(
         _ => None,
     })
     .expect("a configuration");
-    let clock = Arc::new(Paced(times.of_server));
+    let clock = Arc::new(SimulatedClock(times.of_server));
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).expect("a key");
     let setup = Setup { clock: times.of_github, ..Setup::default() };
     let api = ApiUrl::parse(url).expect("an address");

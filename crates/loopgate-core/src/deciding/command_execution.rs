@@ -56,7 +56,7 @@ impl Execution<'_> {
     }
 }
 
-/// What came of the commands.
+/// The results of the commands.
 pub(super) struct ExecutedCommands {
     /// What is known of the head's checks after them.
     pub(super) evidence: HeadEvidence,

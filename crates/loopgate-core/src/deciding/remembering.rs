@@ -150,7 +150,7 @@ impl Decision {
     pub fn remember(&mut self, answers: MemoryAnswers) {
         self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
         if !self.next.attempts.is_empty() {
-            // Nobody asks again: whether it was asked in vain makes no difference any more.
+            // It is not asked again, so an unanswered question makes no difference.
             self.next.known_here = self.next.known_here.take().filter(|known| !known.is_empty());
         }
         let Some(head) = self.head_attempt().cloned() else { return };

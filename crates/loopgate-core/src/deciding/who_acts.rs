@@ -19,7 +19,7 @@ words! {
     /// The part that somebody plays; in the order in which an overview lists them, the most urgent first.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum Part {
-        /// Nobody will do anything by themselves, though it is open: a person stopped it, or it was given up.
+        /// No one acts, though it is open: a person stopped it, or it was given up.
         Nobody = "nobody",
         /// A person was called.
         Human = "human",

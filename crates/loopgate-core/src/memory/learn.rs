@@ -54,7 +54,7 @@ pub struct Recurring {
     pub settled: Option<Settled>,
 }
 
-/// What became of a recurring failure when it was last seen.
+/// The state of a recurring failure when it was last seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {

@@ -527,8 +527,8 @@ pub struct BaseEvidence {
 
 /// What GitHub says about the rights of people and teams that matter for the decision.
 ///
-/// Only those who spoke (a command, a gate word, a review) and those the policy names are looked up. Whoever is not
-/// in here has no authority.
+/// Only accounts that wrote (a command, a gate word, a review) and those that the policy names are looked up. Any other
+/// account has no authority.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Authority {
     pub people: BTreeMap<UserId, Standing>,

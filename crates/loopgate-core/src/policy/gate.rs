@@ -212,7 +212,7 @@ pub struct Exclusions {
     pub coauthors: Exclusion,
     /// Anyone who pushed to its branch, but merges of the base and rebases.
     pub pushers: Exclusion,
-    /// Whoever asked a coding agent for the pull request.
+    /// The person who asked a coding agent for the pull request.
     pub requester: Exclusion,
     /// Anyone who merely merged the base into the head (`ignore_update_merges: false`).
     pub update_merges: Exclusion,

@@ -108,7 +108,7 @@ truth_values! {
     /// `escalation_on_max`.
     OnMax {
         Escalate = true,
-        /// The run is `failed`, which the status comment shows; nobody is called.
+        /// The run is `failed`, which the status comment shows; no person is called.
         Fail = false,
     }
 

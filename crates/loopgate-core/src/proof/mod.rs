@@ -210,7 +210,7 @@ impl Statement {
             // Who approves after the merge approves nothing.
             let is_approved = gate.approvals.iter().any(|approval| approval.at <= *created_on);
             if gate.status != GateStatus::Approved || !is_approved {
-                objections.push(format!("nobody approved the gate {}: it is {}", gate.name, gate.status.as_str()));
+                objections.push(format!("no one approved the gate {}: it is {}", gate.name, gate.status.as_str()));
             }
         }
         let failed = checks.iter().filter(|check| check.outcome.is_some_and(Outcome::is_failure));

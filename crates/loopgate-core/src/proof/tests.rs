@@ -35,7 +35,7 @@ fn a_statement_tells_who_approved_what_and_which_checks_ran() {
 fn a_merge_that_nobody_approved_is_objected_to() {
     let (_, statement, _) = merged(false);
     let objections = statement.objections();
-    assert!(objections[0].starts_with("nobody approved the gate security"), "{objections:?}");
+    assert!(objections[0].starts_with("no one approved the gate security"), "{objections:?}");
     assert!(objections.iter().any(|objection| objection.starts_with("merged over: ")), "{objections:?}");
 }
 
@@ -81,6 +81,6 @@ fn an_approval_after_the_merge_and_a_check_without_a_result_are_objected_to() {
     statement.predicate.loopgate.gates[0].approvals[0].at = merged_at + chrono::TimeDelta::seconds(1);
     statement.predicate.loopgate.checks[0].outcome = None;
     let objections = statement.objections();
-    assert!(objections[0].starts_with("nobody approved the gate security"), "{objections:?}");
+    assert!(objections[0].starts_with("no one approved the gate security"), "{objections:?}");
     assert!(objections[1].ends_with("did not end before the merge"), "{objections:?}");
 }

@@ -37,7 +37,7 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
             let (score, passed, failed_rules) = (*score, *passed, failed_rules.clone());
             state.evaluation = Some(EvaluationSummary { score, passed, failed_rules, warnings: Vec::new() });
             state.critique = None;
-            // Whoever was called, and every end, is a line of its own after this one.
+            // Each call of a person, and each end, is a line of its own after this one.
             go_to(state, Step::Critique);
         }
         Event::PhaseSwitched { .. } => go_to(state, Step::Prepare),

@@ -263,7 +263,7 @@ pub struct Rerun {
 #[serde(rename_all = "snake_case")]
 pub enum AskedBy {
     Person(Login),
-    /// Nobody: it failed for reasons outside the code. The first repetition is number 1.
+    /// No one: it failed for reasons outside the code. The first repetition is number 1.
     Backoff {
         nth: u32,
     },

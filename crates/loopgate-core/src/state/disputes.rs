@@ -57,7 +57,7 @@ pub enum DisputeSource {
 }
 
 words! {
-    /// Why a failure is not for whoever repairs to mend.
+    /// Why the fixer is not to mend a failure.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum DisputeKind {
         /// The code is right, and the test asks for something else.

@@ -156,7 +156,7 @@ pub struct Answer {
     pub head_sha: Sha,
 }
 
-/// What came of a command. `render` has the sentence for each.
+/// The result of a command. `render` has the sentence for each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerOutcome {
@@ -247,7 +247,7 @@ pub enum CommandRefusal {
         outcome: Settlement,
         by: Login,
     },
-    /// Nobody disputes anything, or not that.
+    /// There is no dispute, or not that one.
     NothingToSettle,
     /// Several are disputed: which?
     WhichFailure {

@@ -69,7 +69,7 @@ impl<'a> ExaminedCheck<'a> {
         Self { check, failures: check.failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect() }
     }
 
-    /// What came of each failure the check kept, in their order.
+    /// The result for each failure that the check kept, in their order.
     pub fn into_failures(self) -> Vec<ExaminedFailure> {
         self.failures
     }

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What came of reading a failure among the files a pull request changes. Reading is nearly all of the work; the texts
+/// A failure as read among the files that a pull request changes. Reading is nearly all of the work; the texts
 /// that were read are not kept.
 #[derive(Clone, Debug)]
 pub struct ExaminedFailure {

@@ -179,7 +179,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
             if is_remarked || value::is_call(&expected) || value::is_call(&actual) {
                 return None;
             }
-            // Whoever throws for everything says such words of anything.
+            // A test that throws for every failure has such words in all of them.
             if told == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
                 return None;
             }

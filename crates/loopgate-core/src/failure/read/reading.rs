@@ -128,7 +128,7 @@ impl Reading {
 
     /// What the error says of itself, as one code span.
     pub fn said(&self) -> String {
-        // What the test calls says less than what came of it.
+        // The call in a test says less than its result.
         let is_call =
             |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
         let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -177,8 +177,8 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
     (&text[start.saturating_sub(above)..], &text[start..])
 }
 
-/// Whoever ran the tests knows where a file is that the trace names by its end (`com/acme/Cart.java`) only. A bare name
-/// may be any file's; it is this one's where the line is the same.
+/// The machine that ran the tests knows the path of a file that the trace names only by its end (`com/acme/Cart.java`).
+/// A bare name may be any file's; it is this one's where the line is the same.
 fn known_file(frame: &mut Frame, failure: &Failure) {
     let source = failure.source.as_ref().map(|source| (&source.file, source.line));
     let test = failure.test_file.as_ref().map(|file| (file, failure.line_number));

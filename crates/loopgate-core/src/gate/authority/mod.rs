@@ -91,7 +91,7 @@ impl<'a> ResolvedApprovers<'a> {
         authority
     }
 
-    /// Nobody is named: a preset's team if it is usable here, else people with permission maintain stand in for it, and the
+    /// No one is named: a preset's team if it is usable here, else people with permission maintain stand in for it, and the
     /// request says so.
     fn resolve_default(&mut self) {
         let Some(slug) = self.policy.preset_team(&self.snapshot.repository) else {
