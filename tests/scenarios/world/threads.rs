@@ -78,31 +78,31 @@ impl Person<'_> {
     }
 
     pub async fn resolves(&self, pr: &Pr, thread: u64) {
-        self.turns(pr, thread, "resolved").await;
+        self.changes_thread(pr, thread, "resolved").await;
     }
 
     /// Opens a resolved thread again.
     pub async fn unresolves(&self, pr: &Pr, thread: u64) {
-        self.turns(pr, thread, "unresolved").await;
+        self.changes_thread(pr, thread, "unresolved").await;
     }
 
-    async fn turns(&self, pr: &Pr, thread: u64, action: &str) {
+    async fn changes_thread(&self, pr: &Pr, thread: u64, action: &str) {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
                 let (by, begin) = (github.user(self.login), CommentId::new(thread));
-                let turned = match action {
+                let changed = match action {
                     "resolved" => by.resolve_thread(pr, begin),
                     _ => by.unresolve_thread(pr, begin),
                 };
-                turned.expect("a thread");
+                changed.expect("a thread");
             }
-            GitHub::Emulated(github) => self.turns_emulated(github, pr, thread, action),
+            GitHub::Emulated(github) => self.changes_thread_emulated(github, pr, thread, action),
         }
         self.world.settle().await;
     }
 
-    fn turns_emulated(&self, github: &Emulator, pr: &Pr, thread: u64, action: &str) {
+    fn changes_thread_emulated(&self, github: &Emulator, pr: &Pr, thread: u64, action: &str) {
         let get = |path: String| github.call("call", json!({ "method": "GET", "path": path }));
         let by = get(format!("/users/{}", self.login));
         github.proxy.threads.resolve(thread, (action == "resolved").then_some(by));
