@@ -31,7 +31,13 @@ def main() -> None:
     sys.path.insert(0, directory)
     from github_world import World
 
-    with World(webhook_url=webhook_url) as world:
+    world = World(webhook_url=webhook_url)
+    # An AI reviewer's App, like another one of the seed, whose bot acts by its login.
+    apps = world.seed["github"]["apps"]
+    installed = {**apps[1]["installations"][0], "installation_id": 9004}
+    apps.append({**apps[1], "app_id": 347564, "slug": "coderabbitai", "installations": [installed]})
+    with world:
+        world.tokens["coderabbitai[bot]"] = world.token("app:coderabbitai")
         here = {"url": world.url, "app_id": world.app_id, "app_slug": world.app_slug,
                 "private_key": world.private_key_pem, "webhook_secret": world.webhook_secret,
                 "token": world.token("olga")}

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::stacked_emulator::Stacks;
+use crate::stacked_emulator::Proxy;
 
 /// A running emulator. It stops when this is dropped.
 pub struct Emulator {
@@ -19,7 +19,7 @@ pub struct Emulator {
     /// Where it is and who the App is: `url`, `app_id`, `private_key`, `webhook_secret`, and a `token` that reads all.
     pub here: Value,
     /// What it lacks; the server asks here.
-    pub stacks: Stacks,
+    pub proxy: Proxy,
 }
 
 impl Emulator {
@@ -41,8 +41,8 @@ impl Emulator {
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line from the driver");
         let here = serde_json::from_str(&line).expect("the emulator starts (its own words are on standard error)");
-        let stacks = Stacks::start(&here);
-        Some(Self { child, pipes: RefCell::new(Some((stdin, stdout))), here, stacks })
+        let proxy = Proxy::start(&here);
+        Some(Self { child, pipes: RefCell::new(Some((stdin, stdout))), here, proxy })
     }
 
     /// Calls a method of `github_world.World`.

@@ -24,10 +24,12 @@ mod places;
 mod playing;
 mod queues;
 mod recovery;
+mod reviewers;
 mod sign_in;
 mod simulator_only;
 mod stacked_emulator;
 mod stacks;
+mod threads_emulator;
 mod timing;
 mod triggers;
 #[path = "../fixtures/unpacked.rs"]
@@ -148,6 +150,15 @@ mod played {
         sentences_about_approving_approve_nothing,
         what_is_said_elsewhere_is_not_said_here,
         edited_deleted_and_hidden_words_open_nothing,
+    }
+    on_both_worlds! {
+        reviewers:
+        a_reviewer_and_a_fixer_that_go_round_call_a_person_with_both_sides_on_one_page,
+        an_advising_reviewer_is_shown_and_holds_nothing,
+        who_resolves_a_thread_decides_whether_it_is_done,
+        an_outdated_thread_is_done_when_the_reviewer_looks_again,
+        a_reviewer_that_dies_after_a_placeholder_is_absent,
+        two_hundred_threads_are_one_page_that_fits,
     }
     on_both_worlds! {
         timing:

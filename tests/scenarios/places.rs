@@ -104,7 +104,7 @@ pub async fn what_is_said_elsewhere_is_not_said_here(world: World) {
     assert!(!look.status().contains('😕'), "nobody said it here: {}", look.status());
 
     // On a line of the diff: told where to say it.
-    world.person("bob").says_on_the_diff(&pr, LOGIN.0, 1, "security approved").await;
+    world.person("bob").says_on_the_diff(&pr, (LOGIN.0, 1), "security approved").await;
     let look = world.look(&pr);
     assert!(look.has_label("needs:security-review"), "{look:?}");
     assert!(look.status().contains("bob’s") && look.status().contains("nothing is decided there"), "{}", look.status());

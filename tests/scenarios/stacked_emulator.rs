@@ -2,7 +2,7 @@
 //! requests, in answers and in webhooks, and answers the list of stacks
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
 //! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked for
-//! raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>).
+//! raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>). `threads_emulator.rs` has its review threads.
 //!
 //! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
 
@@ -25,6 +25,8 @@ use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::threads_emulator::Threads;
+
 const SIGNATURE: &str = "x-hub-signature-256";
 
 /// Pull requests that stand on each other, the bottom first. Merged ones stay in it, as on GitHub.
@@ -35,20 +37,21 @@ pub struct Stack {
     pub layers: Vec<u64>,
 }
 
-/// The stacks of an emulator, and what is between it and the server.
+/// What is between an emulator and the server, and what it keeps for the emulator.
 #[derive(Clone)]
-pub struct Stacks {
+pub struct Proxy {
     pub address: SocketAddr,
     emulator: String,
     /// Of somebody who may read everything.
     token: String,
     secret: String,
-    made: Arc<Mutex<Vec<Stack>>>,
+    stacks: Arc<Mutex<Vec<Stack>>>,
+    pub threads: Threads,
     /// Tokens that may not read check runs: the emulator's may read everything that their people may.
     without_checks: Arc<Mutex<Vec<String>>>,
 }
 
-impl Stacks {
+impl Proxy {
     pub fn start(here: &Value) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -56,18 +59,19 @@ impl Stacks {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
         let text = |key: &str| here[key].as_str().expect("a text").to_owned();
         let (emulator, token, secret) = (text("url"), text("token"), text("webhook_secret"));
-        let stacks = Self { address, emulator, token, secret, made: Arc::default(), without_checks: Arc::default() };
-        let router = Router::new().fallback(passed_on).layer(DefaultBodyLimit::disable()).with_state(stacks.clone());
+        let (stacks, threads, without_checks) = (Arc::default(), Threads::default(), Arc::default());
+        let proxy = Self { address, emulator, token, secret, stacks, threads, without_checks };
+        let router = Router::new().fallback(passed_on).layer(DefaultBodyLimit::disable()).with_state(proxy.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        stacks
+        proxy
     }
 
-    pub fn make(&self, stack: Stack) {
-        self.made.lock().expect("no panic").push(stack);
+    pub fn make_stack(&self, stack: Stack) {
+        self.stacks.lock().expect("no panic").push(stack);
     }
 
-    pub fn dissolve(&self, repo: &str, layer: u64) {
-        self.made.lock().expect("no panic").retain(|stack| stack.repo != repo || !stack.layers.contains(&layer));
+    pub fn dissolve_stack(&self, repo: &str, layer: u64) {
+        self.stacks.lock().expect("no panic").retain(|stack| stack.repo != repo || !stack.layers.contains(&layer));
     }
 
     pub fn keeps_checks_from(&self, token: &str) {
@@ -81,14 +85,14 @@ impl Stacks {
     }
 
     /// The stack that a pull request is a layer of, and the number of that stack.
-    pub fn of(&self, repo: &str, layer: u64) -> Option<(usize, Stack)> {
-        let made = self.made.lock().expect("no panic");
-        let place = made.iter().position(|stack| stack.repo == repo && stack.layers.contains(&layer))?;
-        Some((place + 1, made[place].clone()))
+    pub fn stack_of(&self, repo: &str, layer: u64) -> Option<(usize, Stack)> {
+        let stacks = self.stacks.lock().expect("no panic");
+        let place = stacks.iter().position(|stack| stack.repo == repo && stack.layers.contains(&layer))?;
+        Some((place + 1, stacks[place].clone()))
     }
 
     /// A webhook as GitHub would send it for a layer of a stack, signed anew.
-    pub async fn told(&self, body: Bytes, headers: &mut HeaderMap) -> Bytes {
+    pub async fn webhook(&self, body: Bytes, headers: &mut HeaderMap) -> Bytes {
         let Ok(mut payload) = serde_json::from_slice::<Value>(&body) else { return body };
         let repo = payload["repository"]["full_name"].as_str().unwrap_or_default().to_owned();
         if !self.adorn(&repo, &mut payload["pull_request"]).await {
@@ -105,7 +109,7 @@ impl Stacks {
 
     /// Adds `stack` to a pull request that is a layer of one.
     async fn adorn(&self, repo: &str, pull: &mut Value) -> bool {
-        let found = pull["number"].as_u64().and_then(|number| Some((number, self.of(repo, number)?)));
+        let found = pull["number"].as_u64().and_then(|number| Some((number, self.stack_of(repo, number)?)));
         let Some((number, (nth, stack))) = found else { return false };
         let tip = self.read(&format!("/repos/{repo}/git/ref/heads/{}", stack.base)).await;
         let position = stack.layers.iter().position(|layer| *layer == number).map(|place| place + 1);
@@ -118,7 +122,7 @@ impl Stacks {
 
     /// `GET /repos/{owner}/{repo}/stacks?pull_request=N`.
     async fn listed(&self, repo: &str, layer: u64) -> Value {
-        let Some((nth, stack)) = self.of(repo, layer) else { return json!([]) };
+        let Some((nth, stack)) = self.stack_of(repo, layer) else { return json!([]) };
         let mut layers = Vec::new();
         for number in &stack.layers {
             let pull = self.read(&format!("/repos/{repo}/pulls/{number}")).await;
@@ -131,7 +135,7 @@ impl Stacks {
     }
 
     /// What the emulator answers somebody who may read everything.
-    async fn read(&self, path: &str) -> Value {
+    pub async fn read(&self, path: &str) -> Value {
         let bearer = format!("Bearer {}", self.token);
         let request = Request::get(format!("{}{path}", self.emulator)).header(header::AUTHORIZATION, bearer);
         let answer = asked(request.body(Full::default()).expect("a request")).await;
@@ -146,11 +150,16 @@ async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
 }
 
 /// A request of the server, as the emulator answers it, and what it lacks.
-async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -> Response {
-    if stacks.refuses(&head) {
+async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> Response {
+    if proxy.refuses(&head) {
         let refused = json!({ "message": "Resource not accessible by personal access token", "status": "403" });
         let answer = Response::builder().status(StatusCode::FORBIDDEN).header(header::CONTENT_TYPE, "application/json");
         return answer.body(Body::from(refused.to_string())).expect("an answer");
+    }
+    if head.uri.path() == "/graphql"
+        && let Some(answer) = proxy.review_threads(&body).await
+    {
+        return tagged(answer.to_string().into(), HeaderMap::new(), None);
     }
     let path = head.uri.path().to_owned();
     let parts: Vec<&str> = path.split('/').collect();
@@ -162,13 +171,13 @@ async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -
             ["", "repos", _, _, "pulls"] | ["", "repos", _, _, "pulls", _] | ["", "repos", _, _, "commits", _, "pulls"]
         );
     if let (["", "repos", _, _, "stacks"], Some(layer)) = (&parts[..], layer) {
-        let list = stacks.listed(&repo, layer.parse().expect("a number")).await;
+        let list = proxy.listed(&repo, layer.parse().expect("a number")).await;
         return tagged(list.to_string().into(), HeaderMap::new(), head.headers.get(header::IF_NONE_MATCH));
     }
     let is_raw = matches!(parts[..], ["", "repos", _, _, "git", "blobs", _])
         && head.headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().ends_with(b"raw+json"));
     let seen = if shows_pulls { head.headers.remove(header::IF_NONE_MATCH) } else { None };
-    let address = format!("{}{}", stacks.emulator, head.uri.path_and_query().map_or("/", |path| path.as_str()));
+    let address = format!("{}{}", proxy.emulator, head.uri.path_and_query().map_or("/", |path| path.as_str()));
     head.headers.remove(header::HOST);
     let mut request = Request::new(Full::new(body));
     (*request.method_mut(), *request.headers_mut()) = (head.method, head.headers);
@@ -176,7 +185,7 @@ async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -
     let (mut head, body) = asked(request).await.into_parts();
     // Pages are asked for where the first was.
     if let Some(link) = head.headers.get(header::LINK).and_then(|link| link.to_str().ok()) {
-        let here = link.replace(&stacks.emulator, &format!("http://{}", stacks.address));
+        let here = link.replace(&proxy.emulator, &format!("http://{}", proxy.address));
         head.headers.insert(header::LINK, here.parse().expect("addresses"));
     }
     for gone in [header::TRANSFER_ENCODING, header::CONNECTION] {
@@ -194,10 +203,10 @@ async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -
     match &mut shown {
         Value::Array(pulls) => {
             for pull in pulls {
-                stacks.adorn(&repo, pull).await;
+                proxy.adorn(&repo, pull).await;
             }
         }
-        pull => drop(stacks.adorn(&repo, pull).await),
+        pull => drop(proxy.adorn(&repo, pull).await),
     }
     tagged(shown.to_string().into(), head.headers, seen.as_ref())
 }

@@ -111,7 +111,7 @@ pub(super) async fn read(
         let pull = graphql_pull::<PullRequest>(client, repository, number, QUERY, before.as_deref()).await?;
         found.completeness = Completeness::Incomplete;
         let Some(PullRequest { review_threads: Threads { page_info, nodes } }) = pull else { break };
-        found.items.extend(nodes.into_iter().flatten().filter_map(|thread| of_reviewer(thread, &apps)));
+        found.items.splice(0..0, nodes.into_iter().flatten().filter_map(|thread| of_reviewer(thread, &apps)));
         before = page_info.start_cursor;
         if !page_info.has_previous_page {
             found.completeness = Completeness::Complete;

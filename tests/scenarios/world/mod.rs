@@ -8,6 +8,7 @@ mod process;
 mod rarer;
 mod serving;
 mod stacking;
+mod threads;
 
 use std::{net::TcpListener, sync::Arc};
 
@@ -31,6 +32,7 @@ pub use self::{
     look::Look,
     person::Person,
     rarer::Work,
+    threads::REVIEWER,
 };
 use crate::emulator_driver::Emulator;
 
@@ -96,9 +98,9 @@ impl World {
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
         let [key, secret] = ["private_key", "webhook_secret"].map(|name| emulator.text(name));
-        let url = format!("http://{}", emulator.stacks.address);
+        let url = format!("http://{}", emulator.proxy.address);
         let settings = [emulator.here["app_id"].to_string(), key, secret, url, String::new(), String::new()];
-        let _ = fan.lacks.set(emulator.stacks.clone());
+        let _ = fan.lacks.set(emulator.proxy.clone());
         let clock = Clock::system();
         let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
         let github = GitHub::Emulated(emulator);

@@ -100,7 +100,7 @@ impl World {
             }
             GitHub::Emulated(github) => {
                 let token = self.token(login);
-                github.stacks.keeps_checks_from(&token);
+                github.proxy.keeps_checks_from(&token);
                 token
             }
         };

@@ -130,22 +130,6 @@ impl Person<'_> {
         self.world.settle().await;
     }
 
-    /// Comments on a line of the diff.
-    pub async fn says_on_the_diff(&self, pr: &Pr, path: &str, line: u64, body: &str) {
-        self.begin().await;
-        match &self.world.github {
-            GitHub::Simulated(github) => {
-                github.user(self.login).comment_inline(pr, path, line, body).expect("a comment");
-            }
-            GitHub::Emulated(github) => {
-                let comment = json!({ "body": body, "path": path, "position": line });
-                let path = format!("/repos/{}/pulls/{}/comments", pr.repo, pr.number);
-                github.call("call", json!({ "method": "POST", "path": path, "as_": self.login, "json": comment }));
-            }
-        }
-        self.world.settle().await;
-    }
-
     /// Opens an issue, on which people can talk as on a pull request.
     pub async fn opens_an_issue(&self, repo: &RepoName, title: &str) -> Pr {
         self.begin().await;

@@ -20,7 +20,7 @@ use loopgate::{
 };
 use loopgate_simulator::Clock;
 
-use crate::stacked_emulator::Stacks;
+use crate::stacked_emulator::Proxy;
 
 /// What the server takes for the time, and what GitHub goes by when it looks at tokens. The emulator has the machine's
 /// clock: there only the server's can be set forward.
@@ -35,7 +35,7 @@ pub struct Fan {
     pub address: SocketAddr,
     pub targets: Targets,
     /// What the emulator's webhooks lack.
-    pub lacks: Arc<OnceLock<Stacks>>,
+    pub lacks: Arc<OnceLock<Proxy>>,
 }
 
 pub type Targets = Arc<Mutex<Vec<SocketAddr>>>;
@@ -55,12 +55,12 @@ impl Fan {
 
 /// The answer is the first server's; a server that is not there makes it 502.
 async fn hand_on(
-    State((targets, lacks)): State<(Targets, Arc<OnceLock<Stacks>>)>,
+    State((targets, lacks)): State<(Targets, Arc<OnceLock<Proxy>>)>,
     mut head: Parts,
     body: Bytes,
 ) -> StatusCode {
     let body = match lacks.get() {
-        Some(stacks) => stacks.told(body, &mut head.headers).await,
+        Some(proxy) => proxy.webhook(body, &mut head.headers).await,
         None => body,
     };
     let targets = targets.lock().expect("no panic").clone();

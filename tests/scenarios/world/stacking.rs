@@ -23,7 +23,7 @@ impl Person<'_> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).unstack(layer).expect("a stack"),
-            GitHub::Emulated(github) => github.stacks.dissolve(&layer.repo.to_string(), layer.number.get()),
+            GitHub::Emulated(github) => github.proxy.dissolve_stack(&layer.repo.to_string(), layer.number.get()),
         }
     }
 
@@ -47,7 +47,7 @@ fn stacked(github: &Emulator, by: &str, layers: &[&Pr]) {
     let repo = bottom.repo.to_string();
     let base = pull(github, &repo, bottom.number.get())["base"]["ref"].as_str().expect("a branch").to_owned();
     let numbers: Vec<u64> = layers.iter().map(|layer| layer.number.get()).collect();
-    github.stacks.make(Stack { repo: repo.clone(), base, layers: numbers.clone() });
+    github.proxy.make_stack(Stack { repo: repo.clone(), base, layers: numbers.clone() });
     for number in numbers {
         let payload = json!({ "number": number, "pull_request": pull(github, &repo, number) });
         let args = json!({ "event": "pull_request", "action": "stacked", "payload": payload, "repo": repo, "as_": by });
@@ -63,7 +63,7 @@ pub fn merged(github: &Emulator, by: &str, pr: &Pr, method: &str) -> Result<(), 
         github.call("call", json!({ "method": method, "path": format!("/repos/{repo}/branches/{branch}/protection") }))
     };
     let order = json!({ "repo": repo, "number": number, "as_": by, "merge_method": method });
-    match github.stacks.of(&repo, number).map(|(_, stack)| stack.base).filter(|base| *base != target) {
+    match github.proxy.stack_of(&repo, number).map(|(_, stack)| stack.base).filter(|base| *base != target) {
         // "The current pull request meets all branch protection requirements for the stack base" (docs.github.com,
         // Merging stacked pull requests): the emulator is asked what it says to these.
         Some(base) => {
@@ -83,7 +83,7 @@ pub fn merged(github: &Emulator, by: &str, pr: &Pr, method: &str) -> Result<(), 
 /// as one commit of what it changed.
 fn rebased(github: &Emulator, by: &str, layer: &Pr) {
     let repo = layer.repo.to_string();
-    let Some((_, stack)) = github.stacks.of(&repo, layer.number.get()) else { return };
+    let Some((_, stack)) = github.proxy.stack_of(&repo, layer.number.get()) else { return };
     let get = |path: String| github.call("call", json!({ "method": "GET", "path": format!("/repos/{repo}/{path}") }));
     let compare = |from: &Value, to: &Value| {
         get(format!("compare/{}...{}", from.as_str().unwrap_or_default(), to.as_str().unwrap_or_default()))

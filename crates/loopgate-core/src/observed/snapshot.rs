@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub dismissed_by: BTreeMap<ReviewId, Account>,
     /// On lines of the diff. Commands count there, words about gates do not. Not read where the pull request has none.
     pub inline: Listing<Comment>,
-    /// Of the AI reviewers that the policy names; not read where it names none.
+    /// Of the AI reviewers that the policy names, oldest first; not read where it names none.
     pub review_threads: Listing<ReviewThread>,
     /// Check runs and commit statuses on the head commit that are not ours.
     pub checks: Vec<ExternalCheck>,

@@ -34,15 +34,15 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
         Resolution::By(account) if may_resolve.contains(&account.id) => true,
         _ => thread.is_outdated && has_spoken,
     };
-    let own = snapshot.review_threads.items.iter().filter(|thread| thread.app == source.app && !is_closed(thread));
-    let open: Vec<(&ReviewThread, Finding)> =
-        own.filter_map(|thread| Some((thread, finding(thread, source)?))).collect();
+    let own = snapshot.review_threads.items.iter().filter_map(|thread| Some((thread, finding(thread, source)?)));
+    let own: Vec<(&ReviewThread, Finding)> = own.collect();
+    let open: Vec<_> = own.iter().filter(|(thread, _)| !is_closed(thread)).collect();
     match (open.first(), snapshot.review_threads.completeness) {
         (Some((first, _)), _) => {
             let mut evidence = CheckEvidence::bare(name.clone(), CheckKind::Custom, Outcome::Failed);
             evidence.url = Some(first.url.clone());
             evidence.failures_not_kept = open.len().saturating_sub(MOST_FINDINGS) as u64;
-            evidence.failures = open.iter().take(MOST_FINDINGS).map(|(thread, finding)| of(thread, finding)).collect();
+            evidence.failures = open.iter().take(MOST_FINDINGS).map(|finding| of(finding, &own)).collect();
             CheckStanding::Done(Box::new(evidence))
         }
         (None, Completeness::Incomplete) => {
@@ -57,17 +57,20 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
     }
 }
 
-/// What a thread finds, if it counts.
+/// What a thread finds, if it is the reviewer's and counts.
 fn finding(thread: &ReviewThread, source: &ReviewerSource) -> Option<Finding> {
-    if reviewer_words::is_placeholder(&source.app, &thread.finding) {
+    if thread.app != source.app || reviewer_words::is_placeholder(&source.app, &thread.finding) {
         return None;
     }
     let finding = Finding::of(&thread.finding);
     finding.severity.is_none_or(|severity| severity >= source.at_least).then_some(finding)
 }
 
-/// The finding as a failure: its place and its words make it the same in the next round.
-fn of(thread: &ReviewThread, finding: &Finding) -> Failure {
+/// The finding as a failure: its place and its words make it the same in the next round. What is found again in a new thread
+/// was answered in the thread before.
+fn of((thread, finding): &(&ReviewThread, Finding), own: &[(&ReviewThread, Finding)]) -> Failure {
+    let same = own.iter().filter(|(other, found)| other.path == thread.path && found.message == finding.message);
+    let earlier = same.filter_map(|(other, _)| other.answer.as_ref()).next_back();
     Failure {
         error_type: ErrorType::LintError,
         error_class: Some(Failure::OF_REVIEWER.to_owned()),
@@ -75,7 +78,7 @@ fn of(thread: &ReviewThread, finding: &Finding) -> Failure {
         test_file: Some(thread.path.clone()),
         line_number: thread.line,
         source: Some(SourceLocation { file: thread.path.clone(), line: thread.line, function: None }),
-        answer: thread.answer.as_ref().map(|(by, words)| format!("{by}: {words}")),
+        answer: thread.answer.as_ref().or(earlier).map(|(by, words)| format!("{by}: {words}")),
         ..Failure::default()
     }
 }

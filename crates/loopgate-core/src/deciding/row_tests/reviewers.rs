@@ -67,9 +67,12 @@ fn a_reviewer_that_finds_the_same_three_times_calls_a_person_and_one_that_advise
     let mut story = reviewed(Severity::Fail);
     assert_eq!(round(&mut story, 1, &[lost]).action, NextAction::Retry { attempt: 1 });
     assert_eq!(round(&mut story, 2, &[lost]).action, NextAction::Retry { attempt: 2 });
+    story.snapshot.review_threads.items[1].answer = Some((login("alice"), "It is handled.".to_owned()));
     let called = round(&mut story, 3, &[lost]);
     assert_eq!(called.action, NextAction::Escalate { cause: Trigger::SameError });
     assert_eq!(called.view.failures[0].failure.error_message, "Handle the error of `open`, which is lost here.");
+    assert_eq!(called.view.failures[0].failure.answer.as_deref(), Some("alice: It is handled."), "of the round before");
+    assert_eq!(called.view.failures[0].told.reproduce, None, "no command shows it");
     assert_eq!(blame(called, BOT), Some(Blame::PrCode));
     let recorded = story.attempts.values().flat_map(|attempt| &attempt.checks);
     assert_eq!(recorded.filter(|check| check.name == name(BOT)).count(), 3, "the rounds that metrics count");

@@ -90,9 +90,9 @@ pub fn test_file(failure: &Failure) -> Option<&str> {
     printed_file(failure).filter(|file| !paths::is_absolute(file))
 }
 
-/// Compilers and linters without a configured command.
+/// Compilers and linters without a configured command. A reviewer is neither.
 pub fn of_source(failure: &Failure) -> Option<String> {
-    let file = test_file(failure)?;
+    let file = test_file(failure).filter(|_| failure.error_class.as_deref() != Some(Failure::OF_REVIEWER))?;
     let tidy = paths::tidy(file);
     let lints = failure.error_type == ErrorType::LintError;
     match (language_of(file)?, lints) {
