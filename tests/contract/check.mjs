@@ -1,6 +1,7 @@
 // Checks a transcript of the simulator (see crates/loopgate-simulator/src/transcript.rs) against GitHub's OpenAPI
-// description and webhook schemas: every request that was accepted, every answer, every payload. The description names
-// what its next versions change (`x-github-breaking-changes`), so the same exchanges are checked against those, too.
+// description, GraphQL schema and webhook schemas: every request that was accepted, every answer, every payload. The
+// description names what its next versions change (`x-github-breaking-changes`), so the same exchanges are checked
+// against those, too.
 //
 //   npm ci --prefix tests/contract
 //   LOOPGATE_SIMULATOR_TRANSCRIPT=target/simulator.jsonl cargo test -p loopgate-simulator
@@ -10,8 +11,10 @@
 import { createReadStream, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
+import { schema as published } from "@octokit/graphql-schema";
 import addFormats from "ajv-formats";
 import Ajv from "ajv";
+import { buildSchema, execute, parse, validate } from "graphql";
 
 const require = createRequire(import.meta.url);
 const read = (name) => JSON.parse(readFileSync(require.resolve(name), "utf8"));
@@ -163,6 +166,31 @@ function checkExchange({ version, api, routes }, { method, target, sent, status,
   return true;
 }
 
+// GitHub publishes a field twice, which a checked schema may not have.
+const graphql = buildSchema(published.idl, { assumeValidSDL: true });
+
+/** The type of an interface or union that a query has a fragment for, else any. */
+function selectedType(query, abstract) {
+  const possible = graphql.getPossibleTypes(abstract).map((type) => type.name);
+  const fragments = [...query.matchAll(/\.\.\. on (\w+)/g)].map((found) => found[1]);
+  return fragments.find((name) => possible.includes(name)) ?? possible[0];
+}
+
+/** The query must be valid, and its answer must be what the query selects, in GitHub's types. */
+function checkGraphql({ sent, status, received }) {
+  if (status !== 200 || received.errors) return false;
+  const document = parse(sent.query);
+  const invalid = validate(graphql, document);
+  const { errors = [] } = invalid.length > 0 ? { errors: invalid } : execute({
+    schema: graphql, document, rootValue: received.data, variableValues: sent.variables,
+    fieldResolver: (source, _args, _context, info) => source[info.path.key],
+    typeResolver: (value, _context, _info, abstract) => value.__typename ?? selectedType(sent.query, abstract),
+  });
+  const place = (error) => (error.path ?? []).filter((part) => typeof part === "string").join("/");
+  for (const error of errors) note(`GraphQL ${place(error)}: ${error.message}`);
+  return true;
+}
+
 function checkDelivery({ event, payload }) {
   const name = [`${event}$${payload.action}`, `${event}$event`].find((one) => hooks.definitions[one]);
   if (!name) return note(`webhook ${event}.${payload.action} is not described`);
@@ -170,12 +198,15 @@ function checkDelivery({ event, payload }) {
 }
 
 let exchanges = 0;
+let queries = 0;
 let deliveries = 0;
 for await (const line of createInterface({ input: createReadStream(process.argv[2]) })) {
   const entry = JSON.parse(line);
   if (entry.event) {
     deliveries += 1;
     checkDelivery(entry);
+  } else if (entry.target === "/graphql") {
+    queries += checkGraphql(entry) ? 1 : 0;
   } else if (routed.map((one) => checkExchange(one, entry)).every(Boolean)) {
     exchanges += 1;
   }
@@ -186,5 +217,8 @@ const unexcused = [...problems].filter(([text]) => !isKnown(text));
 const idle = GONE.filter(([pattern]) => ![...problems.keys()].some((text) => pattern.test(text)));
 for (const [pattern] of idle) console.log(`${pattern} excuses nothing any more`);
 for (const [text, count] of unexcused.sort()) console.log(`${count} × ${text}`);
-console.log(`${exchanges} exchanges and ${deliveries} deliveries checked, ${unexcused.length} differences`);
-process.exitCode = unexcused.length + idle.length > 0 || exchanges < 100 || deliveries < 30 ? 1 : 0;
+console.log(
+  `${exchanges} exchanges, ${queries} GraphQL queries and ${deliveries} deliveries checked, ${unexcused.length} differences`,
+);
+const isSmall = exchanges < 100 || queries < 3 || deliveries < 30;
+process.exitCode = unexcused.length + idle.length > 0 || isSmall ? 1 : 0;

@@ -180,8 +180,9 @@ async fn refs_are_moved_together() {
     let moves = async |moves: &[[&str; 3]]| {
         let update = |[name, before, after]: &[&str; 3]| json!({ "name": format!("refs/loopgate/{name}"), "beforeOid": before, "afterOid": after });
         let updates: Vec<_> = moves.iter().map(update).collect();
+        let query = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
         let question =
-            json!({ "query": "mutation", "variables": { "input": { "repositoryId": id, "refUpdates": updates } } });
+            json!({ "query": query, "variables": { "input": { "repositoryId": id, "refUpdates": updates } } });
         let answer = app.post("/graphql", question).await.is(200).json();
         let is_done = answer["data"]["updateRefs"].is_object();
         assert_eq!(answer["errors"].is_array(), !is_done, "{answer}");

@@ -249,7 +249,9 @@ async fn a_thread_is_resolved_by_its_author_the_change_s_author_and_who_may_push
     let of_threads = hooks.names().into_iter().filter(|name| name.starts_with("pull_request_review_thread."));
     assert_eq!(of_threads.count(), 7);
     let question = json!({
-        "query": "query { reviewThreads }",
+        "query": "query($owner: String!, $name: String!, $number: Int!, $before: String) { repository(owner: $owner, \
+                  name: $name) { pullRequest(number: $number) { reviewThreads(last: 100, before: $before) { nodes { \
+                  resolvedBy { login } end: comments(last: 2) { nodes { body } } } } } } }",
         "variables": { "owner": "acme", "name": "widgets", "number": pr.number, "before": null },
     });
     let answer = client.post("/graphql", question).await.is(200).json();
