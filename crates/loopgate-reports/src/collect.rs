@@ -10,7 +10,7 @@ use loopgate_core::{
 
 use crate::coverage::CoverageTable;
 use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
-use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, text};
+use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, numbers, text};
 
 /// One test of a report.
 #[derive(Clone, Copy)]
@@ -81,8 +81,6 @@ pub(super) struct Collector<'o> {
     suites: u32,
     suite: u32,
     unnamed: u64,
-    /// No kept finding is milder, once as many are kept as may be.
-    mildest_kept: Option<FindingSeverity>,
     pub coverage: CoverageTable,
 }
 
@@ -98,7 +96,6 @@ impl<'o> Collector<'o> {
             suites: 0,
             suite: 0,
             unnamed: 0,
-            mildest_kept: None,
             coverage: CoverageTable::default(),
         }
     }
@@ -131,7 +128,7 @@ impl<'o> Collector<'o> {
     /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept. Gives how many
     /// cases before it turned out to be tries of the same test.
     pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> u64 {
-        self.seconds += case.seconds;
+        self.seconds += case.seconds.clamp(0.0, numbers::MAX_SECONDS);
         let id = case.id();
         let recorded = match id {
             Some(id) => self.identities.record(id, self.suite, self.names_of(&case), case.state),
@@ -170,7 +167,7 @@ impl<'o> Collector<'o> {
     }
 
     fn keep_case(&mut self, case: &Case<'_>, id: Option<TestId>, failure: impl FnOnce() -> Failure) {
-        self.keep_failure(|| {
+        self.problem(|| {
             let mut failure = failure();
             failure.test_name = failure.test_name.or_else(|| Some(case.title()));
             failure.test_file = failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
@@ -192,16 +189,11 @@ impl<'o> Collector<'o> {
         count(self.report.results.get_or_insert_default(), state, |count| *count += tests);
     }
 
-    /// A failure that is no test's: a compile error, a crash between tests.
-    pub fn problem(&mut self, failure: impl FnOnce() -> Failure) {
-        self.keep_failure(failure);
-    }
-
     /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a
     /// failure too.
     pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
         if let Some(error_type) = error_type {
-            self.keep_failure(|| Failure {
+            self.problem(|| Failure {
                 error_type,
                 error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
                 error_message: finding.message.clone(),
@@ -216,16 +208,12 @@ impl<'o> Collector<'o> {
         }
         self.report.findings_not_kept += 1;
         // A critical finding after hundreds of notes is the one to keep.
-        if self.mildest_kept.is_some_and(|mildest| finding.severity <= mildest) {
-            return;
-        }
-        let mildest = self.report.findings.iter().enumerate().rev().min_by_key(|(_, kept)| kept.severity);
-        if let Some((at, severity)) = mildest.map(|(at, kept)| (at, kept.severity)) {
-            if severity < finding.severity {
-                self.report.findings.remove(at);
-                self.report.findings.push(finding);
-            }
-            self.mildest_kept = Some(severity);
+        let kept = self.report.findings.iter().enumerate().rev().map(|(at, kept)| (kept.severity, at));
+        if let Some((severity, at)) = kept.min_by_key(|(severity, _)| *severity)
+            && severity < finding.severity
+        {
+            self.report.findings.remove(at);
+            self.report.findings.push(finding);
         }
     }
 
@@ -245,7 +233,8 @@ impl<'o> Collector<'o> {
         &mut self.report.failures
     }
 
-    fn keep_failure(&mut self, failure: impl FnOnce() -> Failure) {
+    /// Keeps a failure: a test's, a compile error, a crash between tests.
+    pub fn problem(&mut self, failure: impl FnOnce() -> Failure) {
         if !self.wants_failures() {
             self.report.failures_not_kept += 1;
             return;

@@ -3,7 +3,13 @@
 //! Every format says in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.
 
+use std::fmt;
+
 use loopgate_core::{evidence::ReportFormat, failure};
+use serde::{
+    Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 
 use super::{
     Unreadable,
@@ -150,46 +156,27 @@ fn by_line(line: &str) -> Option<ReportFormat> {
 fn outer_keys(head: &str) -> Vec<&str> {
     let mut keys = Vec::new();
     let start = head.find('{').unwrap_or(head.len());
-    let bytes = head.as_bytes();
-    let (mut depth, mut at) = (0_u32, start);
-    let mut key_may_follow = false;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => {
-                depth += 1;
-                key_may_follow = depth == 1;
-            }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    break;
-                }
-            }
-            b',' => key_may_follow = depth == 1,
-            b'"' => {
-                let Some(length) = string_length(&bytes[at + 1..]) else { break };
-                if key_may_follow {
-                    keys.push(&head[at + 1..at + 1 + length]);
-                    key_may_follow = false;
-                }
-                at += length + 1;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
+    // A text that is cut ends with an error, behind the keys that it shows.
+    let _ = serde_json::Deserializer::from_str(&head[start..]).deserialize_map(KeysOf(&mut keys));
     keys
 }
 
-/// Bytes up to the quote that ends a JSON string.
-fn string_length(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
-            return Some(at);
+/// Collects the keys of an object.
+struct KeysOf<'k, 'h>(&'k mut Vec<&'h str>);
+
+impl<'h> Visitor<'h> for KeysOf<'_, 'h> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'h>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key()? {
+            self.0.push(key);
+            map.next_value::<IgnoredAny>()?;
         }
-        at += 2;
+        Ok(())
     }
 }
 

@@ -48,7 +48,7 @@ use mark::Mark;
 use markup::{Tag, Token};
 use notes::{Flaw, Notes};
 use place::Place;
-use read::Unreadable;
+use read::{Unreadable, each_line};
 use text::{Clip, MAX_MESSAGE, MAX_TRACE};
 use window::Window;
 use xml::Xml;

@@ -169,31 +169,22 @@ impl<'r> Window<'r> {
 
     fn decode_utf8(&mut self) {
         let raw = std::mem::take(&mut self.raw);
-        let mut rest = raw.as_slice();
-        loop {
-            match std::str::from_utf8(rest) {
-                Ok(text) => {
-                    self.text.push_str(text);
-                    rest = &[];
-                    break;
-                }
-                Err(error) => {
-                    let (valid, after) = rest.split_at(error.valid_up_to());
-                    self.text.push_str(std::str::from_utf8(valid).unwrap_or_default());
-                    match error.error_len() {
-                        Some(length) => rest = &after[length..],
-                        // An unfinished character waits for the rest of it.
-                        None if !self.ended => {
-                            rest = after;
-                            break;
-                        }
-                        None => rest = &[],
-                    }
-                    self.replace();
-                }
+        let (mut decoded, mut tail) = (0, 0);
+        // Nearly all of it is valid, which is found out faster than where each part ends.
+        if let Ok(text) = std::str::from_utf8(&raw) {
+            self.text.push_str(text);
+            return self.raw = keep_tail(raw, 0);
+        }
+        for chunk in raw.utf8_chunks() {
+            self.text.push_str(chunk.valid());
+            decoded += chunk.valid().len() + chunk.invalid().len();
+            if decoded == raw.len() && !self.ended {
+                // An unfinished character waits for the rest of it.
+                tail = chunk.invalid().len();
+            } else if !chunk.invalid().is_empty() {
+                self.replace();
             }
         }
-        let tail = rest.len();
         self.raw = keep_tail(raw, tail);
     }
 

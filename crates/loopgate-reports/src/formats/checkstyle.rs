@@ -23,17 +23,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
 }
 
 fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
-    let (mut line, mut word, mut message, mut rule) = (None, None, String::new(), String::new());
-    for (key, value) in tag.attributes() {
-        match key {
-            "line" => line = numbers::line(value.raw()),
-            "severity" => word = Some(value.decode().into_owned()),
-            "message" => message = text::clipped(&value.decode(), MAX_MESSAGE),
-            "source" => rule = text::name(&value.decode()),
-            _ => {}
-        }
-    }
-    let severity = match word.as_deref() {
+    let severity = match tag.attribute("severity").as_deref() {
         // Checkstyle itself lists what was switched off.
         Some("ignore") => return,
         Some(word) => severity::of_word(word),
@@ -46,6 +36,11 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
     if file.is_none() {
         out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
     }
-    let location = file.map(|file| text::location(file, line));
-    out.lint(Finding { rule, severity, message, location });
+    let line = tag.attribute("line").and_then(|line| numbers::line(&line));
+    out.lint(Finding {
+        rule: text::name(&tag.attribute("source").unwrap_or_default()),
+        severity,
+        message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
+        location: file.map(|file| text::location(file, line)),
+    });
 }

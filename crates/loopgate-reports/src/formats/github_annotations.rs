@@ -6,7 +6,7 @@ use loopgate_core::{
     failure::read_block,
 };
 
-use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
+use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, severity, text};
 
 pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
 
@@ -82,12 +82,7 @@ fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
         None => line.strip_prefix("::")?.split_once("::")?,
     };
     let (level, properties) = command.split_once(' ').unwrap_or((command, ""));
-    let severity = match level {
-        "error" => FindingSeverity::High,
-        "warning" => FindingSeverity::Medium,
-        "notice" => FindingSeverity::Note,
-        _ => return None,
-    };
+    let severity = severity::of_word(level)?;
     let (mut file, mut line, mut title) = (None, None, String::new());
     for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
         let value = unescaped(value);

@@ -36,23 +36,15 @@ impl Details {
     }
 
     pub fn begin(tag: &Tag<'_>, rank: u8) -> Self {
-        let mut details = Self {
+        Self {
             rank,
             depth: tag.place.depth(),
             muted: None,
-            class: String::new(),
-            message: String::new(),
+            class: text::name(&tag.attribute("type").unwrap_or_default()),
+            message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
             trace: Clip::default(),
             is_printed: false,
-        };
-        for (key, value) in tag.attributes() {
-            match key {
-                "type" => details.class = text::name(&value.decode()),
-                "message" => details.message = text::clipped(&value.decode(), MAX_MESSAGE),
-                _ => {}
-            }
         }
-        details
     }
 }
 

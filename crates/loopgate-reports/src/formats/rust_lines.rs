@@ -24,25 +24,21 @@ pub(super) struct RustLines {
     text: CargoTest,
     libtest: LibtestJson,
     messages: CargoMessages,
-    number: u64,
 }
 
 impl RustLines {
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        self.number += 1;
+    /// Takes a line; false if it is JSON that cannot be read.
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         // The tools write their keys in a fixed order, and a test may print anything.
         let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
         let is = |key: &str| start.starts_with(key);
-        let read = if is("\"type\"") {
-            serde_json::from_str(line).map(|event| self.libtest.event(&event, out))
+        if is("\"type\"") {
+            serde_json::from_str(line).map(|event| self.libtest.event(&event, out)).is_ok()
         } else if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
-            serde_json::from_str(line).map(|message| self.messages.message(&message, out))
+            serde_json::from_str(line).map(|message| self.messages.message(&message, out)).is_ok()
         } else {
             self.text.line(&text::clean(line), out);
-            Ok(())
-        };
-        if read.is_err() {
-            out.notes.flaw(Flaw::BadLine, || format!("line {}", self.number));
+            true
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     python_unittest::{self, Unittest},
     rust_lines::RustLines,
 };
-use crate::{Collector, Unreadable, Window, text};
+use crate::{Collector, Unreadable, Window, each_line, text};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
@@ -28,17 +28,18 @@ struct Readers {
 pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     let mut readers = Readers::default();
     let mut speaker = first;
-    while let Some(line) = window.line()? {
+    each_line(window, out, |line, out| {
         let cleaned = text::clean(line);
         if readers.is_idle(speaker) {
             speaker = next(&cleaned, speaker);
         }
         match speaker {
-            Speaker::Cargo => readers.cargo.get_or_insert_default().line(line, out),
+            Speaker::Cargo => return readers.cargo.get_or_insert_default().line(line, out),
             Speaker::Unittest => readers.unittest.get_or_insert_default().line(&cleaned, out),
             Speaker::Others => readers.others.get_or_insert_default().line(&cleaned, out),
         }
-    }
+        true
+    })?;
     readers.end(out);
     Ok(())
 }
