@@ -1,10 +1,10 @@
 //! How fast reports are read, beside what bare scanners do with the same bytes in the same run.
 //!
 //! `cargo bench --bench reports` makes its inputs in a temporary directory: a JUnit report of 528,000 cases (100 MB,
-//! one in a hundred failing with a trace of 40 lines), SARIF, lcov and `go test -json`. First every reader is run over
-//! its file once for the peak of resident memory, then timed; ratios come last. `REPORTS_BENCH_GB=1` adds a JUnit
-//! report ten times as large, whose memory should not differ. `REPORTS_BENCH_PYTHON=python3` adds lxml, where that
-//! Python has it.
+//! one in a hundred failing with a trace of 40 lines), SARIF, lcov, `go test -json` and the text of `cargo test`. First
+//! readers are run over their file once for the peak of resident memory, then every one is timed.
+//! `REPORTS_BENCH_GB=1` adds a JUnit report ten times as large, whose memory should not differ.
+//! `REPORTS_BENCH_PYTHON=python3` adds lxml, where that Python has it.
 
 use std::{
     fs::{self, File},
@@ -12,11 +12,9 @@ use std::{
     io::{BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
     time::Duration,
 };
 
-use divan::{Bencher, counter::BytesCount};
 use loopgate_reports::{OutcomesMode, ReadOptions, read_file};
 use nix::sys::resource::{UsageWho, getrusage};
 use quick_xml::{Reader, events::Event};
@@ -33,10 +31,8 @@ struct Inputs {
     cargo: PathBuf,
 }
 
-static INPUTS: OnceLock<Inputs> = OnceLock::new();
-
-fn inputs() -> &'static Inputs {
-    INPUTS.get_or_init(|| {
+impl Inputs {
+    fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory can be made");
         let file = |name: &str, write: fn(&mut dyn Write) -> std::io::Result<()>| {
             let path = dir.path().join(name);
@@ -44,7 +40,7 @@ fn inputs() -> &'static Inputs {
             write(&mut out).and_then(|()| out.flush()).expect("the file can be written");
             path
         };
-        Inputs {
+        Self {
             junit: file("junit.xml", |out| write_junit(out, CASES)),
             sarif: file("scan.sarif", write_sarif),
             lcov: file("lcov.info", write_lcov),
@@ -52,7 +48,7 @@ fn inputs() -> &'static Inputs {
             cargo: file("cargo.txt", write_cargo),
             _dir: dir,
         }
-    })
+    }
 }
 
 fn write_junit(out: &mut dyn Write, cases: usize) -> std::io::Result<()> {
@@ -157,6 +153,11 @@ fn read_report(path: &Path) {
     black_box(read_file(path, &ReadOptions::default()));
 }
 
+fn read_with_outcomes(path: &Path) {
+    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
+    black_box(read_file(path, &options));
+}
+
 /// Every event of quick-xml's own reader, as it comes.
 fn bare_scan(path: &Path) {
     let mut reader = Reader::from_reader(BufReader::with_capacity(64 * 1024, File::open(path).expect("made above")));
@@ -193,51 +194,6 @@ fn bare_read(path: &Path) {
     while file.read(&mut buffer).expect("readable") > 0 {
         black_box(&buffer);
     }
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().junit, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit_with_roster(bencher: Bencher<'_, '_>) {
-    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
-    bench(bencher, &inputs().junit, |path| drop(black_box(read_file(path, &options))));
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit_bare_quick_xml(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().junit, bare_scan);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit_decoding_quick_xml(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().junit, decoding_scan);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn sarif(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().sarif, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn lcov(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().lcov, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn go_test_json(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().go, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn cargo_test_text(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().cargo, read_report);
-}
-
-fn bench(bencher: Bencher<'_, '_>, path: &Path, run: impl Fn(&Path) + Sync) {
-    bencher.counter(BytesCount::new(bytes_of(path))).bench(|| run(path));
 }
 
 /// Peak resident memory in KiB since it was last reset, where the system tells (Linux).
@@ -308,6 +264,7 @@ fn print_rates(inputs: &Inputs, peaks: &[(&str, String)]) {
     line("quick-xml, attributes decoded", rate(&inputs.junit, decoding_scan));
     let junit = rate(&inputs.junit, read_report);
     line("loopgate, JUnit", junit);
+    line("loopgate, JUnit with outcomes", rate(&inputs.junit, read_with_outcomes));
     if let Some(lxml) = lxml(&inputs.junit) {
         line("Python, lxml, JUnit", lxml);
         println!("  {:34} {:7.1} times lxml's rate", "loopgate, JUnit", junit / lxml);
@@ -322,7 +279,7 @@ fn print_rates(inputs: &Inputs, peaks: &[(&str, String)]) {
 }
 
 fn main() {
-    let inputs = inputs();
+    let inputs = Inputs::new();
     // Before anything else has grown the heap.
     let mut peaks = vec![
         ("nothing but reading the file", peak_of(|| bare_read(&inputs.junit))),
@@ -340,6 +297,5 @@ fn main() {
         peaks.push(("loopgate, JUnit ten times as large", format!("{peak}, {rate:.0} MB/s")));
     }
     peaks.push(("loopgate, lcov (1.2 million lines)", peak_of(|| read_report(&inputs.lcov))));
-    divan::main();
-    print_rates(inputs, &peaks);
+    print_rates(&inputs, &peaks);
 }

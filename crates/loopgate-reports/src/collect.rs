@@ -32,6 +32,8 @@ pub(super) enum Title {
     WithClass,
     /// The class only distinguishes tests; it is not shown.
     NameOnly,
+    /// What failed is no test, but counts among them: a package that did not build.
+    Hidden,
 }
 
 impl<'a> Case<'a> {
@@ -169,7 +171,7 @@ impl<'o> Collector<'o> {
     fn keep_case(&mut self, case: &Case<'_>, id: Option<TestId>, failure: impl FnOnce() -> Failure) {
         self.problem(|| {
             let mut failure = failure();
-            failure.test_name = failure.test_name.or_else(|| Some(case.title()));
+            failure.test_name = failure.test_name.or_else(|| (case.title != Title::Hidden).then(|| case.title()));
             failure.test_file = failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
             failure.test_id = id;
             failure

@@ -1,12 +1,11 @@
 //! What is done to every text that is kept: bounded, and free of what would garble a page or a terminal.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::borrow::Cow;
 
 use loopgate_core::{
     evidence::{Failure, SourceLocation},
     failure::read_block,
 };
-use regex::Regex;
 
 use super::numbers;
 
@@ -147,12 +146,11 @@ fn is_unwanted(character: char) -> bool {
     matches!(character, '\0'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
-/// A terminal escape sequence: CSI and OSC of ECMA-48, ECMA-35 (intermediate bytes, then a final one: `ESC ( B`); any
-/// other is taken to be two characters long.
-static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\x1B(?:\[[ -?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[ -/]+[0-~]?|[^\n\r\x1B])?")
-        .expect("a constant")
-});
+patterns! {
+    /// A terminal escape sequence: CSI and OSC of ECMA-48, ECMA-35 (intermediate bytes, then a final one: `ESC ( B`); any
+    /// other is taken to be two characters long.
+    ESCAPE = r"^\x1B(?:\[[ -?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[ -/]+[0-~]?|[^\n\r\x1B])?";
+}
 
 /// Takes out terminal escape sequences and control characters, and makes every line end `\n`.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {

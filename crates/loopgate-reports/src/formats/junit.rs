@@ -6,7 +6,10 @@
 
 use loopgate_core::evidence::{TestFramework, TestState};
 
-use super::junit_failure::{Details, GoParents, describe, place_failure};
+use super::{
+    go_test::Parents,
+    junit_failure::{Details, describe, place_failure},
+};
 use crate::{Case, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
@@ -45,7 +48,8 @@ struct Junit {
     recording: Option<Details>,
     /// A suite-level failure, which no `testcase` will report.
     suite_state: Option<TestState>,
-    parents: GoParents,
+    /// gotestsum writes a `testcase` for a test of Go and one for each of its subtests.
+    parents: Parents,
     has_cases: bool,
     /// The first element that no JUnit has.
     foreign: Option<String>,
@@ -260,8 +264,13 @@ impl Junit {
         let seconds = case.seconds.unwrap_or(0.0);
         let told = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };
         let framework = out.framework;
-        if framework == Some(TestFramework::GoTest) && self.parents.is_echo(&told, case.details.as_ref()) {
-            return;
+        if framework == Some(TestFramework::GoTest) && state.is_failure() {
+            self.parents.record(class, &case.name, true);
+            // A test that says nothing of its own failed with its subtest.
+            let a_subtest_failed = self.parents.a_subtest_failed(class, &case.name).is_some();
+            if a_subtest_failed && case.details.as_ref().is_none_or(Details::is_chatter) {
+                return;
+            }
         }
         out.in_suite(suite.map_or(0, |suite| suite.number));
         let tries = out.case(told, || {

@@ -1,10 +1,8 @@
 //! What `cargo nextest run` prints: a line for each test as it ends, and below it, indented, what a failing one printed.
 
-use std::sync::LazyLock;
-
 use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::cargo_failure;
 use crate::{Case, Clip, Collector, numbers};
@@ -12,13 +10,10 @@ use crate::{Case, Clip, Collector, numbers};
 /// Failing tests gathered; further ones are counted without what they printed.
 const MAX_GATHERED: usize = 5_000;
 
-/// `        FAIL [   0.765s] (2/3) cart tests::adds_two`, `  TRY 2 PASS [   0.010s] cart::it adds`.
-static STATUS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\( *[0-9]+/[0-9]+\) )?(?P<binary>\S+) (?P<test>\S.*)$",
-    )
-    .expect("the pattern is part of the program, and a test compiles it")
-});
+patterns! {
+    /// `        FAIL [   0.765s] (2/3) cart tests::adds_two`, `  TRY 2 PASS [   0.010s] cart::it adds`.
+    STATUS = r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\( *[0-9]+/[0-9]+\) )?(?P<binary>\S+) (?P<test>\S.*)$";
+}
 
 /// Reads lines.
 #[derive(Default)]

@@ -2,10 +2,7 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
-use std::sync::LazyLock;
-
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
-use regex::Regex;
 
 use crate::{Case, Clip, Collector, Flaw, Mark, text};
 
@@ -119,11 +116,12 @@ fn block_head(line: &str) -> Option<(Name, TestState)> {
     Some((name, state))
 }
 
-fn name_of(line: &str) -> Option<Name> {
+patterns! {
     /// Behind the class stands `[two]` or `(n=2)` of a subtest.
-    static NAME: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(\S+) \(([^\s)]*\.[^\s)]*|__main__)\)(?:( [\[(].*?)(?: \.\.\.|$))?").expect("a constant")
-    });
+    NAME = r"^(\S+) \(([^\s)]*\.[^\s)]*|__main__)\)(?:( [\[(].*?)(?: \.\.\.|$))?";
+}
+
+fn name_of(line: &str) -> Option<Name> {
     let found = NAME.captures(line)?;
     let (method, part) = (&found[1], found.get(3).map_or("", |part| part.as_str()));
     // Since Python 3.11 the method stands in the parentheses too.

@@ -14,10 +14,10 @@ use std::collections::HashMap;
 
 use loopgate_core::evidence::{Failure, SourceLocation, TestState};
 
+pub(super) use self::go::Go;
 use self::{
     block::{Block, FailedTest},
     counts::Counts,
-    go::Go,
     tools::{BlockReader, Found, Means, Part, Row, Section},
 };
 use super::github_annotations;
