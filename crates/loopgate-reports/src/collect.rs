@@ -268,11 +268,9 @@ impl<'o> Collector<'o> {
         report.quality = self.notes.quality();
         report.is_whole = ended.is_ok();
         if let Err(reason) = ended {
-            let is_empty = report.results.is_none_or(|results| results.total == 0)
-                && report.failures.is_empty()
-                && report.findings.is_empty()
-                && report.coverage.is_none();
-            report.quality = if is_empty { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
+            let has_tests = report.results.is_some_and(|results| results.total > 0);
+            let is_empty = report.failures.is_empty() && report.findings.is_empty() && report.coverage.is_none();
+            report.quality = if is_empty && !has_tests { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
             report.notes.push(reason.to_string());
         }
         report.notes.extend(self.notes.into_lines());

@@ -77,6 +77,14 @@ impl Notes {
         }
     }
 
+    /// The number, or the one to use in its place, which is noted.
+    pub fn usable<T>(&mut self, number: Result<T, T>, place: impl FnOnce() -> String) -> T {
+        number.unwrap_or_else(|clamped| {
+            self.flaw(Flaw::BadNumber, place);
+            clamped
+        })
+    }
+
     /// Something people should know that says nothing against the report.
     pub fn remark(&mut self, text: impl Into<String>) {
         let text = text.into();

@@ -230,34 +230,32 @@ impl Suite {
     fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
         self.follow_panic(line);
         let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
-        if let Some((name, rest)) = announced.filter(|_| self.pending.is_none()) {
-            let name = strip_expectation(name);
-            match result_word(rest) {
-                Some(result) => self.record(name, result, Clip::default(), out),
-                None => {
-                    self.pending = Some(name.to_owned());
-                    self.printed.clear();
-                    self.printed.push_line(rest);
-                }
-            }
-        } else if let Some(name) = line.strip_suffix(" --- FAILED") {
+        let announced = announced.filter(|_| self.pending.is_none());
+        if let Some(name) = line.strip_suffix(" --- FAILED").filter(|_| announced.is_none()) {
             self.is_quiet = true;
             self.seen += 1;
-            self.fail(strip_expectation(name));
-        } else if self.quiet_line(line, out) {
-        } else if let Some(name) = self.pending.take() {
-            match result_word(line) {
+            return self.fail(strip_expectation(name));
+        }
+        if announced.is_none() && self.quiet_line(line, out) {
+            return;
+        }
+        if announced.is_some() {
+            self.printed = Clip::default();
+        }
+        let open = self.pending.take().map(|name| (name, line));
+        match announced.map(|(name, rest)| (strip_expectation(name).to_owned(), rest)).or(open) {
+            Some((name, rest)) => match result_word(rest) {
                 Some(result) => {
                     let printed = std::mem::take(&mut self.printed);
                     self.record(&name, result, printed, out);
                 }
                 None => {
-                    self.printed.push_line(line);
+                    self.printed.push_line(rest);
                     self.pending = Some(name);
                 }
-            }
-        } else if !line.is_empty() {
-            self.printed.push_line(line);
+            },
+            None if line.is_empty() => {}
+            None => self.printed.push_line(line),
         }
     }
 
@@ -330,7 +328,7 @@ impl Suite {
         }
         self.part = Part::Ended;
         // What it takes to explain a crash is not needed any more.
-        self.printed.clear();
+        self.printed = Clip::default();
     }
 
     fn end(self, out: &mut Collector<'_>) {

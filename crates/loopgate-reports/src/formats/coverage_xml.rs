@@ -89,12 +89,7 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector<'_>) {
     let counts_parts = !dialect.missed.is_empty();
     let (mut number, mut hits, mut missed) = (None, counts_parts.then_some(0), 0);
     for (key, value) in tag.attributes() {
-        let mut count = || {
-            numbers::count(value.raw()).unwrap_or_else(|clamped| {
-                out.notes.flaw(Flaw::BadNumber, || tag.place.attribute(key));
-                clamped
-            })
-        };
+        let mut count = || out.notes.usable(numbers::count(value.raw()), || tag.place.attribute(key));
         match key {
             // Clover's lines of methods say how often a method was entered, which its statements say too.
             "type" if value.raw() == "method" => return,

@@ -131,12 +131,9 @@ impl Run {
             _ => self.open.last().map_or(0, |outer| outer.number),
         };
         let time = ["duration", "time"].into_iter().find_map(|name| Some((name, tag.attribute(name)?)));
-        let seconds = time.filter(|_| kind == Kind::Test).map(|(name, time)| {
-            clock_time(&time).unwrap_or_else(|| {
-                out.notes.flaw(Flaw::BadNumber, || tag.place.attribute(name));
-                0.0
-            })
-        });
+        let seconds = time
+            .filter(|_| kind == Kind::Test)
+            .map(|(name, time)| out.notes.usable(clock_time(&time).ok_or(0.0), || tag.place.attribute(name)));
         self.failure = None;
         self.open.push(Open {
             kind,

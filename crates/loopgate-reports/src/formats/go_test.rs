@@ -210,7 +210,9 @@ impl Package {
             out.notes.flaw(Flaw::UnfinishedTest, || format!("{package} {test}"));
         }
         out.case(Case { seconds, ..Case::new(package, test, state) }, || {
-            let mut failure = go_text::failure(&running.output.text(), package);
+            let is_silent = is_unfinished && running.output.held() == 0;
+            let output = if is_silent { &self.output } else { &running.output };
+            let mut failure = go_text::failure(&output.text(), package);
             // A panic explains the end; anything else the test logged does not.
             if is_unfinished && failure.error_class.is_none() {
                 failure.error_message = "unfinished: the process ended before this test did".to_owned();

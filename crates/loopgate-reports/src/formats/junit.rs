@@ -313,10 +313,8 @@ impl OpenCase {
                 "file" | "filepath" => self.file.push_str(&value.decode()),
                 "line" | "lineno" => self.line = numbers::line(value.raw()),
                 "time" | "duration" if self.seconds.is_none() => {
-                    self.seconds = Some(numbers::seconds(value.raw()).unwrap_or_else(|clamped| {
-                        notes.flaw(Flaw::BadNumber, || tag.place.attribute(key));
-                        clamped
-                    }));
+                    let seconds = numbers::seconds(value.raw());
+                    self.seconds = Some(notes.usable(seconds, || tag.place.attribute(key)));
                 }
                 "status" | "result" => self.status = self.status.or_else(|| declared_state(value.raw())),
                 _ => {}

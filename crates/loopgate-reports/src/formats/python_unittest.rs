@@ -4,6 +4,7 @@
 
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
+use super::tool_text::LineReader;
 use crate::{Case, Clip, Collector, Flaw, Mark, text};
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
@@ -39,13 +40,9 @@ pub(super) fn is_head(line: &str) -> bool {
     line.len() == 70 && line.bytes().all(|byte| byte == b'=')
 }
 
-impl Unittest {
-    /// Whether no test is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
-        self.block.is_none() && self.pending.is_none()
-    }
-
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+impl LineReader for Unittest {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        let line = &*text::clean(line);
         let is_rule = line.len() == 70 && line.bytes().all(|byte| byte == b'-');
         match &mut self.block {
             _ if is_head(line) => {
@@ -58,8 +55,23 @@ impl Unittest {
             Some(block) if is_rule => block.trace = Some(Clip::default()),
             Some(block) => block.test = block_head(line).or(block.test.take()),
         }
+        true
     }
 
+    fn is_idle(&self) -> bool {
+        self.block.is_none() && self.pending.is_none()
+    }
+
+    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
+        self.end_block(out);
+        out.framework = Some(TestFramework::Other);
+        if !self.has_ended {
+            out.notes.flaw(Flaw::NoEnd, || "the line `Ran … tests`");
+        }
+    }
+}
+
+impl Unittest {
     /// `name (class) ... ok`, where the result may be lines away from the name.
     fn result(&mut self, line: &str, out: &mut Collector<'_>) {
         if let Some(total) = ran(line) {
@@ -93,14 +105,6 @@ impl Unittest {
         self.counted += 1;
         let case = Case::new(&name.class, &name.method, state);
         out.case(case, failure);
-    }
-
-    pub fn end(mut self, out: &mut Collector<'_>) {
-        self.end_block(out);
-        out.framework = Some(TestFramework::Other);
-        if !self.has_ended {
-            out.notes.flaw(Flaw::NoEnd, || "the line `Ran … tests`");
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use loopgate_core::evidence::{
 };
 use serde::Deserialize;
 
-use super::{cargo_failure, cargo_test::CargoTest};
+use super::{cargo_failure, cargo_test::CargoTest, tool_text::LineReader};
 use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
@@ -26,9 +26,8 @@ pub(super) struct RustLines {
     messages: CargoMessages,
 }
 
-impl RustLines {
-    /// Takes a line; false if it is JSON that cannot be read.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+impl LineReader for RustLines {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         // The tools write their keys in a fixed order, and a test may print anything.
         let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
         let is = |key: &str| start.starts_with(key);
@@ -42,12 +41,11 @@ impl RustLines {
         }
     }
 
-    /// Whether no test is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.text.is_idle()
     }
 
-    pub fn end(mut self, out: &mut Collector<'_>) {
+    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
         self.text.end(out);
         self.libtest.end(out);
     }

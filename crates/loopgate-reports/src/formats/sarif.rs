@@ -7,6 +7,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+use percent_encoding::percent_decode_str;
 use regex::Captures;
 
 use crate::json::read;
@@ -284,18 +285,7 @@ fn is_told(result: &Json) -> bool {
 
 /// `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
 fn path_of_uri(uri: &str) -> String {
-    let path = uri.strip_prefix("file://").unwrap_or(uri);
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let escaped = match (byte, after) {
-            (b'%', [high, low, ..]) => hex::decode([*high, *low]).ok().and_then(|decoded| decoded.first().copied()),
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(*byte));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(uri.strip_prefix("file://").unwrap_or(uri)).decode_utf8_lossy().into_owned()
 }
 
 patterns! {

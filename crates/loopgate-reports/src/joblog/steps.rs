@@ -67,13 +67,12 @@ const GROUP_END: &str = "##[endgroup]";
 const ERROR: &str = "##[error]";
 const EXIT: &str = "##[error]Process completed with exit code ";
 
-/// The step of a job that failed: which it is, and why it is said to have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failing {
-    /// By its index.
-    Step(usize),
-    /// No step failed: the job was cancelled or ended by its time limit while this one ran.
-    LastRunning(usize),
+/// The step of a job that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failing {
+    pub index: usize,
+    /// False: no step failed, and the job was cancelled or ended by its time limit while this one ran.
+    pub has_failed: bool,
 }
 
 impl Failing {
@@ -81,9 +80,12 @@ impl Failing {
         let failed = |step: &JobStep| step.conclusion == Some(Conclusion::Failure);
         let has_run = |step: &JobStep| step.started_at.is_some() && step.conclusion != Some(Conclusion::Skipped);
         let was_ended = |step: &JobStep| !matches!(step.conclusion, Some(Conclusion::Success | Conclusion::Skipped));
-        let ended = || steps.iter().rposition(|step| has_run(step) && was_ended(step));
-        let failed = steps.iter().position(failed).map(Self::Step);
-        failed.or_else(|| ended().or_else(|| steps.iter().rposition(has_run)).map(Self::LastRunning))
+        if let Some(index) = steps.iter().position(failed) {
+            return Some(Self { index, has_failed: true });
+        }
+        let ended = steps.iter().rposition(|step| has_run(step) && was_ended(step));
+        let index = ended.or_else(|| steps.iter().rposition(has_run))?;
+        Some(Self { index, has_failed: false })
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Block {
     message: String,
     text: Clip,
     lines: usize,
+    /// Failures that were reported before it.
+    pub found: u64,
 }
 
 /// A failing test as a block describes it.
@@ -54,6 +56,7 @@ impl Block {
             message: text::clipped(group("message"), MAX_MESSAGE),
             text: Clip::default(),
             lines: 0,
+            found: 0,
         };
         block.name(group("name"));
         if row.tool().has_heading {
