@@ -1,9 +1,11 @@
 //! Where parsers put what they find: counts, and of failures and findings as many as are to be kept.
 
+use std::collections::HashSet;
+
 use loopgate_core::{
     evidence::{
-        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, TestFramework, TestId,
-        TestState,
+        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, SourceLocation,
+        TestFramework, TestId, TestState,
     },
     failure::{self, Changes},
 };
@@ -11,6 +13,9 @@ use loopgate_core::{
 use crate::coverage::CoverageTable;
 use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
 use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, numbers, text};
+
+/// Compile errors remembered to recognise one that is printed again.
+const MAX_SEEN: usize = 20_000;
 
 /// One test of a report.
 #[derive(Clone, Copy)]
@@ -84,6 +89,8 @@ pub(super) struct Collector<'o> {
     suite: u32,
     unnamed: u64,
     pub coverage: CoverageTable,
+    /// Compile errors so far.
+    seen: HashSet<TestId>,
 }
 
 impl<'o> Collector<'o> {
@@ -92,13 +99,14 @@ impl<'o> Collector<'o> {
             options,
             notes: Notes::default(),
             framework: None,
-            report: Report::EMPTY,
+            report: Report::default(),
             seconds: 0.0,
             identities: Identities::default(),
             suites: 0,
             suite: 0,
             unnamed: 0,
             coverage: CoverageTable::default(),
+            seen: HashSet::new(),
         }
     }
 
@@ -191,6 +199,12 @@ impl<'o> Collector<'o> {
         count(self.report.results.get_or_insert_default(), state, |count| *count += tests);
     }
 
+    /// Whether a compile error is new: a library and its tests are compiled apart and print the same ones.
+    pub fn is_new(&mut self, place: Option<&SourceLocation>, code: &str, message: &str) -> bool {
+        let place = place.map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
+        self.seen.len() >= MAX_SEEN || self.seen.insert(TestId::of(&place, code, message))
+    }
+
     /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a
     /// failure too.
     pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
@@ -261,7 +275,7 @@ impl<'o> Collector<'o> {
 
     /// The report: what was collected, and how the reading ended.
     pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
-        let left_out = self.identities.left_out();
+        let left_out = self.identities.left_out;
         self.notes.flaws(Flaw::TooManyTests, left_out, || "after some 780,000 others");
         let mut report = self.report;
         report.coverage = self.coverage.finish(&mut self.notes);

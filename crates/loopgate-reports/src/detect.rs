@@ -13,7 +13,7 @@ use serde::{
 
 use super::{
     Unreadable,
-    formats::{MARKS, is_old_sarif},
+    formats::{FORMATS, is_old_sarif},
     mark::Mark,
     text,
 };
@@ -33,7 +33,7 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
 /// Files of known tools that are not read: what they are known by, what they are, and what to write instead.
 type Unsupported = &'static [(&'static str, &'static str, &'static str)];
 
-/// Known by the outermost element, and what stands in its tag.
+/// Known by the outermost element, which is any of some, and what stands in its tag.
 const UNSUPPORTED_XML: Unsupported = &[
     ("test-results", "NUnit 2", "write NUnit 3's format, or JUnit XML"),
     ("assembly", "xUnit.net v1", "write xUnit.net v2's format, or TRX"),
@@ -41,8 +41,7 @@ const UNSUPPORTED_XML: Unsupported = &[
     ("TestRun elapsed=", "AUnit", "report by `AUnit.Reporter.JUnit`"),
     ("TestRun", "CppUnit", "write JUnit XML"),
     ("testsuites //check.sourceforge.net/", "Check's own XML", "write TAP (`CK_TAP_LOG_FILE_NAME=FILE`)"),
-    ("TestLog", "Boost.Test", "run with `--log_format=JUNIT`"),
-    ("TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
+    ("TestLog|TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
     ("CUNIT_TEST_RUN_REPORT", "CUnit", "write JUnit XML"),
     ("ResultsSession", "Parasoft", "write JUnit XML, or SARIF"),
     ("TestCase", "Qt Test's own XML", "run with `-o FILE,junitxml`"),
@@ -54,8 +53,7 @@ const UNSUPPORTED_XML: Unsupported = &[
     ("tusar", "Tusar", "write JUnit XML"),
     ("testExecutions", "SonarQube's own XML", "write JUnit XML"),
     ("coverage", "SonarQube's own XML", "write Cobertura XML, or lcov"),
-    ("Catch", "Catch2's own XML", "run with `--reporter junit`"),
-    ("Catch2TestRun", "Catch2's own XML", "run with `--reporter junit`"),
+    ("Catch|Catch2TestRun", "Catch2's own XML", "run with `--reporter junit`"),
     ("BugCollection", "SpotBugs", "write SARIF"),
     ("pmd", "PMD", "write SARIF"),
     ("results", "Cppcheck", "write SARIF"),
@@ -80,7 +78,7 @@ pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
         '<' => {
             let is = |(name, tag): (&str, &str), known: &str| {
                 let (known, piece) = known.split_once(' ').unwrap_or((known, ""));
-                name == known && tag.contains(piece)
+                known.split('|').any(|known| name == known) && tag.contains(piece)
             };
             let known = root(head).and_then(|root| UNSUPPORTED_XML.iter().find(|(known, ..)| is(root, known)));
             if known.is_none() && ["<!ENTITY", "<!ELEMENT"].iter().any(|declaration| head.contains(declaration)) {
@@ -98,7 +96,7 @@ pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
 
 /// The first format whose mark is there.
 fn first(is_there: impl Fn(&Mark) -> bool) -> Option<ReportFormat> {
-    MARKS.iter().find(|(_, mark)| is_there(mark)).map(|(format, _)| *format)
+    FORMATS.iter().find(|(_, mark, _)| is_there(mark)).map(|(format, ..)| *format)
 }
 
 /// The outermost element's name without its prefix, and its whole tag.

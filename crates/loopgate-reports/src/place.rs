@@ -6,7 +6,8 @@ use std::fmt;
 pub(super) struct Place {
     /// The document itself, which has several elements if documents were put one behind the other, and those open.
     levels: Vec<Level>,
-    depth: usize,
+    /// How many elements are open.
+    pub depth: usize,
 }
 
 impl Default for Place {
@@ -54,11 +55,6 @@ impl Counts {
 }
 
 impl Place {
-    /// How many elements are open.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
     pub fn open(&mut self, name: &str) {
         let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
         let index = self.levels[self.depth].children.next(name);
@@ -137,6 +133,6 @@ mod tests {
             place.close();
         }
         assert_eq!(place.attribute("time"), r#"testsuites/testsuite[2]("x")/testcase[0]/@time"#);
-        assert_eq!((place.depth(), place.name()), (3, "testcase"));
+        assert_eq!((place.depth, place.name()), (3, "testcase"));
     }
 }

@@ -85,7 +85,7 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
     }
 }
 
-/// Reads lines. `take` says whether it understands one; a note names the first that it does not. Gives how many there are.
+/// Reads lines and gives their number. `take` says whether it understands one; a note names the first that it does not.
 pub(super) fn each_line(
     window: &mut Window<'_>,
     out: &mut Collector<'_>,

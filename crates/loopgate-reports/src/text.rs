@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use loopgate_core::{
-    evidence::{Failure, SourceLocation},
+    evidence::{Failure, Finding, FindingSeverity, SourceLocation},
     failure::read_block,
     untrusted::without_sequences,
 };
@@ -121,6 +121,16 @@ pub(super) fn place(text: &str) -> Option<SourceLocation> {
 /// A place in a file, whose function is not known.
 pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
     SourceLocation { file: path(file), line, function: None }
+}
+
+/// A finding with its texts bounded.
+pub(super) fn finding(
+    rule: &str,
+    severity: FindingSeverity,
+    message: &str,
+    location: Option<SourceLocation>,
+) -> Finding {
+    Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location }
 }
 
 /// Endings of files that hold code. They distinguish a file name from a dotted class.

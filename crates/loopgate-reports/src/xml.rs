@@ -28,7 +28,7 @@ pub(super) struct Xml<'w, 'r> {
     inside: Inside,
     /// Bytes of the token lent last, to be consumed before the next.
     lent: usize,
-    place: Place,
+    pub place: Place,
     /// The innermost element was closed by the token lent last.
     closed: bool,
     roots: u32,
@@ -57,11 +57,6 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    /// Names the element opened last in the paths of messages.
-    pub fn label(&mut self, label: &str) {
-        self.place.label(label);
-    }
-
     /// The next token. What is mended on the way is noted.
     pub fn next(&mut self, notes: &mut Notes) -> Result<Token<'_>, Unreadable> {
         self.window.consume(std::mem::take(&mut self.lent));
@@ -85,7 +80,7 @@ impl<'w, 'r> Xml<'w, 'r> {
                 Inside::Content => {}
             }
             if self.window.bytes().is_empty() && !self.window.fill()? {
-                return self.end();
+                return if self.place.depth == 0 { Ok(Token::End) } else { Err(self.cut_short()) };
             }
             if self.window.bytes().first() != Some(&b'<') {
                 let length = self.text_piece()?;
@@ -111,13 +106,6 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    fn end(&self) -> Result<Token<'static>, Unreadable> {
-        match self.place.depth() {
-            0 => Ok(Token::End),
-            _ => Err(self.cut_short()),
-        }
-    }
-
     /// Length of the next piece of text: up to a `<`, or what there is short of a reference that is not whole.
     fn text_piece(&mut self) -> Result<usize, Unreadable> {
         loop {
@@ -137,7 +125,7 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    /// Length of what stands in front of a mark, as far as it is seen; none where the mark is next, which is passed over.
+    /// Length of what stands in front of a mark, as far as it is seen; none where the mark is next, and passed over.
     fn up_to(&mut self, mark: &[u8]) -> Result<Option<usize>, Unreadable> {
         loop {
             let bytes = self.window.bytes();
@@ -272,10 +260,10 @@ impl<'w, 'r> Xml<'w, 'r> {
     }
 
     fn open(&mut self, length: usize, is_cut: bool, notes: &mut Notes) -> Result<Token<'_>, Unreadable> {
-        if self.place.depth() >= MAX_DEPTH {
+        if self.place.depth >= MAX_DEPTH {
             return Err(self.malformed("elements nested more than 256 deep"));
         }
-        if self.place.depth() == 0 {
+        if self.place.depth == 0 {
             self.roots += 1;
             if self.roots > 1 {
                 notes.flaw(Flaw::SecondDocument, || "after the end of the first");
@@ -304,7 +292,7 @@ impl<'w, 'r> Xml<'w, 'r> {
         let tag = &self.window.text()[..length];
         let name = local(tag.trim_start_matches("</").trim_end_matches('>').trim());
         let name = &name[..name.floor_char_boundary(80)];
-        if self.place.depth() > 0 && name == self.place.name() {
+        if self.place.depth > 0 && name == self.place.name() {
             return Ok(());
         }
         Err(self.malformed(&format!("an end tag `</{name}>` that closes nothing")))

@@ -21,9 +21,9 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     visible
 }
 
-/// The text without terminal sequences (ECMA-48: a control sequence to its final byte, an operating system command to its
-/// end or the line's; ECMA-35: intermediate bytes and a final one; any other is taken to be two characters long), and
-/// without the characters that are unwanted, among which are those that begin a sequence.
+/// The text without terminal sequences, and without unwanted characters, among which are those that begin a
+/// sequence. ECMA-48: a control sequence goes to its final byte, an operating system command to its end or the line's.
+/// ECMA-35: intermediate bytes and a final one. Any other is taken to be two characters long.
 pub fn without_sequences(text: &str, is_unwanted: fn(char) -> bool) -> Cow<'_, str> {
     static SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
         let control = r"[ -?]*[@-~]?";

@@ -51,7 +51,10 @@ patterns! {
     OLD_LAYOUT = r"(?sm) panicked at '(?P<message>.*?)', (?P<place>[^'\n]+:[0-9]+:[0-9]+)$";
 
     /// What a panic says goes on to the note about backtraces, the backtrace, or the next panic.
-    MESSAGE = r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*(?:\n(?:note: |stack backtrace:|thread '|Backtrace \[)|$)";
+    MESSAGE = concat!(
+        r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*",
+        r"(?:\n(?:note: |stack backtrace:|thread '|Backtrace \[)|$)",
+    );
 }
 
 /// The message of the panic of the test's own thread, otherwise of the first panic (libtest names threads after tests).

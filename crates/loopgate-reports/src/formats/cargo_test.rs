@@ -82,9 +82,7 @@ enum Part {
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
     Output(Option<usize>),
     /// In the list of names that follows, of failing tests or of others.
-    Names {
-        failing: bool,
-    },
+    Names(bool),
     Ended,
 }
 
@@ -207,8 +205,8 @@ impl Suite {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
             (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names { failing: line == "failures:" },
-            (Part::Names { .. }, "failures:" | "successes:") => self.part = Part::Output(None),
+            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names(line == "failures:"),
+            (Part::Names(_), "failures:" | "successes:") => self.part = Part::Output(None),
             (Part::Output(current), line) => {
                 if let Some(name) = output_header(line) {
                     self.part = Part::Output(self.failing.get_index_of(name));
@@ -216,7 +214,7 @@ impl Suite {
                     output.push_line(line);
                 }
             }
-            (Part::Names { failing }, line) => {
+            (Part::Names(failing), line) => {
                 // Known already, unless its own output tore the line that said so.
                 let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
                 if let Some(name) = name.filter(|_| *failing) {

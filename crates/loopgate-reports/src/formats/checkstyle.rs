@@ -1,8 +1,8 @@
 //! Checkstyle XML, which many linters of other languages write too.
 
-use loopgate_core::evidence::{Finding, FindingSeverity};
+use loopgate_core::evidence::FindingSeverity;
 
-use crate::{Collector, Flaw, MAX_MESSAGE, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
+use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
@@ -37,10 +37,6 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
         out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
     }
     let line = tag.attribute("line").and_then(|line| numbers::line(&line));
-    out.lint(Finding {
-        rule: text::name(&tag.attribute("source").unwrap_or_default()),
-        severity,
-        message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
-        location: file.map(|file| text::location(file, line)),
-    });
+    let [rule, message] = ["source", "message"].map(|key| tag.attribute(key).unwrap_or_default());
+    out.lint(text::finding(&rule, severity, &message, file.map(|file| text::location(file, line))));
 }

@@ -60,7 +60,7 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
                 "line" if in_file => line(dialect, &tag, out),
                 "counter" if in_file => counter(&tag, out),
                 // Of the whole report, which matters where it lists no file.
-                "counter" if tag.place.depth() == 2 && !has_files => {
+                "counter" if tag.place.depth == 2 && !has_files => {
                     out.coverage.file("");
                     counter(&tag, out);
                 }

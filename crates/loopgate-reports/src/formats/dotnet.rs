@@ -82,7 +82,7 @@ struct Open {
 
 impl Run {
     fn begin(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let depth = tag.place.depth();
+        let depth = tag.place.depth;
         let is_in_failure = self.failure.is_some_and(|failure| failure + 1 == depth);
         match tag.name {
             "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" | "test-case" | "test" => {
@@ -137,7 +137,7 @@ impl Run {
         self.failure = None;
         self.open.push(Open {
             kind,
-            depth: tag.place.depth(),
+            depth: tag.place.depth,
             number,
             name: first(["testName", "fullname", "name"]),
             class: first(["testId", "classname", "type"]),
@@ -154,7 +154,7 @@ impl Run {
     }
 
     fn end(&mut self, place: &Place, out: &mut Collector<'_>) {
-        let depth = place.depth();
+        let depth = place.depth;
         if let Some((_, clip)) = self.recording.take_if(|(recorded, _)| *recorded == depth) {
             let text = clip.text();
             match (place.name(), self.open.last_mut()) {

@@ -8,12 +8,7 @@ use loopgate_core::{
 
 use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, severity, text};
 
-pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
-
-/// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
-pub(super) fn is_annotation(line: &str) -> bool {
-    annotation(line).is_some()
-}
+pub(super) const MARK: Mark = Mark::AnyLine(|line| annotation(line).is_some());
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     // Between `::stop-commands::token` and `::token::` lines are text, whatever they look like.
@@ -27,16 +22,15 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
             }
         } else if let Some(token) = line.strip_prefix("::stop-commands::") {
             stopped = Some(text::name(token.trim()));
-        } else {
-            tell(line, out);
+        } else if let Some(finding) = annotation(line) {
+            tell(finding, out);
         }
     }
     Ok(())
 }
 
-/// Tells what a line annotates, if it does.
-pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
-    let Some(finding) = annotation(line) else { return };
+/// Reports what a line annotates.
+pub(super) fn tell(finding: Finding, out: &mut Collector<'_>) {
     if finding.severity != FindingSeverity::High {
         return out.diagnostic(finding, None, None);
     }
@@ -66,7 +60,8 @@ fn failing_test(finding: &Finding) -> Option<Failure> {
     (failure.error_type == ErrorType::AssertionError).then_some(failure)
 }
 
-fn annotation(line: &str) -> Option<Finding> {
+/// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
+pub(super) fn annotation(line: &str) -> Option<Finding> {
     let line = line.trim_start();
     // The runner's own, below every step that fails.
     if line.starts_with("##[error]Process completed with exit code ") {

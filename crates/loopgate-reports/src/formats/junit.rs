@@ -29,11 +29,11 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                 }
                 continue;
             }
-            Token::Close(place) => junit.close(place.depth(), || place.to_string(), out),
+            Token::Close(place) => junit.close(place.depth, || place.to_string(), out),
             Token::End => return junit.end(),
         }
         if let Some(label) = junit.label.take() {
-            xml.label(&label);
+            xml.place.label(&label);
         }
     }
 }
@@ -116,7 +116,7 @@ impl Ending {
 
 impl Junit {
     fn open(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let depth = tag.place.depth();
+        let depth = tag.place.depth;
         if let Some(details) = &mut self.recording {
             if matches!(tag.name, "system-out" | "system-err") {
                 details.muted.get_or_insert(depth);
@@ -124,15 +124,12 @@ impl Junit {
             return;
         }
         match (tag.name, self.case_depth) {
-            ("testcase", None) => {
-                self.case_depth = Some(depth);
-                self.has_cases = true;
-                self.case.begin(tag, &mut out.notes);
-            }
-            ("testcase", Some(_)) => {
+            ("testcase", outer) => {
                 // A case inside a case: the outer one has said what it is by now.
-                self.end_case(|| tag.place.to_string(), out);
-                self.case_depth = Some(depth);
+                if outer.is_some() {
+                    self.end_case(|| tag.place.to_string(), out);
+                }
+                (self.case_depth, self.has_cases) = (Some(depth), true);
                 self.case.begin(tag, &mut out.notes);
             }
             ("testsuite" | "testsuites", None) => self.begin_suite(tag, out),
@@ -202,7 +199,7 @@ impl Junit {
     }
 
     fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let mut suite = Suite { depth: tag.place.depth(), number: out.begin_suite(), ..Suite::default() };
+        let mut suite = Suite { depth: tag.place.depth, number: out.begin_suite(), ..Suite::default() };
         for (key, value) in tag.attributes() {
             match key {
                 "name" => suite.name = value.decode().into_owned(),

@@ -43,7 +43,7 @@ impl Details {
     pub fn begin(tag: &Tag<'_>, rank: u8) -> Self {
         Self {
             rank,
-            depth: tag.place.depth(),
+            depth: tag.place.depth,
             muted: None,
             class: text::name(&tag.attribute("type").unwrap_or_default()),
             message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),

@@ -2,10 +2,10 @@
 //! array) and mypy (an object a line): all of them list findings with a file, a line, a rule and a message, each under
 //! keys of its own.
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity};
+use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
 use crate::json::{read_each, read_lines};
-use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Unreadable, Window, severity, text};
+use crate::{Collector, Flaw, Json, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
     (keys.contains(&"filePath") && keys.contains(&"messages")) || head.split_whitespace().collect::<String>() == "[]"
@@ -52,12 +52,9 @@ fn report(item: &Json, of_file: Option<&str>, out: &mut Collector<'_>) {
         // They end with an error for whatever they list without a severity.
         word => word.and_then(severity::of_word).unwrap_or(FindingSeverity::High),
     };
-    let finding = Finding {
-        rule: text::name(&item.text("code|FromLinter|ruleId").unwrap_or_default()),
-        severity,
-        message: text::clipped(&item.text("message|Text").unwrap_or_default(), MAX_MESSAGE),
-        location: file.map(|file| text::location(file, line)),
-    };
+    let [rule, message] = ["code|FromLinter|ruleId", "message|Text"].map(|key| item.text(key).unwrap_or_default());
+    let location = file.map(|file| text::location(file, line));
+    let finding = text::finding(&rule, severity, &message, location);
     match item.is_true("fatal") {
         // A file that cannot be parsed is no finding of a rule.
         true => out.diagnostic(finding, Some(ErrorType::SyntaxError), None),

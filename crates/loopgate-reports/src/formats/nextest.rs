@@ -37,32 +37,28 @@ impl Nextest {
     /// Takes a line, if it is one of nextest's.
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         let text = line.trim_start();
-        match self.part {
-            Part::Before if text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len() => {
+        if self.part == Part::Before {
+            let begins = text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len();
+            if begins {
                 self.part = Part::Tests;
                 out.expect_tests();
                 out.framework = Some(TestFramework::CargoTest);
-                true
             }
-            Part::Before => false,
-            Part::Tests if text.starts_with("Summary [") => {
-                self.part = Part::Summary;
-                self.prints = None;
-                true
-            }
-            // The exit status says it, too.
-            Part::Summary if text.starts_with("error: test run failed") => {
-                self.prints = None;
-                true
-            }
-            _ => match STATUS.captures(line) {
-                Some(status) => {
-                    self.status(&status, out);
-                    true
-                }
-                None => self.printed(line) || self.part == Part::Tests,
-            },
+            return begins;
         }
+        let is_end = match self.part {
+            Part::Tests => text.starts_with("Summary ["),
+            // The exit status says it, too.
+            _ => text.starts_with("error: test run failed"),
+        };
+        if is_end {
+            (self.part, self.prints) = (Part::Summary, None);
+        } else if let Some(status) = STATUS.captures(line) {
+            self.status(&status, out);
+        } else {
+            return self.printed(line) || self.part == Part::Tests;
+        }
+        true
     }
 
     pub fn is_idle(&self) -> bool {

@@ -92,19 +92,16 @@ impl Unittest {
             // A failing test has its own block further down.
             && !state.is_failure()
         {
-            self.count(&name, state, Failure::default, out);
+            self.counted += 1;
+            out.case(Case::new(&name.class, &name.method, state), Failure::default);
         }
     }
 
     fn end_block(&mut self, out: &mut Collector<'_>) {
         let Some(Block { test: Some((name, state)), trace }) = self.block.take() else { return };
-        self.count(&name, state, || failure(&trace.map(|trace| trace.text()).unwrap_or_default()), out);
-    }
-
-    fn count(&mut self, name: &Name, state: TestState, failure: impl FnOnce() -> Failure, out: &mut Collector<'_>) {
         self.counted += 1;
-        let case = Case::new(&name.class, &name.method, state);
-        out.case(case, failure);
+        let told = || failure(&trace.map(|trace| trace.text()).unwrap_or_default());
+        out.case(Case::new(&name.class, &name.method, state), told);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{ErrorType, FindingSeverity, SourceLocation};
 use percent_encoding::percent_decode_str;
 use regex::Captures;
 
@@ -259,12 +259,7 @@ impl Run<'_, '_> {
         let message = known.text(result.at("message"), at).unwrap_or_default();
         // CVSS-like, as GitHub reads it from the properties.
         let score = rule.and_then(|rule| rule.number("properties/security-severity")).filter(|_| !is_review);
-        let finding = Finding {
-            rule: text::name(&id),
-            severity: score.map_or(by_level, severity::of_score),
-            message: text::clipped(&message, MAX_MESSAGE),
-            location,
-        };
+        let finding = text::finding(&id, score.map_or(by_level, severity::of_score), &message, location);
         self.out.diagnostic(finding, error_type, None);
     }
 }

@@ -14,9 +14,7 @@ use loopgate_core::evidence::{Failure, TestId, TestState};
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
-pub(super) const MARK: Mark = Mark::Line(|line| {
-    line.starts_with("TAP version ") || plan_of(line).is_some_and(|(first, _)| first == 1) || is_point(line)
-});
+pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
 
 fn is_point(line: &str) -> bool {
     let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");

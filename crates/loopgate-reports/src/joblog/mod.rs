@@ -66,7 +66,7 @@ impl Job<'_> {
 
     /// Reads what was kept of the log.
     pub fn read(&self, kept: Kept, green: Option<&GreenLog>, options: &ReadOptions) -> JobLog {
-        let (dropped, bounds) = (kept.dropped_lines, kept.bounds());
+        let (dropped, bounds) = (kept.dropped_lines, kept.bounds);
         let text = kept.into_text();
         let step = cut(&text, bounds.as_ref());
         let failing = Failing::among(self.steps);
@@ -105,11 +105,6 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 }
 
 impl StepLines<'_> {
-    /// Whether an action failed, and no command that it ran.
-    fn is_of_action(&self) -> bool {
-        self.is_action() && !self.has_exit_code()
-    }
-
     /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
     /// words about the workflow.
     fn tool_text(&self, lines: &[Cow<'_, str>]) -> String {

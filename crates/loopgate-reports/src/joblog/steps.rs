@@ -103,17 +103,13 @@ pub struct StepLines<'t> {
 }
 
 impl StepLines<'_> {
-    /// `Run actions/setup-node@v4`: the step runs an action instead of a command.
-    pub fn is_action(&self) -> bool {
+    /// Whether an action failed (`Run actions/setup-node@v4`) and no command that it ran: no exit code is printed.
+    pub fn is_of_action(&self) -> bool {
         let Some(what) = self.header.and_then(|header| header.strip_prefix("Run ")) else { return false };
-        what.split_once('@').is_some_and(|(name, at)| {
+        let is_action = what.split_once('@').is_some_and(|(name, at)| {
             name.contains('/') && !name.contains(char::is_whitespace) && !at.contains(char::is_whitespace)
-        })
-    }
-
-    /// Whether a command of the step ended with an exit code; where an action reports an error itself none is there.
-    pub fn has_exit_code(&self) -> bool {
-        self.lines.iter().rev().any(|line| line.starts_with(EXIT))
+        });
+        is_action && !self.lines.iter().rev().any(|line| line.starts_with(EXIT))
     }
 }
 

@@ -12,7 +12,7 @@ mod tools;
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, SourceLocation, TestState};
+use loopgate_core::evidence::{Failure, Finding, SourceLocation, TestState};
 
 pub(super) use self::go::Go;
 use self::{
@@ -33,9 +33,8 @@ const MAX_PLACES: usize = 500;
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
-/// Annotations remembered, for a text in which nothing else reports a failure, and bytes of one.
+/// Annotations remembered, for a text in which nothing else reports a failure.
 const MAX_ANNOTATIONS: usize = 200;
-const MAX_ANNOTATION: usize = 16 * 1024;
 /// Bytes of a line that a tool says something with; longer ones are what a test printed.
 const MAX_LINE: usize = 4 * 1024;
 
@@ -76,7 +75,7 @@ pub(super) struct Console {
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
-    annotations: Vec<String>,
+    annotations: Vec<Finding>,
 }
 
 /// The lines of a test that CTest shows with its number in front, ahead of how it ended.
@@ -103,7 +102,7 @@ impl LineReader for Console {
         self.close_outer(out);
         self.go.end(out);
         if out.holds_nothing() {
-            self.annotations.iter().for_each(|line| github_annotations::tell(line, out));
+            self.annotations.into_iter().for_each(|finding| github_annotations::tell(finding, out));
         }
         if !self.counts.tell(out) && !self.told.is_empty() {
             out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
@@ -113,8 +112,8 @@ impl LineReader for Console {
 
 impl Console {
     fn clean_line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if self.annotations.len() < MAX_ANNOTATIONS && github_annotations::is_annotation(line) {
-            self.annotations.push(text::clipped(line, MAX_ANNOTATION));
+        if self.annotations.len() < MAX_ANNOTATIONS {
+            self.annotations.extend(github_annotations::annotation(line));
         }
         if line.len() > MAX_LINE {
             return self.plain(line, out);
@@ -350,12 +349,10 @@ impl Console {
     }
 
     fn remember(&mut self, file: &str, name: &str) {
-        if self.told.len() < MAX_TOLD && !self.told.contains_key(name) {
-            self.told.insert(name.to_owned(), Vec::new());
-        }
-        if let Some(files) = self.told.get_mut(name).filter(|files| files.len() < MAX_FILES)
-            && !files.iter().any(|known| known == file)
-        {
+        let has_room = self.told.len() < MAX_TOLD || self.told.contains_key(name);
+        let files = has_room.then(|| self.told.entry(name.to_owned()).or_default());
+        let is_new = |files: &&mut Vec<String>| files.len() < MAX_FILES && !files.iter().any(|known| known == file);
+        if let Some(files) = files.filter(is_new) {
             files.push(file.to_owned());
         }
     }
