@@ -67,6 +67,7 @@ mod tests {
             ("\u{1b}[31;1mred\u{1b}[0m", "red"),
             ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
             ("\u{9b}2Ka\u{1b}Mb\u{1b}", "ab"),
+            ("FAILED\u{1b}(B\u{1b}[m", "FAILED"),
             ("^[[1;31mFAILED^[[0m ^[[x", "FAILED ^[[x"),
             ("a\tb\r\nc\u{8}", "a\tb\nc"),
             ("\u{202e}evil\u{2066}\u{200b}\u{feff}", "evil"),
