@@ -173,7 +173,8 @@ impl GoTest {
             go_text::compile_errors(&output.text()).for_each(|error| out.problem(|| error));
         }
         let cut_short = self.packages.keys().next().map(|package| format!("package {package}"));
-        for (name, package) in self.packages {
+        // How the others ended is not known.
+        for (name, package) in self.packages.into_iter().filter(|(_, package)| !package.tests.is_empty()) {
             package.end(&name, PackageEnd::Failed, out);
         }
         cut_short.map_or(Ok(()), |place| Err(Unreadable::CutShort { place }))
@@ -297,6 +298,20 @@ fn package_failure(package: &str, end: PackageEnd, output: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn of_a_document_that_is_cut_short_only_tests_that_ran_count_as_failed() {
+        let results = |end: &str| {
+            let events = [("run", "TestA"), ("pass", "TestA"), ("run", "TestB"), (end, "TestB")];
+            let line = |(action, test)| format!("{{\"Action\":\"{action}\",\"Package\":\"p\",\"Test\":\"{test}\"}}\n");
+            let report = read("go", events.map(line).concat().as_bytes(), &ReadOptions::default());
+            assert!(!report.is_whole);
+            report.results.map(|results| (results.passed, results.failed, results.errors))
+        };
+        assert_eq!(results("pass"), Some((2, 0, 0)));
+        assert_eq!(results("pause"), Some((1, 1, 0)));
+    }
 
     #[test]
     fn only_so_many_ancestors_are_looked_at() {

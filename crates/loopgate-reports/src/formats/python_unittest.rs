@@ -100,8 +100,8 @@ impl Unittest {
     fn end_block(&mut self, out: &mut Collector<'_>) {
         let Some(Block { test: Some((name, state)), trace }) = self.block.take() else { return };
         self.counted += 1;
-        let told = || failure(&trace.map(|trace| trace.text()).unwrap_or_default());
-        out.case(Case::new(&name.class, &name.method, state), told);
+        let failure = || failure(&trace.map(|trace| trace.text()).unwrap_or_default());
+        out.case(Case::new(&name.class, &name.method, state), failure);
     }
 }
 
