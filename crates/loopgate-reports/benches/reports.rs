@@ -1,61 +1,45 @@
 //! How fast reports are read, beside what bare scanners do with the same bytes in the same run.
 //!
 //! `cargo bench --bench reports` makes its inputs in a temporary directory: a JUnit report of 528,000 cases (100 MB,
-//! one in a hundred failing with a trace of 40 lines), SARIF, lcov and `go test -json`. First every reader is run over
-//! its file once for the peak of resident memory, then timed; ratios come last. `REPORTS_BENCH_GB=1` adds a JUnit
-//! report ten times as large, whose memory should not differ. `REPORTS_BENCH_PYTHON=python3` adds lxml, where that
-//! Python has it.
+//! one in a hundred failing with a trace of 40 lines), SARIF, lcov, `go test -json` and the text of `cargo test`. First
+//! readers are run over their file once for the peak of resident memory, then every one is timed.
+//! `REPORTS_BENCH_GB=1` adds a JUnit report ten times as large, whose memory should not differ.
+//! `REPORTS_BENCH_PYTHON=python3` adds lxml, where that Python has it.
 
 use std::{
     fs::{self, File},
     hint::black_box,
-    io::{BufReader, BufWriter, Read, Write},
+    io::{self, BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
     time::Duration,
 };
 
-use divan::{Bencher, counter::BytesCount};
 use loopgate_reports::{OutcomesMode, ReadOptions, read_file};
 use nix::sys::resource::{UsageWho, getrusage};
 use quick_xml::{Reader, events::Event};
-use tempfile::TempDir;
 
 const CASES: usize = 528_000;
 
-struct Inputs {
-    _dir: TempDir,
-    junit: PathBuf,
-    sarif: PathBuf,
-    lcov: PathBuf,
-    go: PathBuf,
-    cargo: PathBuf,
+/// Writes a file.
+type Writer = fn(&mut dyn Write) -> io::Result<()>;
+
+/// What is read, its file, and what writes that.
+const INPUTS: [(&str, &str, Writer); 5] = [
+    ("loopgate, JUnit", "junit.xml", |out| write_junit(out, CASES)),
+    ("loopgate, SARIF", "scan.sarif", write_sarif),
+    ("loopgate, go test -json", "go.json", write_go),
+    ("loopgate, cargo test text", "cargo.txt", write_cargo),
+    ("loopgate, lcov (1.2 million lines)", "lcov.info", write_lcov),
+];
+
+fn made(path: PathBuf, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> PathBuf {
+    let mut out = BufWriter::new(File::create(&path).expect("a file can be made"));
+    write(&mut out).and_then(|()| out.flush()).expect("the file can be written");
+    path
 }
 
-static INPUTS: OnceLock<Inputs> = OnceLock::new();
-
-fn inputs() -> &'static Inputs {
-    INPUTS.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a temporary directory can be made");
-        let file = |name: &str, write: fn(&mut dyn Write) -> std::io::Result<()>| {
-            let path = dir.path().join(name);
-            let mut out = BufWriter::new(File::create(&path).expect("a file can be made"));
-            write(&mut out).and_then(|()| out.flush()).expect("the file can be written");
-            path
-        };
-        Inputs {
-            junit: file("junit.xml", |out| write_junit(out, CASES)),
-            sarif: file("scan.sarif", write_sarif),
-            lcov: file("lcov.info", write_lcov),
-            go: file("go.json", write_go),
-            cargo: file("cargo.txt", write_cargo),
-            _dir: dir,
-        }
-    })
-}
-
-fn write_junit(out: &mut dyn Write, cases: usize) -> std::io::Result<()> {
+fn write_junit(out: &mut dyn Write, cases: usize) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"all\" tests=\"{cases}\">")?;
     for suite in 0..cases / 100 {
         writeln!(out, "  <testsuite name=\"com.acme.shop.Module{suite}Test\" tests=\"100\" time=\"1.250\">")?;
@@ -84,7 +68,7 @@ fn write_junit(out: &mut dyn Write, cases: usize) -> std::io::Result<()> {
     writeln!(out, "</testsuites>")
 }
 
-fn write_sarif(out: &mut dyn Write) -> std::io::Result<()> {
+fn write_sarif(out: &mut dyn Write) -> io::Result<()> {
     write!(out, r#"{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"scan","rules":["#)?;
     for rule in 0..200 {
         let comma = if rule == 0 { "" } else { "," };
@@ -110,7 +94,7 @@ fn write_sarif(out: &mut dyn Write) -> std::io::Result<()> {
     write!(out, "]}}]}}")
 }
 
-fn write_lcov(out: &mut dyn Write) -> std::io::Result<()> {
+fn write_lcov(out: &mut dyn Write) -> io::Result<()> {
     for file in 0..2000 {
         writeln!(out, "TN:\nSF:src/module{}/file{file}.c", file % 50)?;
         (1..=600).try_for_each(|line| writeln!(out, "DA:{line},{}", line * file % 7))?;
@@ -119,7 +103,7 @@ fn write_lcov(out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn write_go(out: &mut dyn Write) -> std::io::Result<()> {
+fn write_go(out: &mut dyn Write) -> io::Result<()> {
     for test in 0..60_000 {
         let head = format!(
             r#"{{"Time":"2026-11-20T10:00:00.123456789Z","Package":"example.org/shop/pkg{}","Test":"TestTotal{test}""#,
@@ -136,7 +120,7 @@ fn write_go(out: &mut dyn Write) -> std::io::Result<()> {
     })
 }
 
-fn write_cargo(out: &mut dyn Write) -> std::io::Result<()> {
+fn write_cargo(out: &mut dyn Write) -> io::Result<()> {
     for binary in 0..200 {
         writeln!(out, "     Running tests/t{binary}.rs (target/debug/deps/t{binary}-0123456789abcdef)\n")?;
         writeln!(out, "running 2000 tests")?;
@@ -157,30 +141,37 @@ fn read_report(path: &Path) {
     black_box(read_file(path, &ReadOptions::default()));
 }
 
+fn read_with_outcomes(path: &Path) {
+    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
+    black_box(read_file(path, &options));
+}
+
 /// Every event of quick-xml's own reader, as it comes.
 fn bare_scan(path: &Path) {
-    let mut reader = Reader::from_reader(BufReader::with_capacity(64 * 1024, File::open(path).expect("made above")));
-    let mut buffer = Vec::new();
-    while !matches!(reader.read_event_into(&mut buffer).expect("well formed"), Event::Eof) {
-        buffer.clear();
-    }
+    scan(path, |_| {});
 }
 
 /// The same with every attribute and text decoded.
 fn decoding_scan(path: &Path) {
+    scan(path, |event| match event {
+        Event::Start(tag) | Event::Empty(tag) => {
+            for attribute in tag.attributes() {
+                let attribute = attribute.expect("well formed");
+                black_box(quick_xml::escape::unescape(&attribute.value).expect("known references"));
+            }
+        }
+        Event::Text(text) => drop(black_box(text.into_inner())),
+        _ => {}
+    });
+}
+
+fn scan(path: &Path, see: fn(Event<'_>)) {
     let mut reader = Reader::from_reader(BufReader::with_capacity(64 * 1024, File::open(path).expect("made above")));
     let mut buffer = Vec::new();
     loop {
         match reader.read_event_into(&mut buffer).expect("well formed") {
-            Event::Start(tag) | Event::Empty(tag) => {
-                for attribute in tag.attributes() {
-                    let attribute = attribute.expect("well formed");
-                    black_box(quick_xml::escape::unescape(&attribute.value).expect("known references"));
-                }
-            }
-            Event::Text(text) => drop(black_box(text.into_inner())),
             Event::Eof => break,
-            _ => {}
+            event => see(event),
         }
         buffer.clear();
     }
@@ -193,51 +184,6 @@ fn bare_read(path: &Path) {
     while file.read(&mut buffer).expect("readable") > 0 {
         black_box(&buffer);
     }
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().junit, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit_with_roster(bencher: Bencher<'_, '_>) {
-    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
-    bench(bencher, &inputs().junit, |path| drop(black_box(read_file(path, &options))));
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit_bare_quick_xml(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().junit, bare_scan);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn junit_decoding_quick_xml(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().junit, decoding_scan);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn sarif(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().sarif, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn lcov(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().lcov, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn go_test_json(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().go, read_report);
-}
-
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn cargo_test_text(bencher: Bencher<'_, '_>) {
-    bench(bencher, &inputs().cargo, read_report);
-}
-
-fn bench(bencher: Bencher<'_, '_>, path: &Path, run: impl Fn(&Path) + Sync) {
-    bencher.counter(BytesCount::new(bytes_of(path))).bench(|| run(path));
 }
 
 /// Peak resident memory in KiB since it was last reset, where the system tells (Linux).
@@ -297,49 +243,39 @@ fn lxml(path: &Path) -> Option<f64> {
     Some(bytes_of(path) as f64 / 1e6 / seconds)
 }
 
-fn print_rates(inputs: &Inputs, peaks: &[(&str, String)]) {
+fn print_rates(inputs: &[(&str, PathBuf)], junit: &Path, peaks: &[(&str, String)]) {
     let rate = |path: &Path, run: fn(&Path)| bytes_of(path) as f64 / 1e6 / time(|| run(path)).as_secs_f64();
-    let bare = rate(&inputs.junit, bare_scan);
-    let megabytes = bytes_of(&inputs.junit) as f64 / 1e6;
+    let bare = rate(junit, bare_scan);
+    let megabytes = bytes_of(junit) as f64 / 1e6;
     println!("\nper second of processor time, with {megabytes:.0} MB of JUnit, {CASES} cases:");
     let line =
         |what: &str, rate: f64| println!("  {what:34} {rate:7.0} MB/s  {:5.2} of a bare quick-xml scan", rate / bare);
     line("bare quick-xml scan", bare);
-    line("quick-xml, attributes decoded", rate(&inputs.junit, decoding_scan));
-    let junit = rate(&inputs.junit, read_report);
-    line("loopgate, JUnit", junit);
-    if let Some(lxml) = lxml(&inputs.junit) {
+    line("quick-xml, attributes decoded", rate(junit, decoding_scan));
+    line("loopgate, JUnit with outcomes", rate(junit, read_with_outcomes));
+    if let Some(lxml) = lxml(junit) {
         line("Python, lxml, JUnit", lxml);
-        println!("  {:34} {:7.1} times lxml's rate", "loopgate, JUnit", junit / lxml);
+        println!("  {:34} {:7.1} times lxml's rate", "loopgate, JUnit", rate(junit, read_report) / lxml);
     }
-    line("loopgate, SARIF", rate(&inputs.sarif, read_report));
-    line("loopgate, lcov", rate(&inputs.lcov, read_report));
-    line("loopgate, go test -json", rate(&inputs.go, read_report));
-    line("loopgate, cargo test text", rate(&inputs.cargo, read_report));
+    inputs.iter().for_each(|(what, path)| line(what, rate(path, read_report)));
     for (what, peak) in peaks {
         println!("  {what:34} {peak}");
     }
 }
 
 fn main() {
-    let inputs = inputs();
+    let dir = tempfile::tempdir().expect("a temporary directory can be made");
+    let inputs = INPUTS.map(|(what, name, write)| (what, made(dir.path().join(name), write)));
+    let junit = inputs[0].1.as_path();
     // Before anything else has grown the heap.
-    let mut peaks = vec![
-        ("nothing but reading the file", peak_of(|| bare_read(&inputs.junit))),
-        ("loopgate, JUnit", peak_of(|| read_report(&inputs.junit))),
-        ("loopgate, SARIF", peak_of(|| read_report(&inputs.sarif))),
-        ("loopgate, go test -json", peak_of(|| read_report(&inputs.go))),
-    ];
+    let mut peaks = vec![("nothing but reading the file", peak_of(|| bare_read(junit)))];
+    peaks.extend(inputs.iter().map(|(what, path)| (*what, peak_of(|| read_report(path)))));
     if std::env::var_os("REPORTS_BENCH_GB").is_some() {
-        let path = inputs.junit.with_file_name("large.xml");
-        let mut out = BufWriter::new(File::create(&path).expect("a file can be made"));
-        write_junit(&mut out, CASES * 10).and_then(|()| out.flush()).expect("the file can be written");
+        let path = made(dir.path().join("large.xml"), |out| write_junit(out, CASES * 10));
         let start = processor_time();
         let peak = peak_of(|| read_report(&path));
         let rate = bytes_of(&path) as f64 / 1e6 / (processor_time() - start).as_secs_f64();
         peaks.push(("loopgate, JUnit ten times as large", format!("{peak}, {rate:.0} MB/s")));
     }
-    peaks.push(("loopgate, lcov (1.2 million lines)", peak_of(|| read_report(&inputs.lcov))));
-    divan::main();
-    print_rates(inputs, &peaks);
+    print_rates(&inputs, junit, &peaks);
 }

@@ -1,16 +1,21 @@
 //! Where parsers put what they find: counts, and of failures and findings as many as are to be kept.
 
+use std::collections::HashSet;
+
 use loopgate_core::{
     evidence::{
-        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, TestFramework, TestId,
-        TestState,
+        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, SourceLocation,
+        TestFramework, TestId, TestState,
     },
     failure::{self, Changes},
 };
 
 use crate::coverage::CoverageTable;
 use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
-use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, text};
+use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, numbers, text};
+
+/// Compile errors remembered to recognise one that is printed again.
+const MAX_SEEN: usize = 20_000;
 
 /// One test of a report.
 #[derive(Clone, Copy)]
@@ -32,6 +37,8 @@ pub(super) enum Title {
     WithClass,
     /// The class only distinguishes tests; it is not shown.
     NameOnly,
+    /// What failed is no test, but counts among them: a package that did not build.
+    Hidden,
 }
 
 impl<'a> Case<'a> {
@@ -81,9 +88,9 @@ pub(super) struct Collector<'o> {
     suites: u32,
     suite: u32,
     unnamed: u64,
-    /// No kept finding is milder, once as many are kept as may be.
-    mildest_kept: Option<FindingSeverity>,
     pub coverage: CoverageTable,
+    /// Compile errors so far.
+    seen: HashSet<TestId>,
 }
 
 impl<'o> Collector<'o> {
@@ -92,14 +99,14 @@ impl<'o> Collector<'o> {
             options,
             notes: Notes::default(),
             framework: None,
-            report: Report::EMPTY,
+            report: Report::default(),
             seconds: 0.0,
             identities: Identities::default(),
             suites: 0,
             suite: 0,
             unnamed: 0,
-            mildest_kept: None,
             coverage: CoverageTable::default(),
+            seen: HashSet::new(),
         }
     }
 
@@ -131,7 +138,7 @@ impl<'o> Collector<'o> {
     /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept. Gives how many
     /// cases before it turned out to be tries of the same test.
     pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> u64 {
-        self.seconds += case.seconds;
+        self.seconds += case.seconds.clamp(0.0, numbers::MAX_SECONDS);
         let id = case.id();
         let recorded = match id {
             Some(id) => self.identities.record(id, self.suite, self.names_of(&case), case.state),
@@ -170,9 +177,9 @@ impl<'o> Collector<'o> {
     }
 
     fn keep_case(&mut self, case: &Case<'_>, id: Option<TestId>, failure: impl FnOnce() -> Failure) {
-        self.keep_failure(|| {
+        self.problem(|| {
             let mut failure = failure();
-            failure.test_name = failure.test_name.or_else(|| Some(case.title()));
+            failure.test_name = failure.test_name.or_else(|| (case.title != Title::Hidden).then(|| case.title()));
             failure.test_file = failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
             failure.test_id = id;
             failure
@@ -192,16 +199,17 @@ impl<'o> Collector<'o> {
         count(self.report.results.get_or_insert_default(), state, |count| *count += tests);
     }
 
-    /// A failure that is no test's: a compile error, a crash between tests.
-    pub fn problem(&mut self, failure: impl FnOnce() -> Failure) {
-        self.keep_failure(failure);
+    /// Whether a compile error is new: a library and its tests are compiled apart and print the same ones.
+    pub fn is_new(&mut self, place: Option<&SourceLocation>, code: &str, message: &str) -> bool {
+        let place = place.map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
+        self.seen.len() >= MAX_SEEN || self.seen.insert(TestId::of(&place, code, message))
     }
 
     /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a
     /// failure too.
     pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
         if let Some(error_type) = error_type {
-            self.keep_failure(|| Failure {
+            self.problem(|| Failure {
                 error_type,
                 error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
                 error_message: finding.message.clone(),
@@ -216,16 +224,12 @@ impl<'o> Collector<'o> {
         }
         self.report.findings_not_kept += 1;
         // A critical finding after hundreds of notes is the one to keep.
-        if self.mildest_kept.is_some_and(|mildest| finding.severity <= mildest) {
-            return;
-        }
-        let mildest = self.report.findings.iter().enumerate().rev().min_by_key(|(_, kept)| kept.severity);
-        if let Some((at, severity)) = mildest.map(|(at, kept)| (at, kept.severity)) {
-            if severity < finding.severity {
-                self.report.findings.remove(at);
-                self.report.findings.push(finding);
-            }
-            self.mildest_kept = Some(severity);
+        let kept = self.report.findings.iter().enumerate().rev().map(|(at, kept)| (kept.severity, at));
+        if let Some((severity, at)) = kept.min_by_key(|(severity, _)| *severity)
+            && severity < finding.severity
+        {
+            self.report.findings.remove(at);
+            self.report.findings.push(finding);
         }
     }
 
@@ -245,7 +249,8 @@ impl<'o> Collector<'o> {
         &mut self.report.failures
     }
 
-    fn keep_failure(&mut self, failure: impl FnOnce() -> Failure) {
+    /// Keeps a failure: a test's, a compile error, a crash between tests.
+    pub fn problem(&mut self, failure: impl FnOnce() -> Failure) {
         if !self.wants_failures() {
             self.report.failures_not_kept += 1;
             return;
@@ -270,18 +275,16 @@ impl<'o> Collector<'o> {
 
     /// The report: what was collected, and how the reading ended.
     pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
-        let left_out = self.identities.left_out();
+        let left_out = self.identities.left_out;
         self.notes.flaws(Flaw::TooManyTests, left_out, || "after some 780,000 others");
         let mut report = self.report;
         report.coverage = self.coverage.finish(&mut self.notes);
         report.quality = self.notes.quality();
         report.is_whole = ended.is_ok();
         if let Err(reason) = ended {
-            let is_empty = report.results.is_none_or(|results| results.total == 0)
-                && report.failures.is_empty()
-                && report.findings.is_empty()
-                && report.coverage.is_none();
-            report.quality = if is_empty { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
+            let has_tests = report.results.is_some_and(|results| results.total > 0);
+            let is_empty = report.failures.is_empty() && report.findings.is_empty() && report.coverage.is_none();
+            report.quality = if is_empty && !has_tests { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
             report.notes.push(reason.to_string());
         }
         report.notes.extend(self.notes.into_lines());

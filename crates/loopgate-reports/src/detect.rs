@@ -3,11 +3,17 @@
 //! Every format says in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.
 
+use std::fmt;
+
 use loopgate_core::{evidence::ReportFormat, failure};
+use serde::{
+    Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 
 use super::{
     Unreadable,
-    formats::{MARKS, is_old_sarif},
+    formats::{FORMATS, is_old_sarif},
     mark::Mark,
     text,
 };
@@ -27,7 +33,7 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
 /// Files of known tools that are not read: what they are known by, what they are, and what to write instead.
 type Unsupported = &'static [(&'static str, &'static str, &'static str)];
 
-/// Known by the outermost element, and what stands in its tag.
+/// Known by the outermost element, which is any of some, and what stands in its tag.
 const UNSUPPORTED_XML: Unsupported = &[
     ("test-results", "NUnit 2", "write NUnit 3's format, or JUnit XML"),
     ("assembly", "xUnit.net v1", "write xUnit.net v2's format, or TRX"),
@@ -35,8 +41,7 @@ const UNSUPPORTED_XML: Unsupported = &[
     ("TestRun elapsed=", "AUnit", "report by `AUnit.Reporter.JUnit`"),
     ("TestRun", "CppUnit", "write JUnit XML"),
     ("testsuites //check.sourceforge.net/", "Check's own XML", "write TAP (`CK_TAP_LOG_FILE_NAME=FILE`)"),
-    ("TestLog", "Boost.Test", "run with `--log_format=JUNIT`"),
-    ("TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
+    ("TestLog|TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
     ("CUNIT_TEST_RUN_REPORT", "CUnit", "write JUnit XML"),
     ("ResultsSession", "Parasoft", "write JUnit XML, or SARIF"),
     ("TestCase", "Qt Test's own XML", "run with `-o FILE,junitxml`"),
@@ -48,8 +53,7 @@ const UNSUPPORTED_XML: Unsupported = &[
     ("tusar", "Tusar", "write JUnit XML"),
     ("testExecutions", "SonarQube's own XML", "write JUnit XML"),
     ("coverage", "SonarQube's own XML", "write Cobertura XML, or lcov"),
-    ("Catch", "Catch2's own XML", "run with `--reporter junit`"),
-    ("Catch2TestRun", "Catch2's own XML", "run with `--reporter junit`"),
+    ("Catch|Catch2TestRun", "Catch2's own XML", "run with `--reporter junit`"),
     ("BugCollection", "SpotBugs", "write SARIF"),
     ("pmd", "PMD", "write SARIF"),
     ("results", "Cppcheck", "write SARIF"),
@@ -74,7 +78,7 @@ pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
         '<' => {
             let is = |(name, tag): (&str, &str), known: &str| {
                 let (known, piece) = known.split_once(' ').unwrap_or((known, ""));
-                name == known && tag.contains(piece)
+                known.split('|').any(|known| name == known) && tag.contains(piece)
             };
             let known = root(head).and_then(|root| UNSUPPORTED_XML.iter().find(|(known, ..)| is(root, known)));
             if known.is_none() && ["<!ENTITY", "<!ELEMENT"].iter().any(|declaration| head.contains(declaration)) {
@@ -92,7 +96,7 @@ pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
 
 /// The first format whose mark is there.
 fn first(is_there: impl Fn(&Mark) -> bool) -> Option<ReportFormat> {
-    MARKS.iter().find(|(_, mark)| is_there(mark)).map(|(format, _)| *format)
+    FORMATS.iter().find(|(_, mark, _)| is_there(mark)).map(|(format, ..)| *format)
 }
 
 /// The outermost element's name without its prefix, and its whole tag.
@@ -150,46 +154,27 @@ fn by_line(line: &str) -> Option<ReportFormat> {
 fn outer_keys(head: &str) -> Vec<&str> {
     let mut keys = Vec::new();
     let start = head.find('{').unwrap_or(head.len());
-    let bytes = head.as_bytes();
-    let (mut depth, mut at) = (0_u32, start);
-    let mut key_may_follow = false;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => {
-                depth += 1;
-                key_may_follow = depth == 1;
-            }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    break;
-                }
-            }
-            b',' => key_may_follow = depth == 1,
-            b'"' => {
-                let Some(length) = string_length(&bytes[at + 1..]) else { break };
-                if key_may_follow {
-                    keys.push(&head[at + 1..at + 1 + length]);
-                    key_may_follow = false;
-                }
-                at += length + 1;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
+    // A text that is cut ends with an error, behind the keys that it shows.
+    let _ = serde_json::Deserializer::from_str(&head[start..]).deserialize_map(KeysOf(&mut keys));
     keys
 }
 
-/// Bytes up to the quote that ends a JSON string.
-fn string_length(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
-            return Some(at);
+/// Collects the keys of an object.
+struct KeysOf<'k, 'h>(&'k mut Vec<&'h str>);
+
+impl<'h> Visitor<'h> for KeysOf<'_, 'h> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'h>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key()? {
+            self.0.push(key);
+            map.next_value::<IgnoredAny>()?;
         }
-        at += 2;
+        Ok(())
     }
 }
 

@@ -19,7 +19,8 @@ pub(super) struct Identities {
     slots: Vec<Slot>,
     used: usize,
     max_slots: usize,
-    left_out: u64,
+    /// Tests that could not be remembered.
+    pub left_out: u64,
 }
 
 /// A test, or none where the bits of its [`TestOutcome`] are 0. Both parts stand together, for a look at a large table
@@ -152,11 +153,6 @@ impl Identities {
         Recorded::Another
     }
 
-    /// Tests that could not be remembered.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
     pub fn into_test_outcomes(mut self, unnamed: u64) -> TestOutcomes {
         // The empty slots' memory first, so that the outcomes do not stand beside the whole table.
         self.slots.retain(|slot| slot.outcome().is_some());
@@ -271,7 +267,7 @@ mod tests {
         for n in 0..100 {
             identities.record(id(n), 0, Names::Shared, TestState::Passed);
         }
-        assert_eq!(identities.left_out(), 100 - 48);
+        assert_eq!(identities.left_out, 100 - 48);
         identities.record(id(1000), 0, Names::Shared, TestState::Failed);
         let rerun = Recorded::Rerun { failed: 1, errors: 0 };
         assert_eq!(identities.record(id(1000), 0, Names::Shared, TestState::Passed), rerun);

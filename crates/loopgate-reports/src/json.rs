@@ -9,7 +9,7 @@ use serde::{
 };
 
 use crate::short_strings::ShortStrings;
-use crate::{Collector, Flaw, Unreadable, Window};
+use crate::{Collector, Unreadable, Window, each_line};
 
 /// What a document shows on the way through it.
 pub(super) enum Step<'a> {
@@ -59,16 +59,13 @@ pub(super) fn read_lines(
     out: &mut Collector<'_>,
     mut take: impl FnMut(Json, &mut Collector<'_>),
 ) -> Result<u64, Unreadable> {
-    let mut number = 0;
-    while let Some(line) = window.line()? {
-        number += 1;
-        match serde_json::from_str(line) {
-            Ok(value) => take(value, out),
-            Err(_) if line.trim_start().starts_with('{') => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
-            Err(_) => {}
+    each_line(window, out, |line, out| match serde_json::from_str(line) {
+        Ok(value) => {
+            take(value, out);
+            true
         }
-    }
-    Ok(number)
+        Err(_) => !line.trim_start().starts_with('{'),
+    })
 }
 
 /// A value that is taken, or on the way to those that are.

@@ -13,6 +13,15 @@
 //! (bounded tags and text), JSON through `json` (bounded strings, arrays element by element), and put what they find
 //! into a `Collector` (counts, reruns, what is kept).
 
+/// Makes statics of regular expressions, each of which is compiled when it is used first.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {$(
+        $(#[$doc])*
+        static $name: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| regex::Regex::new($pattern).expect("a constant"));
+    )*};
+}
+
 mod collect;
 mod coverage;
 mod detect;
@@ -48,7 +57,7 @@ use mark::Mark;
 use markup::{Tag, Token};
 use notes::{Flaw, Notes};
 use place::Place;
-use read::Unreadable;
+use read::{Unreadable, each_line};
 use text::{Clip, MAX_MESSAGE, MAX_TRACE};
 use window::Window;
 use xml::Xml;

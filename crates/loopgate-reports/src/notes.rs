@@ -65,20 +65,24 @@ const MAX_REMARKS: usize = 20;
 impl Notes {
     /// Counts a flaw; `place` is asked only the first time.
     pub fn flaw<P: Display>(&mut self, flaw: Flaw, place: impl FnOnce() -> P) {
-        match self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
-            Some(seen) => seen.count += 1,
-            None => self.flaws.push(Seen { flaw, first: super::text::name(&place().to_string()), count: 1 }),
-        }
+        self.flaws(flaw, 1, place);
     }
 
     /// Counts a flaw that came `count` times, if it came at all.
     pub fn flaws<P: Display>(&mut self, flaw: Flaw, count: u64, place: impl FnOnce() -> P) {
-        if count > 0 {
-            self.flaw(flaw, place);
-            if let Some(seen) = self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
-                seen.count += count - 1;
-            }
+        match self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
+            Some(seen) => seen.count += count,
+            None if count == 0 => {}
+            None => self.flaws.push(Seen { flaw, first: super::text::name(&place().to_string()), count }),
         }
+    }
+
+    /// The number, or the one to use in its place, which is noted.
+    pub fn usable<T>(&mut self, number: Result<T, T>, place: impl FnOnce() -> String) -> T {
+        number.unwrap_or_else(|clamped| {
+            self.flaw(Flaw::BadNumber, place);
+            clamped
+        })
     }
 
     /// Something people should know that says nothing against the report.

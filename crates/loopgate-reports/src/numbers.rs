@@ -1,7 +1,7 @@
 //! Numbers as tools write them: with thousands separators, units, signs and nonsense.
 
 /// The longest duration believed: a year, in seconds.
-const MAX_SECONDS: f64 = 366.0 * 86_400.0;
+pub(super) const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 
 /// A duration in seconds, clamped to 0 … one year. Err: it is no number, or had to be clamped; the value to use.
 pub(super) fn seconds(text: &str) -> Result<f64, f64> {

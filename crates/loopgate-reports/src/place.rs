@@ -3,12 +3,17 @@
 use std::fmt;
 
 /// The open elements of an XML document. Levels are reused, so that following a document allocates nothing per element.
-#[derive(Default)]
 pub(super) struct Place {
+    /// The document itself, which has several elements if documents were put one behind the other, and those open.
     levels: Vec<Level>,
-    depth: usize,
-    /// Elements at the top; more than one if documents were put one behind the other.
-    roots: Counts,
+    /// How many elements are open.
+    pub depth: usize,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { levels: vec![Level::default()], depth: 0 }
+    }
 }
 
 #[derive(Default)]
@@ -50,18 +55,10 @@ impl Counts {
 }
 
 impl Place {
-    /// How many elements are open.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
     pub fn open(&mut self, name: &str) {
         let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
-        let siblings = match self.depth.checked_sub(1).and_then(|parent| self.levels.get_mut(parent)) {
-            Some(parent) => &mut parent.children,
-            None => &mut self.roots,
-        };
-        let index = siblings.next(name);
+        let index = self.levels[self.depth].children.next(name);
+        self.depth += 1;
         if self.levels.len() == self.depth {
             self.levels.push(Level::default());
         }
@@ -71,7 +68,6 @@ impl Place {
         level.label.clear();
         level.index = index;
         level.children.0.clear();
-        self.depth += 1;
     }
 
     pub fn close(&mut self) {
@@ -80,24 +76,19 @@ impl Place {
 
     /// The name of the innermost open element.
     pub fn name(&self) -> &str {
-        self.open_levels().last().map_or("", |level| &level.name)
+        &self.levels[self.depth].name
     }
 
     /// Names the innermost open element for people.
     pub fn label(&mut self, label: &str) {
-        if let Some(level) = self.depth.checked_sub(1).and_then(|at| self.levels.get_mut(at)) {
-            level.label.clear();
-            level.label.push_str(&label[..label.floor_char_boundary(MAX_SHOWN)]);
-        }
+        let level = &mut self.levels[self.depth];
+        level.label.clear();
+        level.label.push_str(&label[..label.floor_char_boundary(MAX_SHOWN)]);
     }
 
     /// The place of an attribute of the innermost open element.
     pub fn attribute(&self, name: &str) -> String {
         format!("{self}/@{name}")
-    }
-
-    fn open_levels(&self) -> &[Level] {
-        &self.levels[..self.depth]
     }
 }
 
@@ -106,7 +97,7 @@ impl fmt::Display for Place {
         if self.depth == 0 {
             return f.write_str("the top");
         }
-        for (depth, level) in self.open_levels().iter().enumerate() {
+        for (depth, level) in self.levels[1..=self.depth].iter().enumerate() {
             match (depth, level.index) {
                 (0, 0) => f.write_str(&level.name)?,
                 (0, index) => write!(f, "{}[{index}]", level.name)?,
@@ -142,6 +133,6 @@ mod tests {
             place.close();
         }
         assert_eq!(place.attribute("time"), r#"testsuites/testsuite[2]("x")/testcase[0]/@time"#);
-        assert_eq!((place.depth(), place.name()), (3, "testcase"));
+        assert_eq!((place.depth, place.name()), (3, "testcase"));
     }
 }

@@ -85,6 +85,22 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
     }
 }
 
+/// Reads lines and gives their number. `take` says whether it understands one; a note names the first that it does not.
+pub(super) fn each_line(
+    window: &mut Window<'_>,
+    out: &mut Collector<'_>,
+    mut take: impl FnMut(&str, &mut Collector<'_>) -> bool,
+) -> Result<u64, Unreadable> {
+    let mut number = 0;
+    while let Some(line) = window.line()? {
+        number += 1;
+        if !take(line, out) {
+            out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
+        }
+    }
+    Ok(number)
+}
+
 fn recognise(head: &str, options: &ReadOptions) -> Result<ReportFormat, Unreadable> {
     if head.trim().is_empty() {
         return Err(Unreadable::Empty);

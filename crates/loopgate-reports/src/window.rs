@@ -30,6 +30,8 @@ pub(super) struct Window<'r> {
     text: String,
     start: usize,
     ended: bool,
+    /// The line given last goes on.
+    in_cut_line: bool,
     /// How many places were not valid in the input's encoding and now hold U+FFFD.
     pub repaired: u64,
     /// How many lines and strings were longer than [`MAX_PIECE`] and cut there.
@@ -45,6 +47,7 @@ impl<'r> Window<'r> {
             text: String::new(),
             start: 0,
             ended: false,
+            in_cut_line: false,
             repaired: 0,
             cut: 0,
         }
@@ -92,13 +95,17 @@ impl<'r> Window<'r> {
 
     /// The next line without its end; none at the end of the input. Lines longer than [`MAX_PIECE`] are cut there.
     pub fn line(&mut self) -> io::Result<Option<&str>> {
+        self.end_cut_line()?;
         let mut searched = 0;
         let (length, end) = loop {
             let bytes = self.bytes();
             match memchr::memchr(b'\n', &bytes[searched..]) {
                 Some(at) => break (searched + at, searched + at + 1),
-                None if bytes.len() > MAX_PIECE => return self.endless_line().map(Some),
                 None => searched = bytes.len(),
+            }
+            if searched > MAX_PIECE {
+                self.in_cut_line = true;
+                break (searched, searched);
             }
             if !self.fill()? {
                 match searched {
@@ -114,26 +121,18 @@ impl<'r> Window<'r> {
         Ok(Some(failure::without_stamp(line.strip_suffix('\r').unwrap_or(line))))
     }
 
-    /// The head of a line that does not end in sight. The rest is read past, so that the next line is a line again.
-    fn endless_line(&mut self) -> io::Result<&str> {
-        let kept = head(self.text(), MAX_PIECE).to_owned();
-        loop {
+    /// Passes over the rest of a line that was cut.
+    fn end_cut_line(&mut self) -> io::Result<()> {
+        while std::mem::take(&mut self.in_cut_line) {
             match memchr::memchr(b'\n', self.bytes()) {
-                Some(at) => {
-                    self.consume(at + 1);
-                    break;
+                Some(at) => self.consume(at + 1),
+                None => {
+                    self.consume(self.text().len());
+                    self.in_cut_line = self.fill()?;
                 }
-                None => self.consume(self.text().len()),
-            }
-            if !self.fill()? {
-                break;
             }
         }
-        self.cut += 1;
-        // Put where the window can lend it: in front of what is still to be read.
-        self.text.replace_range(..self.start, &kept);
-        self.start = kept.len();
-        Ok(&self.text[..self.start])
+        Ok(())
     }
 
     fn read_chunk(&mut self) -> io::Result<()> {
@@ -169,31 +168,22 @@ impl<'r> Window<'r> {
 
     fn decode_utf8(&mut self) {
         let raw = std::mem::take(&mut self.raw);
-        let mut rest = raw.as_slice();
-        loop {
-            match std::str::from_utf8(rest) {
-                Ok(text) => {
-                    self.text.push_str(text);
-                    rest = &[];
-                    break;
-                }
-                Err(error) => {
-                    let (valid, after) = rest.split_at(error.valid_up_to());
-                    self.text.push_str(std::str::from_utf8(valid).unwrap_or_default());
-                    match error.error_len() {
-                        Some(length) => rest = &after[length..],
-                        // An unfinished character waits for the rest of it.
-                        None if !self.ended => {
-                            rest = after;
-                            break;
-                        }
-                        None => rest = &[],
-                    }
-                    self.replace();
-                }
+        let (mut decoded, mut tail) = (0, 0);
+        // Nearly all of it is valid, which is found out faster than where each part ends.
+        if let Ok(text) = std::str::from_utf8(&raw) {
+            self.text.push_str(text);
+            return self.raw = keep_tail(raw, 0);
+        }
+        for chunk in raw.utf8_chunks() {
+            self.text.push_str(chunk.valid());
+            decoded += chunk.valid().len() + chunk.invalid().len();
+            if decoded == raw.len() && !self.ended {
+                // An unfinished character waits for the rest of it.
+                tail = chunk.invalid().len();
+            } else if !chunk.invalid().is_empty() {
+                self.replace();
             }
         }
-        let tail = rest.len();
         self.raw = keep_tail(raw, tail);
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Xml<'w, 'r> {
     inside: Inside,
     /// Bytes of the token lent last, to be consumed before the next.
     lent: usize,
-    place: Place,
+    pub place: Place,
     /// The innermost element was closed by the token lent last.
     closed: bool,
     roots: u32,
@@ -57,11 +57,6 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    /// Names the element opened last in the paths of messages.
-    pub fn label(&mut self, label: &str) {
-        self.place.label(label);
-    }
-
     /// The next token. What is mended on the way is noted.
     pub fn next(&mut self, notes: &mut Notes) -> Result<Token<'_>, Unreadable> {
         self.window.consume(std::mem::take(&mut self.lent));
@@ -75,9 +70,9 @@ impl<'w, 'r> Xml<'w, 'r> {
                     self.closed = true;
                     return Ok(Token::Close(&self.place));
                 }
-                Inside::Cdata => match self.cdata_piece()? {
-                    0 => continue,
-                    length => {
+                Inside::Cdata => match self.up_to(b"]]>")? {
+                    None => self.inside = Inside::Content,
+                    Some(length) => {
                         self.lent = length;
                         return Ok(Token::Text(Text::Cdata(&self.window.text()[..length])));
                     }
@@ -85,7 +80,7 @@ impl<'w, 'r> Xml<'w, 'r> {
                 Inside::Content => {}
             }
             if self.window.bytes().is_empty() && !self.window.fill()? {
-                return self.end();
+                return if self.place.depth == 0 { Ok(Token::End) } else { Err(self.cut_short()) };
             }
             if self.window.bytes().first() != Some(&b'<') {
                 let length = self.text_piece()?;
@@ -111,13 +106,6 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    fn end(&self) -> Result<Token<'static>, Unreadable> {
-        match self.place.depth() {
-            0 => Ok(Token::End),
-            _ => Err(Unreadable::CutShort { place: self.place.to_string() }),
-        }
-    }
-
     /// Length of the next piece of text: up to a `<`, or what there is short of a reference that is not whole.
     fn text_piece(&mut self) -> Result<usize, Unreadable> {
         loop {
@@ -137,29 +125,33 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    /// Length of the next piece of a CDATA section; 0 once its end is passed.
-    fn cdata_piece(&mut self) -> Result<usize, Unreadable> {
-        const END: &[u8] = b"]]>";
+    /// Length of what stands in front of a mark, as far as it is seen; none where the mark is next, and passed over.
+    fn up_to(&mut self, mark: &[u8]) -> Result<Option<usize>, Unreadable> {
         loop {
             let bytes = self.window.bytes();
-            match memchr::memmem::find(bytes, END) {
+            let length = match memchr::memmem::find(bytes, mark) {
                 Some(0) => {
-                    self.window.consume(END.len());
-                    self.inside = Inside::Content;
-                    return Ok(0);
+                    self.window.consume(mark.len());
+                    return Ok(None);
                 }
-                Some(at) => return Ok(at),
-                None => {}
+                Some(at) => at,
+                // The last bytes may be the beginning of the mark.
+                None => head(self.window.text(), bytes.len().saturating_sub(mark.len() - 1)).len(),
+            };
+            if length > 0 {
+                return Ok(Some(length));
             }
-            // The last two bytes may be the beginning of the end.
-            let whole = head(self.window.text(), bytes.len().saturating_sub(END.len() - 1)).len();
-            if whole > 0 {
-                return Ok(whole);
-            }
-            if !self.window.fill()? {
-                return Err(Unreadable::CutShort { place: self.place.to_string() });
-            }
+            self.more()?;
         }
+    }
+
+    /// Reads on, where more must follow.
+    fn more(&mut self) -> Result<(), Unreadable> {
+        if self.window.fill()? { Ok(()) } else { Err(self.cut_short()) }
+    }
+
+    fn cut_short(&self) -> Unreadable {
+        Unreadable::CutShort { place: self.place.to_string() }
     }
 
     /// Finds out what begins with the `<` in front.
@@ -180,7 +172,7 @@ impl<'w, 'r> Xml<'w, 'r> {
                 }
             }
             Some(_) => Ok(Markup::StrayLess),
-            None => Err(Unreadable::CutShort { place: self.place.to_string() }),
+            None => Err(self.cut_short()),
         }
     }
 
@@ -228,27 +220,16 @@ impl<'w, 'r> Xml<'w, 'r> {
             if searched > MAX_PIECE {
                 return Ok(None);
             }
-            if !self.window.fill()? {
-                return Err(Unreadable::CutShort { place: self.place.to_string() });
-            }
+            self.more()?;
         }
     }
 
     /// Passes over everything up to and with the mark.
     fn skip_past(&mut self, mark: &[u8]) -> Result<Markup, Unreadable> {
-        loop {
-            let bytes = self.window.bytes();
-            if let Some(at) = memchr::memmem::find(bytes, mark) {
-                self.window.consume(at + mark.len());
-                return Ok(Markup::Nothing);
-            }
-            // The last bytes may be the beginning of the mark.
-            let past = head(self.window.text(), bytes.len().saturating_sub(mark.len() - 1)).len();
-            self.window.consume(past);
-            if !self.window.fill()? {
-                return Err(Unreadable::CutShort { place: self.place.to_string() });
-            }
+        while let Some(length) = self.up_to(mark)? {
+            self.window.consume(length);
         }
+        Ok(Markup::Nothing)
     }
 
     /// Keeps the start of a tag that is too large and passes over the rest of it.
@@ -269,9 +250,7 @@ impl<'w, 'r> Xml<'w, 'r> {
             let all = self.window.bytes().len();
             before = self.window.bytes().last().copied().unwrap_or(before);
             self.window.consume(all);
-            if !self.window.fill()? {
-                return Err(Unreadable::CutShort { place: self.place.to_string() });
-            }
+            self.more()?;
             if let Some(at) = parser.feed(self.window.bytes()) {
                 let last = at.checked_sub(1).and_then(|at| self.window.bytes().get(at)).copied().unwrap_or(before);
                 self.oversized.push_str(if last == b'/' { "/>" } else { ">" });
@@ -281,10 +260,10 @@ impl<'w, 'r> Xml<'w, 'r> {
     }
 
     fn open(&mut self, length: usize, is_cut: bool, notes: &mut Notes) -> Result<Token<'_>, Unreadable> {
-        if self.place.depth() >= MAX_DEPTH {
+        if self.place.depth >= MAX_DEPTH {
             return Err(self.malformed("elements nested more than 256 deep"));
         }
-        if self.place.depth() == 0 {
+        if self.place.depth == 0 {
             self.roots += 1;
             if self.roots > 1 {
                 notes.flaw(Flaw::SecondDocument, || "after the end of the first");
@@ -313,7 +292,7 @@ impl<'w, 'r> Xml<'w, 'r> {
         let tag = &self.window.text()[..length];
         let name = local(tag.trim_start_matches("</").trim_end_matches('>').trim());
         let name = &name[..name.floor_char_boundary(80)];
-        if self.place.depth() > 0 && name == self.place.name() {
+        if self.place.depth > 0 && name == self.place.name() {
             return Ok(());
         }
         Err(self.malformed(&format!("an end tag `</{name}>` that closes nothing")))

@@ -364,9 +364,10 @@ pub struct ReportNote {
 }
 
 /// How much of a report could be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportQuality {
+    #[default]
     Valid,
     /// Usable, with something missing or mended; the notes say what.
     SubOptimal,

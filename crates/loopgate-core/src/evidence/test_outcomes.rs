@@ -107,11 +107,8 @@ impl TestOutcome {
     }
 
     /// Reads what [`bits`](Self::bits) gave; none if that cannot have been an entry.
-    pub const fn from_bits(bits: u64) -> Option<Self> {
-        match TestState::from_bits(bits & STATE_MASK) {
-            Some(_) => Some(Self(bits)),
-            None => None,
-        }
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        TestState::from_bits(bits & STATE_MASK).map(|_| Self(bits))
     }
 
     pub const fn bits(self) -> u64 {

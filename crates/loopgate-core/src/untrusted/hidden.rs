@@ -10,7 +10,7 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     /// A terminal sequence whose first character a tool wrote out.
     static CARET: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\^\[\[[0-9;]*m").expect("a constant"));
     static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<!--.*?(?:-->|\z)").expect("a constant"));
-    let mut visible = without_characters(text);
+    let mut visible = without_sequences(text, is_hidden);
     if visible.contains("^[[") {
         visible = Cow::Owned(CARET.replace_all(&visible, "").into_owned());
     }
@@ -21,40 +21,28 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     visible
 }
 
-fn without_characters(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
+/// The text without terminal sequences, and without unwanted characters, among which are those that begin a
+/// sequence. ECMA-48: a control sequence goes to its final byte, an operating system command to its end or the line's.
+/// ECMA-35: intermediate bytes and a final one. Any other is taken to be two characters long.
+pub fn without_sequences(text: &str, is_unwanted: fn(char) -> bool) -> Cow<'_, str> {
+    static SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
+        let control = r"[ -?]*[@-~]?";
+        let command = r"\][^\x07\x1B\n]*(?:\x07|\x1B\\)?";
+        let pattern = format!(r"^(?:\x9B{control}|\x1B(?:\[{control}|{command}|[ -/]+[0-~]?|[^\n\r\x1B])?|(?s:.))");
+        Regex::new(&pattern).expect("a constant")
+    });
+    if !text.contains(is_unwanted) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(character) = chars.next() {
-        match character {
-            '\u{1b}' | '\u{9b}' => skip_sequence(character, &mut chars),
-            _ if is_hidden(character) => {}
-            _ => out.push(character),
-        }
+    let mut rest = text;
+    while let Some(at) = rest.find(is_unwanted) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        rest = &rest[SEQUENCE.find(rest).map_or(rest.len(), |sequence| sequence.end())..];
     }
+    out.push_str(rest);
     Cow::Owned(out)
-}
-
-/// Passes over a terminal sequence (ECMA-48): a control sequence to its final byte, an operating system command to its
-/// end or the line's, else one character.
-fn skip_sequence(start: char, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    let kind = if start == '\u{9b}' { Some('[') } else { chars.next_if(|next| *next != '\n') };
-    match kind {
-        Some('[') => {
-            while chars.next_if(|next| matches!(next, ' '..='?')).is_some() {}
-            chars.next_if(|next| matches!(next, '@'..='~'));
-        }
-        Some(']') => {
-            while let Some(next) = chars.next_if(|next| *next != '\n') {
-                if next == '\u{7}' || next == '\u{1b}' && chars.next_if_eq(&'\\').is_some() {
-                    break;
-                }
-            }
-        }
-        Some(_) | None => {}
-    }
 }
 
 /// Whether a character does nothing but hide, join, turn or move.
@@ -79,6 +67,7 @@ mod tests {
             ("\u{1b}[31;1mred\u{1b}[0m", "red"),
             ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
             ("\u{9b}2Ka\u{1b}Mb\u{1b}", "ab"),
+            ("FAILED\u{1b}(B\u{1b}[m", "FAILED"),
             ("^[[1;31mFAILED^[[0m ^[[x", "FAILED ^[[x"),
             ("a\tb\r\nc\u{8}", "a\tb\nc"),
             ("\u{202e}evil\u{2066}\u{200b}\u{feff}", "evil"),

@@ -12,7 +12,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use regex::Regex;
 
 pub use commands::without_commands;
-pub use hidden::without_hidden;
+pub use hidden::{without_hidden, without_sequences};
 pub use secrets::without_secrets;
 
 /// Lines of a quotation at most, those that count cut lines included.

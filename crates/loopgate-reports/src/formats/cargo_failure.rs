@@ -1,10 +1,7 @@
 //! What a failing Rust test printed, in whatever format it was printed: a panic, an `Error:`, a doctest that does not
 //! compile.
 
-use std::sync::LazyLock;
-
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
-use regex::Regex;
 
 use super::rustc_text::CompileErrors;
 use crate::{MAX_MESSAGE, numbers, text};
@@ -49,19 +46,20 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     failure
 }
 
+patterns! {
+    /// How a panic was written before Rust 1.73: `panicked at 'boom', src/a.rs:1:2`.
+    OLD_LAYOUT = r"(?sm) panicked at '(?P<message>.*?)', (?P<place>[^'\n]+:[0-9]+:[0-9]+)$";
+
+    /// What a panic says goes on to the note about backtraces, the backtrace, or the next panic.
+    MESSAGE = concat!(
+        r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*",
+        r"(?:\n(?:note: |stack backtrace:|thread '|Backtrace \[)|$)",
+    );
+}
+
 /// The message of the panic of the test's own thread, otherwise of the first panic (libtest names threads after tests).
 /// When a thread is joined, only `Any { .. }` is printed of the panic that ended it.
 fn read(output: &str, name: &str) -> Failure {
-    /// How a panic was written before Rust 1.73: `panicked at 'boom', src/a.rs:1:2`.
-    static OLD_LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?sm) panicked at '(?P<message>.*?)', (?P<place>[^'\n]+:[0-9]+:[0-9]+)$").expect("a constant")
-    });
-    /// What a panic says goes on to the note about backtraces, the backtrace, or the next panic.
-    static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
-        let ends = r"note: |stack backtrace:|thread '|Backtrace \[";
-        let whole = format!(r"(?s) panicked at [^\n]+:[0-9]+:[0-9]+:\n(?P<message>.+?)\s*(?:\n(?:{ends})|$)");
-        Regex::new(&whole).expect("a constant")
-    });
     let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
     let own = whole.find(&format!("thread '{name}' ")).map(|at| &whole[at..]);
     let told = own.filter(|own| !own.contains("Any { .. }")).unwrap_or(&whole);

@@ -82,9 +82,7 @@ enum Part {
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
     Output(Option<usize>),
     /// In the list of names that follows, of failing tests or of others.
-    Names {
-        failing: bool,
-    },
+    Names(bool),
     Ended,
 }
 
@@ -207,8 +205,8 @@ impl Suite {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
             (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names { failing: line == "failures:" },
-            (Part::Names { .. }, "failures:" | "successes:") => self.part = Part::Output(None),
+            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names(line == "failures:"),
+            (Part::Names(_), "failures:" | "successes:") => self.part = Part::Output(None),
             (Part::Output(current), line) => {
                 if let Some(name) = output_header(line) {
                     self.part = Part::Output(self.failing.get_index_of(name));
@@ -216,7 +214,7 @@ impl Suite {
                     output.push_line(line);
                 }
             }
-            (Part::Names { failing }, line) => {
+            (Part::Names(failing), line) => {
                 // Known already, unless its own output tore the line that said so.
                 let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
                 if let Some(name) = name.filter(|_| *failing) {
@@ -230,34 +228,32 @@ impl Suite {
     fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
         self.follow_panic(line);
         let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
-        if let Some((name, rest)) = announced.filter(|_| self.pending.is_none()) {
-            let name = strip_expectation(name);
-            match result_word(rest) {
-                Some(result) => self.record(name, result, Clip::default(), out),
-                None => {
-                    self.pending = Some(name.to_owned());
-                    self.printed.clear();
-                    self.printed.push_line(rest);
-                }
-            }
-        } else if let Some(name) = line.strip_suffix(" --- FAILED") {
+        let announced = announced.filter(|_| self.pending.is_none());
+        if let Some(name) = line.strip_suffix(" --- FAILED").filter(|_| announced.is_none()) {
             self.is_quiet = true;
             self.seen += 1;
-            self.fail(strip_expectation(name));
-        } else if self.quiet_line(line, out) {
-        } else if let Some(name) = self.pending.take() {
-            match result_word(line) {
+            return self.fail(strip_expectation(name));
+        }
+        if announced.is_none() && self.quiet_line(line, out) {
+            return;
+        }
+        if announced.is_some() {
+            self.printed = Clip::default();
+        }
+        let open = self.pending.take().map(|name| (name, line));
+        match announced.map(|(name, rest)| (strip_expectation(name).to_owned(), rest)).or(open) {
+            Some((name, rest)) => match result_word(rest) {
                 Some(result) => {
                     let printed = std::mem::take(&mut self.printed);
                     self.record(&name, result, printed, out);
                 }
                 None => {
-                    self.printed.push_line(line);
+                    self.printed.push_line(rest);
                     self.pending = Some(name);
                 }
-            }
-        } else if !line.is_empty() {
-            self.printed.push_line(line);
+            },
+            None if line.is_empty() => {}
+            None => self.printed.push_line(line),
         }
     }
 
@@ -330,7 +326,7 @@ impl Suite {
         }
         self.part = Part::Ended;
         // What it takes to explain a crash is not needed any more.
-        self.printed.clear();
+        self.printed = Clip::default();
     }
 
     fn end(self, out: &mut Collector<'_>) {

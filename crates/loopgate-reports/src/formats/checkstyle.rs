@@ -1,8 +1,8 @@
 //! Checkstyle XML, which many linters of other languages write too.
 
-use loopgate_core::evidence::{Finding, FindingSeverity};
+use loopgate_core::evidence::FindingSeverity;
 
-use crate::{Collector, Flaw, MAX_MESSAGE, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
+use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
@@ -23,17 +23,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
 }
 
 fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
-    let (mut line, mut word, mut message, mut rule) = (None, None, String::new(), String::new());
-    for (key, value) in tag.attributes() {
-        match key {
-            "line" => line = numbers::line(value.raw()),
-            "severity" => word = Some(value.decode().into_owned()),
-            "message" => message = text::clipped(&value.decode(), MAX_MESSAGE),
-            "source" => rule = text::name(&value.decode()),
-            _ => {}
-        }
-    }
-    let severity = match word.as_deref() {
+    let severity = match tag.attribute("severity").as_deref() {
         // Checkstyle itself lists what was switched off.
         Some("ignore") => return,
         Some(word) => severity::of_word(word),
@@ -46,6 +36,7 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
     if file.is_none() {
         out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
     }
-    let location = file.map(|file| text::location(file, line));
-    out.lint(Finding { rule, severity, message, location });
+    let line = tag.attribute("line").and_then(|line| numbers::line(&line));
+    let [rule, message] = ["source", "message"].map(|key| tag.attribute(key).unwrap_or_default());
+    out.lint(text::finding(&rule, severity, &message, file.map(|file| text::location(file, line))));
 }

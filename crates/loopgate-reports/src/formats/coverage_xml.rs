@@ -60,7 +60,7 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
                 "line" if in_file => line(dialect, &tag, out),
                 "counter" if in_file => counter(&tag, out),
                 // Of the whole report, which matters where it lists no file.
-                "counter" if tag.place.depth() == 2 && !has_files => {
+                "counter" if tag.place.depth == 2 && !has_files => {
                     out.coverage.file("");
                     counter(&tag, out);
                 }
@@ -89,12 +89,7 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector<'_>) {
     let counts_parts = !dialect.missed.is_empty();
     let (mut number, mut hits, mut missed) = (None, counts_parts.then_some(0), 0);
     for (key, value) in tag.attributes() {
-        let mut count = || {
-            numbers::count(value.raw()).unwrap_or_else(|clamped| {
-                out.notes.flaw(Flaw::BadNumber, || tag.place.attribute(key));
-                clamped
-            })
-        };
+        let mut count = || out.notes.usable(numbers::count(value.raw()), || tag.place.attribute(key));
         match key {
             // Clover's lines of methods say how often a method was entered, which its statements say too.
             "type" if value.raw() == "method" => return,

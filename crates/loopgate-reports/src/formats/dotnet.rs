@@ -82,7 +82,7 @@ struct Open {
 
 impl Run {
     fn begin(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let depth = tag.place.depth();
+        let depth = tag.place.depth;
         let is_in_failure = self.failure.is_some_and(|failure| failure + 1 == depth);
         match tag.name {
             "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" | "test-case" | "test" => {
@@ -131,16 +131,13 @@ impl Run {
             _ => self.open.last().map_or(0, |outer| outer.number),
         };
         let time = ["duration", "time"].into_iter().find_map(|name| Some((name, tag.attribute(name)?)));
-        let seconds = time.filter(|_| kind == Kind::Test).map(|(name, time)| {
-            clock_time(&time).unwrap_or_else(|| {
-                out.notes.flaw(Flaw::BadNumber, || tag.place.attribute(name));
-                0.0
-            })
-        });
+        let seconds = time
+            .filter(|_| kind == Kind::Test)
+            .map(|(name, time)| out.notes.usable(clock_time(&time).ok_or(0.0), || tag.place.attribute(name)));
         self.failure = None;
         self.open.push(Open {
             kind,
-            depth: tag.place.depth(),
+            depth: tag.place.depth,
             number,
             name: first(["testName", "fullname", "name"]),
             class: first(["testId", "classname", "type"]),
@@ -157,7 +154,7 @@ impl Run {
     }
 
     fn end(&mut self, place: &Place, out: &mut Collector<'_>) {
-        let depth = place.depth();
+        let depth = place.depth;
         if let Some((_, clip)) = self.recording.take_if(|(recorded, _)| *recorded == depth) {
             let text = clip.text();
             match (place.name(), self.open.last_mut()) {

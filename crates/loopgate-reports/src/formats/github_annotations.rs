@@ -6,24 +6,9 @@ use loopgate_core::{
     failure::read_block,
 };
 
-use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
+use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, severity, text};
 
-pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
-
-/// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
-pub(super) fn is_annotation(line: &str) -> bool {
-    let line = line.trim_start();
-    // The runner's own, below every step that fails.
-    if line.starts_with("##[error]Process completed with exit code ") {
-        return false;
-    }
-    ["error", "warning", "notice"].iter().any(|level| {
-        let command = line.strip_prefix("::").and_then(|rest| rest.strip_prefix(level));
-        let log = line.strip_prefix("##[").and_then(|rest| rest.strip_prefix(level));
-        command.is_some_and(|rest| rest.starts_with("::") || (rest.starts_with(' ') && rest.contains("::")))
-            || log.is_some_and(|rest| rest.starts_with(']'))
-    })
-}
+pub(super) const MARK: Mark = Mark::AnyLine(|line| annotation(line).is_some());
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     // Between `::stop-commands::token` and `::token::` lines are text, whatever they look like.
@@ -37,17 +22,16 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
             }
         } else if let Some(token) = line.strip_prefix("::stop-commands::") {
             stopped = Some(text::name(token.trim()));
-        } else {
-            tell(line, out);
+        } else if let Some(finding) = annotation(line) {
+            tell(finding, out);
         }
     }
     Ok(())
 }
 
-/// Tells what a line annotates, if it does.
-pub(super) fn tell(line: &str, out: &mut Collector<'_>) {
-    let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) else { return };
-    if severity != FindingSeverity::High {
+/// Reports what a line annotates.
+pub(super) fn tell(finding: Finding, out: &mut Collector<'_>) {
+    if finding.severity != FindingSeverity::High {
         return out.diagnostic(finding, None, None);
     }
     match failing_test(&finding) {
@@ -76,18 +60,20 @@ fn failing_test(finding: &Finding) -> Option<Failure> {
     (failure.error_type == ErrorType::AssertionError).then_some(failure)
 }
 
-fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
+/// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
+pub(super) fn annotation(line: &str) -> Option<Finding> {
+    let line = line.trim_start();
+    // The runner's own, below every step that fails.
+    if line.starts_with("##[error]Process completed with exit code ") {
+        return None;
+    }
     let (command, message) = match line.strip_prefix("##[") {
         Some(rest) => rest.split_once(']')?,
         None => line.strip_prefix("::")?.split_once("::")?,
     };
     let (level, properties) = command.split_once(' ').unwrap_or((command, ""));
-    let severity = match level {
-        "error" => FindingSeverity::High,
-        "warning" => FindingSeverity::Medium,
-        "notice" => FindingSeverity::Note,
-        _ => return None,
-    };
+    let is_level = ["error", "warning", "notice"].contains(&level);
+    let severity = severity::of_word(level).filter(|_| is_level)?;
     let (mut file, mut line, mut title) = (None, None, String::new());
     for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
         let value = unescaped(value);
@@ -100,7 +86,7 @@ fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
     }
     let location = file.map(|file| text::location(&file, line));
     let message = text::clipped(unescaped(message).trim(), MAX_MESSAGE);
-    Some((severity, Finding { rule: title, severity, message, location }))
+    Some(Finding { rule: title, severity, message, location })
 }
 
 /// Undoes what the toolkit does to characters that mean something in a command.
@@ -116,9 +102,9 @@ mod tests {
     #[test]
     fn annotations() {
         let seen = |line: &str| {
-            annotation(line).map(|(severity, finding)| {
-                let place = finding.location.map(|at| format!("{}:{}", at.file, at.line.unwrap_or(0)));
-                (severity, finding.rule, finding.message, place.unwrap_or_default())
+            annotation(line).map(|Finding { rule, severity, message, location }| {
+                let place = location.map(|at| format!("{}:{}", at.file, at.line.unwrap_or(0)));
+                (severity, rule, message, place.unwrap_or_default())
             })
         };
         let of = |severity, rule: &str, message: &str, place: &str| {
@@ -131,7 +117,9 @@ mod tests {
                 of(High, "E1: x", "two\nlines, 100%", "src/a.rs:3"),
             ),
             ("::warning::loose", of(Medium, "", "loose", "")),
-            ("##[error]Process completed with exit code 1.", of(High, "", "Process completed with exit code 1.", "")),
+            ("  ##[error]it failed", of(High, "", "it failed", "")),
+            ("##[error]Process completed with exit code 1.", None),
+            ("::info::x", None),
             ("::notice file=b::n", of(Note, "", "n", "b:0")),
             ("::group::error", None),
             ("::errors::x", None),

@@ -3,7 +3,7 @@
 //! A block covers the lines from its first to its last. Where blocks meet on a line (an `if` and its body) the line ran
 //! if one of them did. Paths begin with the module's.
 
-use crate::{Collector, Flaw, Mark, Unreadable, Window, numbers};
+use crate::{Collector, Mark, Unreadable, Window, each_line, numbers};
 
 pub(super) const MARK: Mark =
     Mark::Line(|line| matches!(line.trim_end(), "mode: set" | "mode: count" | "mode: atomic"));
@@ -13,19 +13,14 @@ const MAX_BLOCK: u32 = 100_000;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();
-    let mut number = 0_u64;
     let mut current = String::new();
-    while let Some(line) = window.line()? {
-        number += 1;
+    each_line(window, out, |line, out| {
         let text = line.trim();
         // Profiles are often put one behind the other, each with its mode.
         if text.is_empty() || text.starts_with("mode:") {
-            continue;
+            return true;
         }
-        let Some(block) = Block::of(text) else {
-            out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
-            continue;
-        };
+        let Some(block) = Block::of(text) else { return false };
         if block.path != current {
             out.coverage.file(block.path);
             current.clear();
@@ -34,8 +29,9 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
         if block.statements > 0 {
             (block.first..=block.last).for_each(|line| out.coverage.line(line, block.count));
         }
-    }
-    Ok(())
+        true
+    })
+    .map(drop)
 }
 
 struct Block<'a> {

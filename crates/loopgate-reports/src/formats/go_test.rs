@@ -1,16 +1,16 @@
-//! `go test -json`: an event a line, and between them what the build prints.
+//! `go test -json`: an event a line, and between them what the build prints, which is read as text.
 //!
 //! A test that has subtests is not counted, nor is its `--- FAIL` a second failure, unless it failed while none of them
-//! did. A test without an end event failed: the process ended before it.
+//! did. A test without an end failed if its package did: the process ended before it.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, iter};
 
 use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestId, TestState};
 use serde::Deserialize;
 
-use super::go_text;
-use crate::{Case, Clip, Collector, Flaw, Mark, Unreadable, Window};
+use super::{console::Go, go_text};
+use crate::{Case, Clip, Collector, Flaw, Mark, Title, Unreadable, Window, each_line};
 
 pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
@@ -20,18 +20,13 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
     out.expect_tests();
     out.framework = Some(TestFramework::GoTest);
     let mut go = GoTest::default();
-    let mut number = 0_u64;
-    while let Some(line) = window.line()? {
-        number += 1;
+    each_line(window, out, |line, out| {
         if line.trim_start().starts_with('{') {
-            match serde_json::from_str::<Event<'_>>(line) {
-                Ok(event) => go.event(&event, out),
-                Err(_) => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
-            }
-        } else {
-            go.text_line(line, out);
+            return serde_json::from_str(line).map(|event| go.event(&event, out)).is_ok();
         }
-    }
+        go.text.line(line, out);
+        true
+    })?;
     go.end(out)
 }
 
@@ -39,6 +34,8 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 const MAX_HELD: usize = 8 * 1024 * 1024;
 /// Packages and tests held at a time.
 const MAX_RUNNING: usize = 200_000;
+/// Builds whose output is held at a time.
+const MAX_BUILDS: usize = 1_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -64,41 +61,60 @@ struct GoTest {
     /// What the build of a package printed, by the package as the build names it.
     builds: IndexMap<String, Clip>,
     held: usize,
+    /// What stands between the events: before Go 1.24 what the build prints.
+    text: Go,
 }
 
+/// A package of tests that has not ended.
 #[derive(Default)]
 pub(super) struct Package {
-    /// Tests that have begun and not ended; where only the text is known, all of them.
+    /// Tests that have begun and are not counted.
     pub tests: IndexMap<String, Running>,
     /// What stands outside of tests.
-    pub output: Option<Clip>,
-    pub a_test_failed: bool,
-    /// Tests above others whose start was not reported, and whether one of those others failed.
-    unseen: HashMap<TestId, bool>,
+    pub output: Clip,
+    a_test_failed: bool,
+    parents: Parents,
 }
 
 #[derive(Default)]
 pub(super) struct Running {
-    /// Known only where a test is held beyond its end.
+    /// How it ended.
     pub state: Option<TestState>,
-    pub output: Option<Clip>,
-    has_subtests: bool,
-    a_subtest_failed: bool,
+    pub output: Clip,
+}
+
+/// How a package ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PackageEnd {
+    Passed,
+    Failed,
+    NotBuilt,
 }
 
 impl GoTest {
     fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
-        match event.action.as_ref() {
-            "build-output" => self.build_output(&event.import_path, &event.output),
-            "build-fail" => {}
-            action if event.test.is_empty() => self.package_event(action, event, out),
-            "run" => self.run(&event.package, &event.test),
-            "output" => self.test_output(event),
-            "pass" | "bench" => self.end_test(event, TestState::Passed, out),
-            "skip" => self.end_test(event, TestState::Skipped, out),
-            "fail" => self.end_test(event, TestState::Failed, out),
-            "pause" | "cont" | "start" | "attr" | "artifacts" => {}
-            action => out.notes.flaw(Flaw::UnknownResult, || format!("action {action:?}")),
+        match (event.action.as_ref(), event.test.is_empty()) {
+            ("build-output", _) => {
+                let import_path = event.import_path.as_ref();
+                if self.builds.len() < MAX_BUILDS || self.builds.contains_key(import_path) {
+                    self.builds.entry(import_path.to_owned()).or_default().push(&event.output);
+                }
+            }
+            ("output", _) => self.output(event),
+            ("pass" | "skip", true) => self.end_package(event, PackageEnd::Passed, out),
+            ("fail", true) if event.failed_build.is_empty() => self.end_package(event, PackageEnd::Failed, out),
+            ("fail", true) => self.end_package(event, PackageEnd::NotBuilt, out),
+            ("run", false) => {
+                if let Some(package) = self.package(&event.package) {
+                    package.test(&event.test, MAX_RUNNING);
+                    package.parents.record("", &event.test, false);
+                }
+            }
+            ("pass" | "bench", false) => self.end_test(event, TestState::Passed, out),
+            ("skip", false) => self.end_test(event, TestState::Skipped, out),
+            ("fail", false) => self.end_test(event, TestState::Failed, out),
+            (_, true) | ("build-fail" | "pause" | "cont" | "start" | "attr" | "artifacts", _) => {}
+            (action, false) => out.notes.flaw(Flaw::UnknownResult, || format!("action {action:?}")),
         }
     }
 
@@ -110,152 +126,147 @@ impl GoTest {
         self.packages.get_mut(name)
     }
 
-    fn run(&mut self, package: &str, test: &str) {
-        let Some(package) = self.package(package) else { return };
-        if package.tests.len() < MAX_RUNNING {
-            package.tests.entry(test.to_owned()).or_default();
-        }
-        package.mark_ancestors(test, false);
-    }
-
-    fn test_output(&mut self, event: &Event<'_>) {
-        if self.held > MAX_HELD || go_text::is_chatter(&event.output) {
+    fn output(&mut self, event: &Event<'_>) {
+        if self.held > MAX_HELD || go_text::is_chatter(&event.output) || event.output.starts_with("FAIL\t") {
             return;
         }
-        let package = self.packages.get_mut(event.package.as_ref());
-        if let Some(running) = package.and_then(|package| package.tests.get_mut(event.test.as_ref())) {
-            let output = running.output.get_or_insert_default();
-            self.held = self.held.saturating_sub(output.held());
-            output.push(&event.output);
-            self.held += output.held();
-        }
-    }
-
-    fn build_output(&mut self, package: &str, output: &str) {
-        if self.builds.len() < 1_000 || self.builds.contains_key(package) {
-            self.builds.entry(package.to_owned()).or_default().push(output);
-        }
-    }
-
-    fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
-        let running = match self.package(&event.package) {
-            Some(package) => package.end_test(&event.test, state == TestState::Failed),
-            None => Running::default(),
+        let Some(package) = self.package(&event.package) else { return };
+        let output = match event.test.as_ref() {
+            "" => Some(&mut package.output),
+            test => package.tests.get_mut(test).map(|running| &mut running.output),
         };
-        self.held = self.held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
-        running.report(&event.package, &event.test, state, event.elapsed, out);
+        let Some(output) = output else { return };
+        let before = output.held();
+        output.push(&event.output);
+        let held = output.held();
+        self.held = (self.held + held).saturating_sub(before);
     }
 
-    fn package_event(&mut self, action: &str, event: &Event<'_>, out: &mut Collector<'_>) {
-        match action {
-            "output" if !go_text::is_chatter(&event.output) && !event.output.starts_with("FAIL\t") => {
-                let package = self.package(&event.package);
-                if let Some(package) = package {
-                    package.output.get_or_insert_default().push(&event.output);
-                }
-            }
-            "pass" | "skip" | "fail" => {
-                let mut package = self.packages.swap_remove(event.package.as_ref()).unwrap_or_default();
-                package.end_running(&event.package, &mut self.held, out);
-                if action == "fail" && !package.a_test_failed {
-                    let build = self.builds.swap_remove(event.failed_build.as_ref());
-                    let did_not_build = !event.failed_build.is_empty();
-                    let cause = if did_not_build { Cause::Build } else { Cause::Process };
-                    package_failure(&event.package, cause, build.or(package.output), out);
-                }
-            }
-            _ => {}
-        }
+    /// gotestsum can be set to write the ends of tests only (`--jsonfile-timing-events`).
+    fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
+        let seconds = event.elapsed.unwrap_or(0.0);
+        let Some(package) = self.package(&event.package) else {
+            out.case(Case { seconds, ..Case::new(&event.package, &event.test, state) }, Failure::default);
+            return;
+        };
+        let running = package.tests.swap_remove(event.test.as_ref()).unwrap_or_default();
+        let running = Running { state: Some(state), ..running };
+        package.record(&event.test, state);
+        package.count((&event.package, &event.test), &running, state, seconds, out);
+        self.held = self.held.saturating_sub(running.output.held());
     }
 
-    /// What the build prints in front of the events, before it came as events itself (Go 1.24).
-    fn text_line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if let Some(rest) = line.strip_prefix("FAIL\t") {
-            let (package, reason) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
-            if reason.contains("failed]") {
-                let build = self.builds.iter().position(|(name, _)| name.split(' ').next() == Some(package));
-                let build = build.and_then(|at| self.builds.swap_remove_index(at)).map(|(_, output)| output);
-                package_failure(package, Cause::Build, build, out);
-            }
-        } else if let Some(package) = line.strip_prefix("# ") {
-            self.build_output(package.split(' ').next().unwrap_or_default(), "");
-        } else if go_text::compile_error(line).is_some() {
-            let package = self.builds.last().map(|(name, _)| name.clone()).unwrap_or_default();
-            self.build_output(&package, line);
-            self.build_output(&package, "\n");
+    fn end_package(&mut self, event: &Event<'_>, end: PackageEnd, out: &mut Collector<'_>) {
+        let mut package = self.packages.swap_remove(event.package.as_ref()).unwrap_or_default();
+        let held = package.tests.values().map(|test| test.output.held()).sum::<usize>() + package.output.held();
+        self.held = self.held.saturating_sub(held);
+        if let Some(build) = self.builds.swap_remove(event.failed_build.as_ref()) {
+            package.output = build;
         }
+        package.end(&event.package, end, out);
     }
 
-    fn end(&mut self, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-        let mut cut_short = None;
-        for (name, mut package) in std::mem::take(&mut self.packages) {
-            package.end_running(&name, &mut self.held, out);
-            cut_short.get_or_insert(name);
-        }
+    fn end(mut self, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+        self.text.end(out);
         // Compile errors whose package's failure was printed elsewhere.
-        for (_, output) in std::mem::take(&mut self.builds) {
-            for error in output.text().lines().filter_map(go_text::compile_error) {
-                out.problem(|| error);
-            }
+        for output in self.builds.values() {
+            go_text::compile_errors(&output.text()).for_each(|error| out.problem(|| error));
         }
-        match cut_short {
-            Some(package) => Err(Unreadable::CutShort { place: format!("package {package}") }),
-            None => Ok(()),
+        let cut_short = self.packages.keys().next().map(|package| format!("package {package}"));
+        // How the others ended is not known.
+        for (name, package) in self.packages.into_iter().filter(|(_, package)| !package.tests.is_empty()) {
+            package.end(&name, PackageEnd::Failed, out);
         }
+        cut_short.map_or(Ok(()), |place| Err(Unreadable::CutShort { place }))
     }
 }
 
 impl Package {
-    /// gotestsum can be set to write the ends of tests only (`--jsonfile-timing-events`).
-    fn end_test(&mut self, test: &str, failed: bool) -> Running {
-        self.a_test_failed |= failed;
-        let seen = self.tests.swap_remove(test);
-        for unseen in self.mark_ancestors(test, failed) {
-            if self.unseen.len() < MAX_RUNNING {
-                *self.unseen.entry(unseen).or_default() |= failed;
-            }
-        }
-        seen.unwrap_or_else(|| {
-            let subtests = self.unseen.remove(&TestId::of("", "", test));
-            let (has_subtests, a_subtest_failed) = (subtests.is_some(), subtests == Some(true));
-            Running { has_subtests, a_subtest_failed, ..Running::default() }
-        })
+    /// A test that has begun; none if there are too many to follow.
+    pub fn test(&mut self, name: &str, most: usize) -> Option<&mut Running> {
+        let has_room = self.tests.len() < most || self.tests.contains_key(name);
+        has_room.then(|| self.tests.entry(name.to_owned()).or_default())
     }
 
-    /// Records on the tests above this one that they have subtests, and whether this one failed. Returns those whose
-    /// start was not reported.
-    pub fn mark_ancestors(&mut self, test: &str, failed: bool) -> Vec<TestId> {
-        let mut unseen = Vec::new();
-        ancestors(test, |ancestor| match self.tests.get_mut(ancestor) {
-            Some(parent) => {
-                parent.has_subtests = true;
-                parent.a_subtest_failed |= failed;
+    fn record(&mut self, test: &str, state: TestState) {
+        self.a_test_failed |= state == TestState::Failed;
+        self.parents.record("", test, state == TestState::Failed);
+    }
+
+    /// Counts a test, unless it only sums its subtests up.
+    fn count(
+        &self,
+        (package, test): (&str, &str),
+        running: &Running,
+        state: TestState,
+        seconds: f64,
+        out: &mut Collector<'_>,
+    ) {
+        let a_subtest_failed = self.parents.a_subtest_failed("", test);
+        if a_subtest_failed.is_some_and(|failed| failed || state != TestState::Failed) {
+            return;
+        }
+        let is_unfinished = running.state.is_none() && state == TestState::Failed;
+        if is_unfinished {
+            out.notes.flaw(Flaw::UnfinishedTest, || format!("{package} {test}"));
+        }
+        out.case(Case { seconds, ..Case::new(package, test, state) }, || {
+            let is_silent = is_unfinished && running.output.held() == 0;
+            let output = if is_silent { &self.output } else { &running.output };
+            let mut failure = go_text::failure(&output.text(), package);
+            // A panic explains the end; anything else the test logged does not.
+            if is_unfinished && failure.error_class.is_none() {
+                failure.error_message = "unfinished: the process ended before this test did".to_owned();
             }
-            None => unseen.push(TestId::of("", "", ancestor)),
+            failure
         });
-        unseen
     }
 
-    /// Tests whose end never came.
-    fn end_running(&mut self, name: &str, held: &mut usize, out: &mut Collector<'_>) {
-        for (test, running) in std::mem::take(&mut self.tests) {
-            *held = held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
-            if running.has_subtests {
-                continue;
-            }
-            self.a_test_failed = true;
-            out.notes.flaw(Flaw::UnfinishedTest, || format!("{name} {test}"));
-            let case = Case::new(name, &test, TestState::Failed);
-            out.case(case, || {
-                let output = running.output.as_ref().map(Clip::text).unwrap_or_default();
-                let mut failure = go_text::failure(&output, name);
-                // A panic explains the end; anything else the test logged does not.
-                if failure.error_class.is_none() {
-                    failure.error_message = "unfinished: the process ended before this test did".to_owned();
-                }
-                failure
-            });
+    /// Counts what is left of a package that is over. Its name is empty where it is not known.
+    pub fn end(mut self, name: &str, end: PackageEnd, out: &mut Collector<'_>) {
+        let unfinished = if end == PackageEnd::Passed { TestState::Passed } else { TestState::Failed };
+        let tests = std::mem::take(&mut self.tests);
+        let tests = || tests.iter().map(|(test, running)| (test, running, running.state.unwrap_or(unfinished)));
+        tests().for_each(|(test, _, state)| self.record(test, state));
+        tests().for_each(|(test, running, state)| self.count((name, test), running, state, 0.0, out));
+        if end == PackageEnd::Passed || self.a_test_failed {
+            return;
         }
+        let output = self.output.text();
+        let mut errors = go_text::compile_errors(&output);
+        let package = Case { title: Title::Hidden, ..Case::new(name, "(the package)", TestState::Errored) };
+        if let Some(test) = output.strip_prefix("panic: ").and_then(go_text::test_in_trace) {
+            out.case(Case::new(name, test, TestState::Failed), || go_text::failure(&output, name));
+        } else if let Some(error) = errors.next() {
+            // What `go build` prints is about no tests.
+            match name {
+                "" => out.problem(|| error),
+                _ => drop(out.case(package, || error)),
+            }
+        } else {
+            out.case(Case { title: Title::WithClass, ..package }, || package_failure(name, end, &output));
+        }
+        errors.for_each(|error| out.problem(|| error));
+    }
+}
+
+/// Tests that have subtests, and whether one of these failed.
+#[derive(Default)]
+pub(super) struct Parents(HashMap<TestId, bool>);
+
+impl Parents {
+    /// Records on the tests above this one that they have subtests, and whether this one failed.
+    pub fn record(&mut self, class: &str, test: &str, failed: bool) {
+        for parent in ancestors(test).map(|parent| TestId::of("", class, parent)) {
+            if self.0.len() < MAX_RUNNING || self.0.contains_key(&parent) {
+                *self.0.entry(parent).or_default() |= failed;
+            }
+        }
+    }
+
+    /// Whether a subtest of this test failed; none if it has no subtests.
+    pub fn a_subtest_failed(&self, class: &str, test: &str) -> Option<bool> {
+        self.0.get(&TestId::of("", class, test)).copied()
     }
 }
 
@@ -263,66 +274,51 @@ impl Package {
 const MOST_LEVELS: usize = 20;
 
 /// `TestA/b/c` has the ancestors `TestA/b` and `TestA`.
-fn ancestors<'t>(test: &'t str, see: impl FnMut(&'t str)) {
-    let above = |name: &&'t str| name.rsplit_once('/').map(|(above, _)| above);
-    std::iter::successors(above(&test), above).take(MOST_LEVELS).for_each(see);
-}
-
-impl Running {
-    /// Counts a test, unless it only sums its subtests up.
-    pub fn report(&self, package: &str, test: &str, state: TestState, elapsed: Option<f64>, out: &mut Collector<'_>) {
-        if self.has_subtests && (state != TestState::Failed || self.a_subtest_failed) {
-            return;
-        }
-        let seconds = elapsed.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
-        let case = Case { seconds, ..Case::new(package, test, state) };
-        out.case(case, || go_text::failure(&self.output.as_ref().map(Clip::text).unwrap_or_default(), package));
-    }
+fn ancestors(test: &str) -> impl Iterator<Item = &str> {
+    iter::successors(Some(test), |name| Some(name.rsplit_once('/')?.0)).skip(1).take(MOST_LEVELS)
 }
 
 /// Why a package failed without a failing test.
-#[derive(Clone, Copy)]
-pub(super) enum Cause {
-    Build,
-    /// Its process ended badly outside of tests.
-    Process,
-}
-
-pub(super) fn package_failure(package: &str, cause: Cause, output: Option<Clip>, out: &mut Collector<'_>) {
-    let case = Case::new(package, "(the package)", TestState::Errored);
-    out.case(case, || {
-        let output = output.as_ref().map(Clip::text).unwrap_or_default();
-        let compile_error = output.lines().find_map(go_text::compile_error);
-        let mut failure = compile_error.unwrap_or_else(|| go_text::failure(&output, package));
-        failure.stack_trace = Some(output.trim().to_owned()).filter(|output| !output.is_empty());
-        let (error_type, message) = match cause {
-            Cause::Build => (ErrorType::CompileError, "the package did not build"),
-            Cause::Process => (ErrorType::RuntimeError, "the package failed outside of its tests"),
-        };
-        if failure.error_message.is_empty() {
-            failure.error_message = message.to_owned();
-        }
-        if failure.error_type == ErrorType::Other {
-            failure.error_type = error_type;
-        }
-        Failure { test_file: None, ..failure }
-    });
+fn package_failure(package: &str, end: PackageEnd, output: &str) -> Failure {
+    let mut failure = go_text::failure(output, package);
+    failure.stack_trace = Some(output.trim().to_owned()).filter(|output| !output.is_empty());
+    let (error_type, message) = match end {
+        PackageEnd::NotBuilt => (ErrorType::CompileError, "the package did not build"),
+        _ => (ErrorType::RuntimeError, "the package failed outside of its tests"),
+    };
+    if failure.error_message.is_empty() {
+        failure.error_message = message.to_owned();
+    }
+    if failure.error_type == ErrorType::Other {
+        failure.error_type = error_type;
+    }
+    Failure { test_file: None, ..failure }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn of_a_document_that_is_cut_short_only_tests_that_ran_count_as_failed() {
+        let results = |end: &str| {
+            let events = [("run", "TestA"), ("pass", "TestA"), ("run", "TestB"), (end, "TestB")];
+            let line = |(action, test)| format!("{{\"Action\":\"{action}\",\"Package\":\"p\",\"Test\":\"{test}\"}}\n");
+            let report = read("go", events.map(line).concat().as_bytes(), &ReadOptions::default());
+            assert!(!report.is_whole);
+            report.results.map(|results| (results.passed, results.failed, results.errors))
+        };
+        assert_eq!(results("pass"), Some((2, 0, 0)));
+        assert_eq!(results("pause"), Some((1, 1, 0)));
+    }
 
     #[test]
     fn only_so_many_ancestors_are_looked_at() {
-        let all = |test: &str| {
-            let mut seen = Vec::new();
-            ancestors(test, |ancestor| seen.push(ancestor.to_owned()));
-            seen
-        };
+        let all = |test: &'static str| ancestors(test).collect::<Vec<_>>();
         assert_eq!(all("TestA/b/c"), ["TestA/b", "TestA"]);
         assert_eq!(all("TestA"), [""; 0]);
         // Each ancestor of a long name is hashed: all of them would take the square of its length.
-        assert_eq!(all(&"/".repeat(1_000_000)).len(), MOST_LEVELS);
+        assert_eq!(ancestors(&"/".repeat(1_000_000)).count(), MOST_LEVELS);
     }
 }

@@ -54,16 +54,28 @@ fn logged<'l>(lines: &[&'l str]) -> Option<(&'l str, u32, String)> {
 /// `x.go:3:23: undefined: total`, as the compiler and vet write it, relative to the module.
 pub(super) fn compile_error(line: &str) -> Option<Failure> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
-    let (file, rest) = line.split_once(".go:")?;
-    let (number, rest) = rest.split_once(':')?;
+    let (file, number, rest) = log_line(line).filter(|_| !line.starts_with(char::is_whitespace))?;
     let message = rest.split_once(": ").map_or(rest, |(_, message)| message);
-    let is_path = !file.is_empty() && !file.contains(char::is_whitespace);
-    let source = text::location(&format!("{file}.go"), Some(numbers::line(number).filter(|_| is_path)?));
     Some(Failure {
         error_type: ErrorType::CompileError,
         error_message: text::clipped(message.trim(), MAX_MESSAGE),
-        source: Some(source),
+        source: Some(text::location(file, Some(number))),
         ..Failure::default()
+    })
+}
+
+/// The compile errors among the lines of a text.
+pub(super) fn compile_errors(text: &str) -> impl Iterator<Item = Failure> {
+    text.lines().filter_map(compile_error)
+}
+
+/// The test in whose goroutine, or in whose function, the process panicked: `example.com/shop.TestTotal.func1(0x0)`.
+pub(super) fn test_in_trace(trace: &str) -> Option<&str> {
+    trace.lines().filter(|line| !line.starts_with('\t')).find_map(|line| {
+        let (_, from) = line.rsplit_once('/').unwrap_or(("", line)).1.split_once(".Test")?;
+        let end = from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
+        let start = line.len() - from.len() - "Test".len();
+        Some(&line[start..start + "Test".len() + end])
     })
 }
 
@@ -76,10 +88,10 @@ fn tells(message: &str) -> bool {
 
 /// `    cart_test.go:12: message`
 fn log_line(line: &str) -> Option<(&str, u32, &str)> {
-    let (file, rest) = line.trim_start().split_once(':')?;
-    let (number, message) = rest.split_once(':')?;
-    let is_place = file.ends_with(".go") && !file.contains(char::is_whitespace);
-    Some((file, numbers::line(number).filter(|_| is_place)?, message.trim_start_matches(' ')))
+    let (file, rest) = line.trim_start().split_at(line.trim_start().find(".go:")? + ".go".len());
+    let (number, message) = rest.strip_prefix(':')?.split_once(':')?;
+    let is_path = file.len() > ".go".len() && !file.contains(char::is_whitespace);
+    Some((file, numbers::line(number).filter(|_| is_path)?, message.trim_start_matches(' ')))
 }
 
 /// What stands at `Error:` in testify's table.

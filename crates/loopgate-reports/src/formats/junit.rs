@@ -6,7 +6,10 @@
 
 use loopgate_core::evidence::{TestFramework, TestState};
 
-use super::junit_failure::{Details, GoParents, describe, place_failure};
+use super::{
+    go_test::Parents,
+    junit_failure::{Details, describe, place_failure},
+};
 use crate::{Case, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
@@ -26,11 +29,11 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                 }
                 continue;
             }
-            Token::Close(place) => junit.close(place.depth(), || place.to_string(), out),
+            Token::Close(place) => junit.close(place.depth, || place.to_string(), out),
             Token::End => return junit.end(),
         }
         if let Some(label) = junit.label.take() {
-            xml.label(&label);
+            xml.place.label(&label);
         }
     }
 }
@@ -45,7 +48,8 @@ struct Junit {
     recording: Option<Details>,
     /// A suite-level failure, which no `testcase` will report.
     suite_state: Option<TestState>,
-    parents: GoParents,
+    /// gotestsum writes a `testcase` for a test of Go and one for each of its subtests.
+    parents: Parents,
     has_cases: bool,
     /// The first element that no JUnit has.
     foreign: Option<String>,
@@ -112,7 +116,7 @@ impl Ending {
 
 impl Junit {
     fn open(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let depth = tag.place.depth();
+        let depth = tag.place.depth;
         if let Some(details) = &mut self.recording {
             if matches!(tag.name, "system-out" | "system-err") {
                 details.muted.get_or_insert(depth);
@@ -120,15 +124,12 @@ impl Junit {
             return;
         }
         match (tag.name, self.case_depth) {
-            ("testcase", None) => {
-                self.case_depth = Some(depth);
-                self.has_cases = true;
-                self.case.begin(tag, &mut out.notes);
-            }
-            ("testcase", Some(_)) => {
+            ("testcase", outer) => {
                 // A case inside a case: the outer one has said what it is by now.
-                self.end_case(|| tag.place.to_string(), out);
-                self.case_depth = Some(depth);
+                if outer.is_some() {
+                    self.end_case(|| tag.place.to_string(), out);
+                }
+                (self.case_depth, self.has_cases) = (Some(depth), true);
                 self.case.begin(tag, &mut out.notes);
             }
             ("testsuite" | "testsuites", None) => self.begin_suite(tag, out),
@@ -198,7 +199,7 @@ impl Junit {
     }
 
     fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let mut suite = Suite { depth: tag.place.depth(), number: out.begin_suite(), ..Suite::default() };
+        let mut suite = Suite { depth: tag.place.depth, number: out.begin_suite(), ..Suite::default() };
         for (key, value) in tag.attributes() {
             match key {
                 "name" => suite.name = value.decode().into_owned(),
@@ -260,8 +261,13 @@ impl Junit {
         let seconds = case.seconds.unwrap_or(0.0);
         let told = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };
         let framework = out.framework;
-        if framework == Some(TestFramework::GoTest) && self.parents.is_echo(&told, case.details.as_ref()) {
-            return;
+        if framework == Some(TestFramework::GoTest) && state.is_failure() {
+            self.parents.record(class, &case.name, true);
+            // A test that says nothing of its own failed with its subtest.
+            let a_subtest_failed = self.parents.a_subtest_failed(class, &case.name).is_some();
+            if a_subtest_failed && case.details.as_ref().is_none_or(Details::is_chatter) {
+                return;
+            }
         }
         out.in_suite(suite.map_or(0, |suite| suite.number));
         let tries = out.case(told, || {
@@ -304,10 +310,8 @@ impl OpenCase {
                 "file" | "filepath" => self.file.push_str(&value.decode()),
                 "line" | "lineno" => self.line = numbers::line(value.raw()),
                 "time" | "duration" if self.seconds.is_none() => {
-                    self.seconds = Some(numbers::seconds(value.raw()).unwrap_or_else(|clamped| {
-                        notes.flaw(Flaw::BadNumber, || tag.place.attribute(key));
-                        clamped
-                    }));
+                    let seconds = numbers::seconds(value.raw());
+                    self.seconds = Some(notes.usable(seconds, || tag.place.attribute(key)));
                 }
                 "status" | "result" => self.status = self.status.or_else(|| declared_state(value.raw())),
                 _ => {}

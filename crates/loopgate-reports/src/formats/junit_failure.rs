@@ -1,10 +1,10 @@
 //! What a `failure` or `error` element of JUnit XML says of a test.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::borrow::Cow;
 
 use super::{cargo_failure, go_text};
 use crate::{Case, Clip, MAX_MESSAGE, Tag, text};
-use loopgate_core::evidence::{Failure, TestFramework, TestId};
+use loopgate_core::evidence::{Failure, TestFramework};
 
 /// What a `failure` or `error` says.
 pub(super) struct Details {
@@ -30,55 +30,26 @@ impl Details {
         self.message.trim().is_empty() && self.trace.held() == 0
     }
 
+    /// Whether nothing but Go's own words stands there.
+    pub fn is_chatter(&self) -> bool {
+        self.trace.text().lines().all(go_text::is_chatter)
+    }
+
     /// What stands in a `system-out`.
     pub fn printed(tag: &Tag<'_>) -> Self {
         Self { is_printed: true, ..Self::begin(tag, 1) }
     }
 
     pub fn begin(tag: &Tag<'_>, rank: u8) -> Self {
-        let mut details = Self {
+        Self {
             rank,
-            depth: tag.place.depth(),
+            depth: tag.place.depth,
             muted: None,
-            class: String::new(),
-            message: String::new(),
+            class: text::name(&tag.attribute("type").unwrap_or_default()),
+            message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
             trace: Clip::default(),
             is_printed: false,
-        };
-        for (key, value) in tag.attributes() {
-            match key {
-                "type" => details.class = text::name(&value.decode()),
-                "message" => details.message = text::clipped(&value.decode(), MAX_MESSAGE),
-                _ => {}
-            }
         }
-        details
-    }
-}
-
-/// Go's tests with subtests fail when one of those does, and gotestsum writes a `testcase` for both. The parent's
-/// failure is not counted as a second one, unless the parent says something of its own.
-#[derive(Default)]
-pub(super) struct GoParents {
-    of_failures: HashSet<TestId>,
-}
-
-/// Parents remembered; a report with more failing ones has other problems.
-const MAX_PARENTS: usize = 100_000;
-
-impl GoParents {
-    /// Whether the case only repeats the failure of one of its subtests.
-    pub fn is_echo(&mut self, case: &Case<'_>, details: Option<&Details>) -> bool {
-        if !case.state.is_failure() {
-            return false;
-        }
-        let mut rest = case.name;
-        while let Some((parent, _)) = rest.rsplit_once('/').filter(|_| self.of_failures.len() < MAX_PARENTS) {
-            self.of_failures.insert(TestId::of(case.file, case.class, parent));
-            rest = parent;
-        }
-        let says_nothing = |details: &Details| details.trace.text().lines().all(go_text::is_chatter);
-        self.of_failures.contains(&TestId::of(case.file, case.class, case.name)) && details.is_none_or(says_nothing)
     }
 }
 

@@ -1,25 +1,21 @@
 //! lcov tracefiles: `SF:` a file, `DA:` its lines, `end_of_record`. Functions and branches are passed over.
 
-use crate::{Collector, Flaw, Mark, Unreadable, Window, numbers};
+use crate::{Collector, Mark, Unreadable, Window, each_line, numbers};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TN:") || line.starts_with("SF:"));
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();
     let mut open: Option<String> = None;
-    let mut number = 0_u64;
     let (mut covered, mut total) = (0, 0);
-    while let Some(line) = window.line()? {
-        number += 1;
+    each_line(window, out, |line, out| {
         let line = line.trim();
         if let Some(path) = line.strip_prefix("SF:") {
             out.coverage.file(path);
             open = Some(path.to_owned());
         } else if let Some(data) = line.strip_prefix("DA:") {
-            match line_data(data).filter(|_| open.is_some()) {
-                Some((line, hits)) => out.coverage.line(line, hits),
-                None => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
-            }
+            let data = line_data(data).filter(|_| open.is_some());
+            return data.map(|(line, hits)| out.coverage.line(line, hits)).is_some();
         } else if let Some(lines) = line.strip_prefix("LF:").filter(|_| open.is_some()) {
             total = numbers::count(lines.trim()).unwrap_or(0);
         } else if let Some(lines) = line.strip_prefix("LH:").filter(|_| open.is_some()) {
@@ -28,7 +24,8 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
             out.coverage.counter(covered, total);
             (covered, total, open) = (0, 0, None);
         }
-    }
+        true
+    })?;
     match open {
         Some(path) => Err(Unreadable::CutShort { place: format!("the record of {path}") }),
         None => Ok(()),

@@ -2,10 +2,10 @@
 //! array) and mypy (an object a line): all of them list findings with a file, a line, a rule and a message, each under
 //! keys of its own.
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity};
+use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
 use crate::json::{read_each, read_lines};
-use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Unreadable, Window, severity, text};
+use crate::{Collector, Flaw, Json, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
     (keys.contains(&"filePath") && keys.contains(&"messages")) || head.split_whitespace().collect::<String>() == "[]"
@@ -22,55 +22,42 @@ pub(super) fn list(
     window: &mut Window<'_>,
     out: &mut Collector<'_>,
 ) -> Result<(), Unreadable> {
-    read_each(window, paths, |item| report(&item, out))
+    read_each(window, paths, |item| report(&item, None, out))
 }
 
 pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    read_lines(window, out, |item, out| report(&item, out)).map(drop)
+    read_lines(window, out, |item, out| report(&item, None, out)).map(drop)
 }
 
 pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     read_each(window, &["[]"], |file| {
-        let path = file.text("filePath").map(|path| text::path(&path));
-        file.at("messages").list().iter().for_each(|message| message_of(message, path.as_deref(), out));
+        let path = file.text("filePath");
+        file.at("messages").list().iter().for_each(|message| report(message, path.as_deref(), out));
     })
 }
 
-fn message_of(message: &Json, path: Option<&str>, out: &mut Collector<'_>) {
-    let (severity, error_type) = match message.number("severity") {
-        // A file that cannot be parsed is no finding of a rule.
-        _ if message.is_true("fatal") => (FindingSeverity::High, Some(ErrorType::SyntaxError)),
-        Some(level) if level >= 2.0 => (FindingSeverity::High, Some(ErrorType::LintError)),
-        Some(level) if level <= 0.0 => return,
-        _ => (FindingSeverity::Medium, None),
-    };
-    if path.is_none() {
-        out.notes.flaw(Flaw::NoLocation, || "a file without filePath");
-    }
-    let place = |file: &str| text::location(file, message.line("line"));
-    let finding = Finding {
-        rule: text::name(&message.text("ruleId").unwrap_or_default()),
-        severity,
-        message: text::clipped(&message.text("message").unwrap_or_default(), MAX_MESSAGE),
-        location: path.map(place),
-    };
-    out.diagnostic(finding, error_type, None);
-}
-
-/// A finding under the keys of any of the three.
-fn report(item: &Json, out: &mut Collector<'_>) {
+/// A finding under the keys of any of the four; ESLint names the file above it.
+fn report(item: &Json, of_file: Option<&str>, out: &mut Collector<'_>) {
     let position = item.at("location|Pos");
     let file = item.text("file|filename").or_else(|| position.text("file|Filename"));
     let line = item.line("line").or_else(|| position.line("line|row|Line"));
+    let file = file.as_deref().or(of_file);
     if file.is_none() {
         out.notes.flaw(Flaw::NoLocation, || "a finding");
     }
-    // They end with an error for whatever they list without a severity.
-    let severity = item.text("severity|Severity").and_then(|word| severity::of_word(&word));
-    out.lint(Finding {
-        rule: text::name(&item.text("code|FromLinter").unwrap_or_default()),
-        severity: severity.unwrap_or(FindingSeverity::High),
-        message: text::clipped(&item.text("message|Text").unwrap_or_default(), MAX_MESSAGE),
-        location: file.map(|file| text::location(&file, line)),
-    });
+    let severity = match item.text("severity|Severity").as_deref() {
+        // ESLint's levels: 2 is an error.
+        Some("0") => return,
+        Some("1") => FindingSeverity::Medium,
+        // They end with an error for whatever they list without a severity.
+        word => word.and_then(severity::of_word).unwrap_or(FindingSeverity::High),
+    };
+    let [rule, message] = ["code|FromLinter|ruleId", "message|Text"].map(|key| item.text(key).unwrap_or_default());
+    let location = file.map(|file| text::location(file, line));
+    let finding = text::finding(&rule, severity, &message, location);
+    match item.is_true("fatal") {
+        // A file that cannot be parsed is no finding of a rule.
+        true => out.diagnostic(finding, Some(ErrorType::SyntaxError), None),
+        false => out.lint(finding),
+    }
 }

@@ -1,10 +1,8 @@
 //! What `cargo nextest run` prints: a line for each test as it ends, and below it, indented, what a failing one printed.
 
-use std::sync::LazyLock;
-
 use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::cargo_failure;
 use crate::{Case, Clip, Collector, numbers};
@@ -12,13 +10,10 @@ use crate::{Case, Clip, Collector, numbers};
 /// Failing tests gathered; further ones are counted without what they printed.
 const MAX_GATHERED: usize = 5_000;
 
-/// `        FAIL [   0.765s] (2/3) cart tests::adds_two`, `  TRY 2 PASS [   0.010s] cart::it adds`.
-static STATUS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\( *[0-9]+/[0-9]+\) )?(?P<binary>\S+) (?P<test>\S.*)$",
-    )
-    .expect("the pattern is part of the program, and a test compiles it")
-});
+patterns! {
+    /// `        FAIL [   0.765s] (2/3) cart tests::adds_two`, `  TRY 2 PASS [   0.010s] cart::it adds`.
+    STATUS = r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\( *[0-9]+/[0-9]+\) )?(?P<binary>\S+) (?P<test>\S.*)$";
+}
 
 /// Reads lines.
 #[derive(Default)]
@@ -42,32 +37,28 @@ impl Nextest {
     /// Takes a line, if it is one of nextest's.
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         let text = line.trim_start();
-        match self.part {
-            Part::Before if text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len() => {
+        if self.part == Part::Before {
+            let begins = text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len();
+            if begins {
                 self.part = Part::Tests;
                 out.expect_tests();
                 out.framework = Some(TestFramework::CargoTest);
-                true
             }
-            Part::Before => false,
-            Part::Tests if text.starts_with("Summary [") => {
-                self.part = Part::Summary;
-                self.prints = None;
-                true
-            }
-            // The exit status says it, too.
-            Part::Summary if text.starts_with("error: test run failed") => {
-                self.prints = None;
-                true
-            }
-            _ => match STATUS.captures(line) {
-                Some(status) => {
-                    self.status(&status, out);
-                    true
-                }
-                None => self.printed(line) || self.part == Part::Tests,
-            },
+            return begins;
         }
+        let is_end = match self.part {
+            Part::Tests => text.starts_with("Summary ["),
+            // The exit status says it, too.
+            _ => text.starts_with("error: test run failed"),
+        };
+        if is_end {
+            (self.part, self.prints) = (Part::Summary, None);
+        } else if let Some(status) = STATUS.captures(line) {
+            self.status(&status, out);
+        } else {
+            return self.printed(line) || self.part == Part::Tests;
+        }
+        true
     }
 
     pub fn is_idle(&self) -> bool {

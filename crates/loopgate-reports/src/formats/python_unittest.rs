@@ -2,11 +2,9 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
-use std::sync::LazyLock;
-
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
-use regex::Regex;
 
+use super::tool_text::LineReader;
 use crate::{Case, Clip, Collector, Flaw, Mark, text};
 
 pub(super) const MARK: Mark = Mark::Line(is_line);
@@ -42,13 +40,9 @@ pub(super) fn is_head(line: &str) -> bool {
     line.len() == 70 && line.bytes().all(|byte| byte == b'=')
 }
 
-impl Unittest {
-    /// Whether no test is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
-        self.block.is_none() && self.pending.is_none()
-    }
-
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+impl LineReader for Unittest {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        let line = &*text::clean(line);
         let is_rule = line.len() == 70 && line.bytes().all(|byte| byte == b'-');
         match &mut self.block {
             _ if is_head(line) => {
@@ -61,8 +55,23 @@ impl Unittest {
             Some(block) if is_rule => block.trace = Some(Clip::default()),
             Some(block) => block.test = block_head(line).or(block.test.take()),
         }
+        true
     }
 
+    fn is_idle(&self) -> bool {
+        self.block.is_none() && self.pending.is_none()
+    }
+
+    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
+        self.end_block(out);
+        out.framework = Some(TestFramework::Other);
+        if !self.has_ended {
+            out.notes.flaw(Flaw::NoEnd, || "the line `Ran … tests`");
+        }
+    }
+}
+
+impl Unittest {
     /// `name (class) ... ok`, where the result may be lines away from the name.
     fn result(&mut self, line: &str, out: &mut Collector<'_>) {
         if let Some(total) = ran(line) {
@@ -83,27 +92,16 @@ impl Unittest {
             // A failing test has its own block further down.
             && !state.is_failure()
         {
-            self.count(&name, state, Failure::default, out);
+            self.counted += 1;
+            out.case(Case::new(&name.class, &name.method, state), Failure::default);
         }
     }
 
     fn end_block(&mut self, out: &mut Collector<'_>) {
         let Some(Block { test: Some((name, state)), trace }) = self.block.take() else { return };
-        self.count(&name, state, || failure(&trace.map(|trace| trace.text()).unwrap_or_default()), out);
-    }
-
-    fn count(&mut self, name: &Name, state: TestState, failure: impl FnOnce() -> Failure, out: &mut Collector<'_>) {
         self.counted += 1;
-        let case = Case::new(&name.class, &name.method, state);
-        out.case(case, failure);
-    }
-
-    pub fn end(mut self, out: &mut Collector<'_>) {
-        self.end_block(out);
-        out.framework = Some(TestFramework::Other);
-        if !self.has_ended {
-            out.notes.flaw(Flaw::NoEnd, || "the line `Ran … tests`");
-        }
+        let failure = || failure(&trace.map(|trace| trace.text()).unwrap_or_default());
+        out.case(Case::new(&name.class, &name.method, state), failure);
     }
 }
 
@@ -119,11 +117,12 @@ fn block_head(line: &str) -> Option<(Name, TestState)> {
     Some((name, state))
 }
 
-fn name_of(line: &str) -> Option<Name> {
+patterns! {
     /// Behind the class stands `[two]` or `(n=2)` of a subtest.
-    static NAME: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(\S+) \(([^\s)]*\.[^\s)]*|__main__)\)(?:( [\[(].*?)(?: \.\.\.|$))?").expect("a constant")
-    });
+    NAME = r"^(\S+) \(([^\s)]*\.[^\s)]*|__main__)\)(?:( [\[(].*?)(?: \.\.\.|$))?";
+}
+
+fn name_of(line: &str) -> Option<Name> {
     let found = NAME.captures(line)?;
     let (method, part) = (&found[1], found.get(3).map_or("", |part| part.as_str()));
     // Since Python 3.11 the method stands in the parentheses too.

@@ -1,16 +1,14 @@
 //! Everything cargo prints, line by line: text and the two kinds of JSON come in any mixture
 //! (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
 
-use std::{borrow::Cow, collections::HashSet};
+use std::borrow::Cow;
 
 use indexmap::IndexSet;
-use loopgate_core::evidence::{
-    ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestFramework, TestId, TestState,
-};
+use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework, TestState};
 use serde::Deserialize;
 
-use super::{cargo_failure, cargo_test::CargoTest};
-use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Title, text};
+use super::{cargo_failure, cargo_test::CargoTest, tool_text::LineReader};
+use crate::{Case, Collector, Flaw, Json, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
 /// what clippy says.
@@ -23,88 +21,68 @@ pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") &
 pub(super) struct RustLines {
     text: CargoTest,
     libtest: LibtestJson,
-    messages: CargoMessages,
-    number: u64,
 }
 
-impl RustLines {
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        self.number += 1;
+impl LineReader for RustLines {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         // The tools write their keys in a fixed order, and a test may print anything.
         let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
         let is = |key: &str| start.starts_with(key);
-        let read = if is("\"type\"") {
-            serde_json::from_str(line).map(|event| self.libtest.event(&event, out))
+        if is("\"type\"") {
+            serde_json::from_str(line).map(|event| self.libtest.event(&event, out)).is_ok()
         } else if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
-            serde_json::from_str(line).map(|message| self.messages.message(&message, out))
+            serde_json::from_str(line).map(|value| message(&value, out)).is_ok()
         } else {
             self.text.line(&text::clean(line), out);
-            Ok(())
-        };
-        if read.is_err() {
-            out.notes.flaw(Flaw::BadLine, || format!("line {}", self.number));
+            true
         }
     }
 
-    /// Whether no test is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.text.is_idle()
     }
 
-    pub fn end(mut self, out: &mut Collector<'_>) {
+    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
         self.text.end(out);
         self.libtest.end(out);
     }
 }
 
-/// Diagnostics remembered to recognise one that comes again, for a library's tests after the library.
-const MAX_SEEN: usize = 20_000;
 /// How far the place of a macro's use is followed.
 const MAX_EXPANSIONS: usize = 16;
 
-/// Reads messages.
-#[derive(Default)]
-struct CargoMessages {
-    seen: HashSet<TestId>,
+/// Takes a message of cargo's, which has the diagnostic under `message`, or of rustc's own, which is one.
+fn message(message: &Json, out: &mut Collector<'_>) {
+    match message.text("reason").as_deref() {
+        Some("compiler-message") => diagnostic(message.at("message"), out),
+        None => diagnostic(message, out),
+        Some(_) => {}
+    }
 }
 
-impl CargoMessages {
-    /// Takes a message of cargo's, which has the diagnostic under `message`, or of rustc's own, which is one.
-    fn message(&mut self, message: &Json, out: &mut Collector<'_>) {
-        match message.text("reason").as_deref() {
-            Some("compiler-message") => self.diagnostic(message.at("message"), out),
-            None => self.diagnostic(message, out),
-            Some(_) => {}
-        }
+fn diagnostic(diagnostic: &Json, out: &mut Collector<'_>) {
+    let code = diagnostic.text("code/code").unwrap_or_default();
+    let message = diagnostic.text("message").unwrap_or_default();
+    let spans = diagnostic.at("spans").list();
+    let number = code.strip_prefix('E').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_lint = !code.is_empty() && number.is_none_or(str::is_empty);
+    let (severity, error_type) = match diagnostic.text("level").unwrap_or_default().as_ref() {
+        "error" if is_lint => (FindingSeverity::High, Some(ErrorType::LintError)),
+        level if level.starts_with("error") => (FindingSeverity::High, Some(ErrorType::CompileError)),
+        "warning" => (FindingSeverity::Medium, None),
+        _ => return,
+    };
+    // They sum up: `aborting due to 2 previous errors`, `3 warnings emitted`.
+    let sums_up = message.starts_with("aborting due to") || message.ends_with("emitted");
+    if spans.is_empty() && code.is_empty() && sums_up {
+        return;
     }
-
-    fn diagnostic(&mut self, diagnostic: &Json, out: &mut Collector<'_>) {
-        let code = diagnostic.text("code/code").unwrap_or_default();
-        let message = diagnostic.text("message").unwrap_or_default();
-        let spans = diagnostic.at("spans").list();
-        let number = code.strip_prefix('E').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_lint = !code.is_empty() && number.is_none_or(str::is_empty);
-        let (severity, error_type) = match diagnostic.text("level").unwrap_or_default().as_ref() {
-            "error" if is_lint => (FindingSeverity::High, Some(ErrorType::LintError)),
-            level if level.starts_with("error") => (FindingSeverity::High, Some(ErrorType::CompileError)),
-            "warning" => (FindingSeverity::Medium, None),
-            _ => return,
-        };
-        // They sum up: `aborting due to 2 previous errors`, `3 warnings emitted`.
-        let sums_up = message.starts_with("aborting due to") || message.ends_with("emitted");
-        if spans.is_empty() && code.is_empty() && sums_up {
-            return;
-        }
-        let location = spans.iter().find(|span| span.is_true("is_primary")).map(own_place);
-        let place = location.as_ref().map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
-        let id = TestId::of(&place, &code, &message);
-        if self.seen.len() < MAX_SEEN && !self.seen.insert(id) {
-            return;
-        }
-        let trace = diagnostic.text("rendered").map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
-        let (rule, message) = (text::name(&code), text::clipped(&message, MAX_MESSAGE));
-        out.diagnostic(Finding { rule, severity, message, location }, error_type, trace);
+    let location = spans.iter().find(|span| span.is_true("is_primary")).map(own_place);
+    if !out.is_new(location.as_ref(), &code, &message) {
+        return;
     }
+    let trace = diagnostic.text("rendered").map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
+    out.diagnostic(text::finding(&code, severity, &message, location), error_type, trace);
 }
 
 /// Where a macro of the repository is used, rather than where another crate defines it.

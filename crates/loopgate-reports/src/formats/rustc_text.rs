@@ -5,21 +5,15 @@
 //!   --> src/lib.rs:3:5
 //! ```
 
-use std::collections::HashSet;
-
 use crate::{Clip, Collector, MAX_MESSAGE, text};
-use loopgate_core::evidence::{ErrorType, Failure, TestId};
-
-/// Errors remembered to recognise one that is printed again.
-const MAX_SEEN: usize = 10_000;
+use loopgate_core::evidence::{ErrorType, Failure};
 
 /// Gathers the errors among lines given one by one.
 #[derive(Default)]
 pub(super) struct CompileErrors {
     /// The error that goes on, and its lines.
     open: Option<(Failure, Clip)>,
-    /// Errors so far, by hash: a library and its tests are compiled apart and print the same ones.
-    seen: HashSet<TestId>,
+    has_errors: bool,
     /// What cargo said at the end, should that be all there is.
     closing: Option<String>,
 }
@@ -61,7 +55,7 @@ impl CompileErrors {
     /// No error goes on past this.
     pub fn end(&mut self, out: &mut Collector<'_>) {
         self.close(out);
-        if let Some(message) = self.closing.take().filter(|_| self.seen.is_empty()) {
+        if let Some(message) = self.closing.take().filter(|_| !self.has_errors) {
             out.problem(|| Failure {
                 error_type: ErrorType::CompileError,
                 error_message: message,
@@ -82,9 +76,9 @@ impl CompileErrors {
 
     fn close(&mut self, out: &mut Collector<'_>) {
         let Some((mut error, lines)) = self.open.take() else { return };
-        let place = error.source.as_ref().map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
-        let id = TestId::of(&place, error.error_class.as_deref().unwrap_or_default(), &error.error_message);
-        if self.seen.len() >= MAX_SEEN || self.seen.insert(id) {
+        self.has_errors = true;
+        let class = error.error_class.as_deref().unwrap_or_default();
+        if out.is_new(error.source.as_ref(), class, &error.error_message) {
             error.stack_trace = Some(lines.text().trim_end().to_owned());
             out.problem(|| error);
         }

@@ -6,7 +6,9 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{ErrorType, FindingSeverity, SourceLocation};
+use percent_encoding::percent_decode_str;
+use regex::Captures;
 
 use crate::json::read;
 use crate::{Collector, Flaw, Json, MAX_MESSAGE, Mark, Step, Unreadable, Window, severity, text};
@@ -257,12 +259,7 @@ impl Run<'_, '_> {
         let message = known.text(result.at("message"), at).unwrap_or_default();
         // CVSS-like, as GitHub reads it from the properties.
         let score = rule.and_then(|rule| rule.number("properties/security-severity")).filter(|_| !is_review);
-        let finding = Finding {
-            rule: text::name(&id),
-            severity: score.map_or(by_level, severity::of_score),
-            message: text::clipped(&message, MAX_MESSAGE),
-            location,
-        };
+        let finding = text::finding(&id, score.map_or(by_level, severity::of_score), &message, location);
         self.out.diagnostic(finding, error_type, None);
     }
 }
@@ -283,18 +280,12 @@ fn is_told(result: &Json) -> bool {
 
 /// `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
 fn path_of_uri(uri: &str) -> String {
-    let path = uri.strip_prefix("file://").unwrap_or(uri);
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let escaped = match (byte, after) {
-            (b'%', [high, low, ..]) => hex::decode([*high, *low]).ok().and_then(|decoded| decoded.first().copied()),
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(*byte));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(uri.strip_prefix("file://").unwrap_or(uri)).decode_utf8_lossy().into_owned()
+}
+
+patterns! {
+    /// The place of an argument, or a brace that is doubled.
+    BRACED = r"\{\{|\}\}|\{([0-9]+)\}";
 }
 
 /// Puts the arguments of a message into their places; braces that are none are doubled (SARIF 2.1.0, 3.11.5).
@@ -302,27 +293,17 @@ fn filled(text: &str, arguments: &Json) -> String {
     if arguments.list().is_empty() {
         return text.to_owned();
     }
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some(at) = memchr::memchr2(b'{', b'}', rest.as_bytes()).filter(|_| filled.len() < MAX_MESSAGE) {
-        let (before, braced) = rest.split_at(at);
-        let (brace, after) = braced.split_at(1);
-        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        let is_place = brace == "{" && digits > 0 && after[digits..].starts_with('}');
-        let argument = if is_place { arguments.text(&after[..digits]) } else { None };
-        filled.push_str(before);
-        rest = match argument {
-            Some(argument) => {
-                filled.push_str(&argument);
-                &after[digits + 1..]
-            }
-            None => {
-                filled.push_str(brace);
-                after.strip_prefix(brace).unwrap_or(after)
-            }
+    let mut left = MAX_MESSAGE;
+    let fill = |found: &Captures<'_>| {
+        let argument = match found.get(1) {
+            Some(place) => arguments.text(place.as_str()).filter(|_| left > 0),
+            None => Some(Cow::Borrowed(&found[0][1..])),
         };
-    }
-    filled + rest
+        let argument = argument.map_or_else(|| found[0].to_owned(), Cow::into_owned);
+        left = left.saturating_sub(argument.len());
+        argument
+    };
+    BRACED.replace_all(text, fill).into_owned()
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use loopgate_core::evidence::{Failure, TestId, TestState};
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
-pub(super) const MARK: Mark = Mark::Line(|line| {
-    line.starts_with("TAP version ") || plan_of(line).is_some_and(|(first, _)| first == 1) || is_point(line)
-});
+pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
 
 fn is_point(line: &str) -> bool {
     let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
@@ -80,55 +78,16 @@ struct Level {
 
 struct Point {
     level: usize,
-    ok: bool,
+    state: TestState,
     number: Option<u64>,
     description: String,
     /// A `{` at the end: its subtests follow, or its name ends so.
     opens: bool,
-    directive: Directive,
     yaml: Option<Yaml>,
     /// Whether one of its subtests failed, if it has some.
     subtests: Option<bool>,
     /// Comments below it, which tell what went wrong where there is no YAML.
     comments: Clip,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Directive {
-    None,
-    Skip,
-    Todo,
-}
-
-/// What a line says.
-enum Statement<'l> {
-    Point(Point),
-    Plan(u64, u64),
-    Subtest(&'l str),
-    Opens,
-    Closes,
-    BailOut(&'l str),
-    Comment(&'l str),
-    /// What a test printed, or a tool that shows the document.
-    Other,
-}
-
-impl<'l> Statement<'l> {
-    fn of(content: &'l str, indent: usize, level: usize) -> Self {
-        let subtest = || content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
-        match content.trim_end() {
-            // Others are text, of a value that Mocha shows.
-            "{" if indent.is_multiple_of(4) => Self::Opens,
-            "}" if indent.is_multiple_of(4) => Self::Closes,
-            _ => Point::of(content, level)
-                .map(Self::Point)
-                .or_else(|| plan_of(content).map(|(first, last)| Self::Plan(first, last)))
-                .or_else(|| content.strip_prefix("Bail out!").map(Self::BailOut))
-                .or_else(|| subtest().map(|name| Self::Subtest(name.trim())))
-                .or_else(|| content.strip_prefix('#').map(Self::Comment))
-                .unwrap_or(Self::Other),
-        }
-    }
 }
 
 impl Tap {
@@ -152,61 +111,64 @@ impl Tap {
         if content == "ok" && level == 0 && self.is_all_numbered() {
             return;
         }
-        match Statement::of(content, indent, level) {
-            Statement::Point(point) => {
-                self.flush(level, out);
-                if level == 0 && point.number == Some(1) {
-                    self.begin_document(out);
-                }
-                self.begin_point(point, out);
+        self.statement(content, indent, level, out);
+    }
+
+    fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector<'_>) {
+        let subtest = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
+        if let Some(point) = Point::of(content, level) {
+            self.flush(level, out);
+            if level == 0 && point.number == Some(1) {
+                self.begin_document(out);
             }
-            Statement::Plan(1, last) => {
-                self.flush(level, out);
-                if level == 0 {
-                    self.begin_document(out);
-                }
-                self.enter(level);
-                self.levels[level].plan = Some((1, last));
+            self.begin_point(point, out);
+        } else if let Some(plan) = plan_of(content) {
+            self.plan(plan, level, out);
+        } else if let Some(reason) = content.strip_prefix("Bail out!") {
+            self.flush(level, out);
+            self.bail_out(reason, out);
+        } else if let Some(name) = subtest {
+            self.flush(level, out);
+            let is_new = self.levels.len() <= level;
+            self.enter(level);
+            let here = &mut self.levels[level];
+            // At the parent's indentation it names the subtest to come, as the first line inside one that subtest.
+            let named = if is_new && here.name.is_none() { &mut here.name } else { &mut here.announced };
+            *named = Some(text::name(name.trim()));
+        } else if let Some(comment) = content.strip_prefix('#') {
+            self.comment(comment, level);
+        } else if content.trim_end() == "{" && indent.is_multiple_of(4) {
+            if let Some(point) = self.point.as_mut().filter(|point| point.level == level) {
+                point.opens = true;
             }
-            Statement::Plan(first, last) => {
-                if let Some(here) = self.levels.get_mut(level) {
-                    here.plan = here.plan.or(Some((first, last)));
-                }
+        } else if content.trim_end() == "}" && indent.is_multiple_of(4) {
+            self.close_brace(level, out);
+        } else if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
+            // Mocha says without a YAML block what went wrong; a brace is text of a value that it shows.
+            point.comments.push_line(content);
+        }
+    }
+
+    fn plan(&mut self, (first, last): (u64, u64), level: usize, out: &mut Collector<'_>) {
+        if first == 1 {
+            self.flush(level, out);
+            if level == 0 {
+                self.begin_document(out);
             }
-            Statement::Opens => {
-                if let Some(point) = self.point.as_mut().filter(|point| point.level == level) {
-                    point.opens = true;
-                }
-            }
-            Statement::Closes => {
-                // What stands above on its own level was to open subtests, even if there are none.
-                self.flush(level + 1, out);
-                if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
-                    self.close_subtests(&mut opening, out);
-                    opening.description = without_brace(&opening.description).to_owned();
-                    self.count(opening, out);
-                }
-            }
-            Statement::BailOut(reason) => {
-                self.flush(level, out);
-                self.bail_out(reason, out);
-            }
-            Statement::Subtest(name) => {
-                self.flush(level, out);
-                let is_new = self.levels.len() <= level;
-                self.enter(level);
-                let here = &mut self.levels[level];
-                // At the parent's indentation it names the subtest to come, as the first line inside one that subtest.
-                let named = if is_new && here.name.is_none() { &mut here.name } else { &mut here.announced };
-                *named = Some(text::name(name));
-            }
-            Statement::Comment(comment) => self.comment(comment, level),
-            Statement::Other => {
-                // Mocha says without a YAML block what went wrong.
-                if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
-                    point.comments.push_line(content);
-                }
-            }
+            self.enter(level);
+            self.levels[level].plan = Some((first, last));
+        } else if let Some(here) = self.levels.get_mut(level) {
+            here.plan = here.plan.or(Some((first, last)));
+        }
+    }
+
+    /// What stands above on its own level was to open subtests, even if there are none.
+    fn close_brace(&mut self, level: usize, out: &mut Collector<'_>) {
+        self.flush(level + 1, out);
+        if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+            self.close_subtests(&mut opening, out);
+            opening.description = without_brace(&opening.description).to_owned();
+            self.count(opening, out);
         }
     }
 
@@ -224,7 +186,7 @@ impl Tap {
 
     /// The point read last, if it failed and no YAML block says why.
     fn unexplained(&mut self) -> Option<&mut Point> {
-        self.point.as_mut().filter(|point| !point.ok && point.yaml.is_none())
+        self.point.as_mut().filter(|point| point.state == TestState::Failed && point.yaml.is_none())
     }
 
     /// Whether all points of the plan came, each with its number.
@@ -263,7 +225,7 @@ impl Tap {
             level.repeated = level.repeated.or(Some(number));
         }
         level.announced = None;
-        level.a_point_failed |= !point.ok && point.directive == Directive::None;
+        level.a_point_failed |= point.state == TestState::Failed;
         self.point = Some(point);
     }
 
@@ -299,20 +261,17 @@ impl Tap {
 
     /// Counts a point, now that all is known of it.
     fn count(&mut self, point: Point, out: &mut Collector<'_>) {
-        let is_explained = |failed| point.ok || point.directive != Directive::None || failed;
-        if point.subtests.is_some_and(is_explained) {
+        if point.subtests.is_some_and(|failed| failed || point.state != TestState::Failed) {
             return;
         }
-        let state = match (point.directive, point.ok) {
-            (Directive::Skip, _) | (Directive::Todo, false) => TestState::Skipped,
-            (_, true) => TestState::Passed,
-            (Directive::None, false) => TestState::Failed,
-        };
         let class = self.class_of(point.level);
         let name = self.name_of(&point);
         let seconds = point.yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
-        out.case(Case { seconds, ..Case::new(&class, &name, state) }, || match &point.yaml {
-            Some(yaml) => explained(yaml.failure(&point.description), &point.description, &self.above.text()),
+        out.case(Case { seconds, ..Case::new(&class, &name, point.state) }, || match &point.yaml {
+            Some(yaml) => {
+                let above = self.above.text();
+                explained(yaml.failure(&point.description), &point.description, above.split("\nNode.js v"))
+            }
             None => point.failure(&self.above.text()),
         });
     }
@@ -433,39 +392,41 @@ impl Point {
         let number = rest[..digits].parse().ok();
         let rest = rest[digits..].trim();
         let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
-        let (description, directive) = directive_of(rest);
+        let (description, state) = directive_of(rest, ok);
         let description = description.split(" # time=").next().unwrap_or_default().trim();
         // It may stand in front of a directive, and behind it.
         let opens = rest.ends_with('{') || description.ends_with('{');
         let description = text::name(&description.replace("\\#", "#"));
         let comments = Clip::default();
-        Some(Self { level, ok, number, description, opens, directive, yaml: None, subtests: None, comments })
+        Some(Self { level, state, number, description, opens, yaml: None, subtests: None, comments })
     }
 }
 
-/// Of a file that could not be run Node says `test failed`, and why in comments further up.
-fn explained(failure: Failure, file: &str, above: &str) -> Failure {
-    let crash = above.split("\nNode.js v").find(|crash| crash.contains(file));
-    match crash.filter(|_| failure.error_message == "test failed") {
-        Some(crash) => text::failure(Failure { test_file: failure.test_file, ..Failure::default() }, "", crash.trim()),
-        None => failure,
+/// Of a file that could not be run Node says `test failed`, and why in what it printed further up.
+pub(super) fn explained<T: AsRef<str>>(failure: Failure, file: &str, mut crashes: impl Iterator<Item = T>) -> Failure {
+    if file.is_empty() || failure.error_message.trim_matches('\'') != "test failed" {
+        return failure;
     }
+    let Some(crash) = crashes.find(|crash| crash.as_ref().contains(file)) else { return failure };
+    let Failure { test_name, test_file, line_number, .. } = failure;
+    let read = text::failure(Failure { test_name, test_file, ..Failure::default() }, "", crash.as_ref().trim());
+    Failure { line_number: read.line_number.or(line_number), ..read }
 }
 
 /// Splits off `# SKIP …` and `# TODO …`, which a blank stands in front of; a `\#` is part of the description. Words that
 /// begin with `skip` do as well (<https://testanything.org/tap-version-13-specification.html>, "Skipping tests").
-fn directive_of(text: &str) -> (&str, Directive) {
+fn directive_of(text: &str, ok: bool) -> (&str, TestState) {
     for (at, _) in text.match_indices('#').filter(|(at, _)| *at == 0 || text[..*at].ends_with([' ', '\t'])) {
         let rest = text[at + 1..].trim_start();
         let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        let directive = match word.to_ascii_lowercase().as_str() {
-            "todo" => Directive::Todo,
-            word if word.starts_with("skip") => Directive::Skip,
+        let state = match word.to_ascii_lowercase().as_str() {
+            "todo" if ok => TestState::Passed,
+            word if word == "todo" || word.starts_with("skip") => TestState::Skipped,
             _ => continue,
         };
-        return (&text[..at], directive);
+        return (&text[..at], state);
     }
-    (text, Directive::None)
+    (text, if ok { TestState::Passed } else { TestState::Failed })
 }
 
 fn without_brace(description: &str) -> &str {
@@ -495,23 +456,22 @@ mod tests {
 
     #[test]
     fn points() {
-        let seen = |line: &str| {
-            let point = Point::of(line, 0)?;
-            Some((point.ok, point.number, point.description, point.directive == Directive::None))
-        };
-        let of = |ok, number, description: &str, plain| Some((ok, number, description.to_owned(), plain));
+        use TestState::{Failed, Passed, Skipped};
+        let seen = |line: &str| Point::of(line, 0).map(|point| (point.state, point.number, point.description));
+        let of = |state, number, description: &str| Some((state, number, description.to_owned()));
         let table = [
-            ("ok", of(true, None, "", true)),
-            ("ok 1", of(true, Some(1), "", true)),
-            ("not ok 2 - adds", of(false, Some(2), "adds", true)),
-            ("not ok 3 adds # TODO later", of(false, Some(3), "adds", false)),
-            ("ok 4 - issue \\#12 # skip: none", of(true, Some(4), "issue #12", false)),
-            ("ok 5 - with {", of(true, Some(5), "with {", true)),
-            ("not ok 6 - page#skip-nav", of(false, Some(6), "page#skip-nav", true)),
-            ("not ok 7 - lists # todos", of(false, Some(7), "lists # todos", true)),
-            ("ok 8 # Skipped: none", of(true, Some(8), "", false)),
-            ("not ok 9 - x #TODO: {", of(false, Some(9), "x", false)),
-            ("ok 10 - x { # time=1ms", of(true, Some(10), "x {", true)),
+            ("ok", of(Passed, None, "")),
+            ("ok 1", of(Passed, Some(1), "")),
+            ("not ok 2 - adds", of(Failed, Some(2), "adds")),
+            ("not ok 3 adds # TODO later", of(Skipped, Some(3), "adds")),
+            ("ok 3 adds # TODO later", of(Passed, Some(3), "adds")),
+            ("ok 4 - issue \\#12 # skip: none", of(Skipped, Some(4), "issue #12")),
+            ("ok 5 - with {", of(Passed, Some(5), "with {")),
+            ("not ok 6 - page#skip-nav", of(Failed, Some(6), "page#skip-nav")),
+            ("not ok 7 - lists # todos", of(Failed, Some(7), "lists # todos")),
+            ("ok 8 # Skipped: none", of(Skipped, Some(8), "")),
+            ("not ok 9 - x #TODO: {", of(Skipped, Some(9), "x")),
+            ("ok 10 - x { # time=1ms", of(Passed, Some(10), "x {")),
             ("okay", None),
             ("nothing", None),
         ];

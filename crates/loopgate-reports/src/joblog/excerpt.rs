@@ -1,9 +1,6 @@
 //! The lines that are shown of a failing step.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeSet, HashMap},
-};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use loopgate_core::untrusted::{MOST_BYTES, MOST_LINES, cut, quote};
 
@@ -34,30 +31,17 @@ pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
     let best =
         (0..lines.len()).filter(|at| !lines[*at].starts_with("##[")).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     let best = best.filter(|at| scores[*at] >= LEAST).map(|at| quote(lines[at].trim()));
-    let mut of_kind: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (at, kind) in kinds.iter().enumerate().filter(|(at, _)| scores[*at] >= LEAST) {
-        of_kind.entry(*kind).or_default().push(at);
-    }
+    let candidates: Vec<usize> = (0..lines.len()).filter(|at| scores[*at] >= LEAST).collect();
     let mut kept = Kept { lines: &lines, shown: BTreeSet::new(), bytes: 0, picked: 0 };
-    while let Some((at, kind)) = leading(&scores, &of_kind) {
-        if !kept.take(at) {
-            break;
-        }
-        for other in of_kind.get(&kind).into_iter().flatten() {
-            scores[*other] -= SEEN;
-        }
+    loop {
+        let left = candidates.iter().copied().filter(|at| scores[*at] >= LEAST);
+        let leading = left.max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)));
+        let Some(at) = leading.filter(|at| kept.take(*at)) else { break };
+        candidates.iter().filter(|other| kinds[**other] == kinds[at]).for_each(|other| scores[*other] -= SEEN);
         scores[at] = f32::MIN;
     }
     let shown = kept.shown.len();
     Chosen { text: quote(&kept.text()), cut_lines: (lines.len() - shown) as u64, best }
-}
-
-/// The line with the best score that is left, and its kind.
-fn leading(scores: &[f32], of_kind: &HashMap<u64, Vec<usize>>) -> Option<(usize, u64)> {
-    let of_all = of_kind.iter().flat_map(|(kind, places)| places.iter().map(|at| (*at, *kind)));
-    of_all
-        .filter(|(at, _)| scores[*at] >= LEAST)
-        .max_by(|(a, _), (b, _)| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)))
 }
 
 struct Kept<'t> {

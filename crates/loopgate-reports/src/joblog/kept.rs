@@ -18,7 +18,8 @@ pub struct Kept {
     bytes: Vec<u8>,
     /// Where in `bytes` the last line begins, which has not ended yet.
     line: usize,
-    bounds: Option<Bounds>,
+    /// What the lines are kept within.
+    pub(super) bounds: Option<Bounds>,
     is_outside: bool,
     /// Lines inside the bounds that are not kept any more.
     pub dropped_lines: u64,
@@ -58,11 +59,6 @@ impl Kept {
     /// Whether nothing but white space is kept.
     pub fn is_empty(&self) -> bool {
         self.bytes.iter().all(u8::is_ascii_whitespace)
-    }
-
-    /// The bounds that the lines were kept within.
-    pub(super) fn bounds(&self) -> Option<Bounds> {
-        self.bounds
     }
 
     /// The text that is kept.

@@ -1,20 +1,14 @@
 //! What many lines of a log begin with: the time, or the name of who printed the line.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::collections::HashMap;
 
-use regex::Regex;
+patterns! {
+    /// Times as programs write them in front of their lines, and the step and time of a container build (`#11 4.108 `).
+    TIME = r"^(?:#\d+ \d+\.\d+|\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?) ";
 
-/// Times as programs write them in front of their lines, and the step and time of a container build (`#11 4.108 `).
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
-    let clock = r"\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?";
-    Regex::new(&format!(r"^(?:#\d+ \d+\.\d+|{clock}) ")).expect("a constant")
-});
-
-/// `@shop/api:test: `, `web-1  | `, `[api] `, `packages/api test: `, `INTERNALERROR> `.
-static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\[(?P<a>[\w@/.:-]+)\]|(?P<b>[\w@/.-]+(?::[\w.-]+)*(?: [\w.-]+)?)(?::|\s+\||>))(?: |$)")
-        .expect("a constant")
-});
+    /// `@shop/api:test: `, `web-1  | `, `[api] `, `packages/api test: `, `INTERNALERROR> `.
+    LABEL = r"^(?:\[(?P<a>[\w@/.:-]+)\]|(?P<b>[\w@/.-]+(?::[\w.-]+)*(?: [\w.-]+)?)(?::|\s+\||>))(?: |$)";
+}
 
 /// Words that say how bad a line is, and not who printed it.
 const LEVELS: [&str; 14] = [

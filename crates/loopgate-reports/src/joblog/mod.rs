@@ -61,30 +61,25 @@ pub struct JobLog {
 impl Job<'_> {
     /// The seconds of the failing step, within which its log is kept.
     pub fn bounds(&self) -> Option<Bounds> {
-        match Failing::among(self.steps)? {
-            Failing::Step(index) | Failing::LastRunning(index) => Bounds::of(self.steps, index),
-        }
+        Bounds::of(self.steps, Failing::among(self.steps)?.index)
     }
 
     /// Reads what was kept of the log.
     pub fn read(&self, kept: Kept, green: Option<&GreenLog>, options: &ReadOptions) -> JobLog {
-        let (dropped, bounds) = (kept.dropped_lines, kept.bounds());
+        let (dropped, bounds) = (kept.dropped_lines, kept.bounds);
         let text = kept.into_text();
         let step = cut(&text, bounds.as_ref());
         let failing = Failing::among(self.steps);
         let lines: Vec<Cow<'_, str>> = step.lines.iter().map(|line| plain(line)).collect();
         let output = output_start(&step.lines);
         // A step that was cut off has not reported what failed.
-        let has_failed = !matches!(failing, Some(Failing::LastRunning(_)));
+        let has_failed = failing.is_none_or(|failing| failing.has_failed);
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
         let report = (is_of_runner && has_failed)
             .then(|| read("log of the job", step.tool_text(&lines[output..]).as_bytes(), options));
-        let shown = match failing {
-            Some(Failing::LastRunning(_)) => last_lines(&lines),
-            _ => choose(&lines, green),
-        };
+        let shown = if has_failed { choose(&lines, green) } else { last_lines(&lines) };
         let name = match failing {
-            Some(Failing::Step(index) | Failing::LastRunning(index)) => self.steps.get(index).map(|step| &*step.name),
+            Some(failing) => self.steps.get(failing.index).map(|step| &*step.name),
             None => step.header,
         };
         let failure = has_failed.then(|| step.failure(&lines[output..], &shown)).flatten();
@@ -110,11 +105,6 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 }
 
 impl StepLines<'_> {
-    /// Whether an action failed, and no command that it ran.
-    fn is_of_action(&self) -> bool {
-        self.is_action() && !self.has_exit_code()
-    }
-
     /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
     /// words about the workflow.
     fn tool_text(&self, lines: &[Cow<'_, str>]) -> String {

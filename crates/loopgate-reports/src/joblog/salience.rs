@@ -3,11 +3,9 @@
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
-    sync::LazyLock,
 };
 
 use loopgate_core::{failure::without_stamp, untrusted::cut};
-use regex::Regex;
 
 use super::plain;
 
@@ -47,50 +45,33 @@ fn shape(line: &str) -> u64 {
 /// What kind of line it is: its words without paths, numbers and what stands in quotes. Many of one kind say the same of
 /// many things.
 pub fn kind(line: &str) -> u64 {
-    static VARIES: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r#"[\w.@-]*[/\\][\w./\\@:-]*|"[^"]*"|'[^']*'|`[^`]*`|\b[\w-]+\.\w+\b|\d+"#));
     shape(&VARIES.replace_all(line, "0"))
 }
 
-fn pattern(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant")
-}
+patterns! {
+    /// What differs between lines of one kind.
+    VARIES = r#"[\w.@-]*[/\\][\w./\\@:-]*|"[^"]*"|'[^']*'|`[^`]*`|\b[\w-]+\.\w+\b|\d+"#;
 
-/// Words that say that something went wrong, not as a part of a name, a path or an option.
-static WRONG: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?ix)
+    /// Words that say that something went wrong, not as a part of a name, a path or an option.
+    WRONG = r"(?ix)
         (?:^|[^\w./\\-])
         (?:errors?|fatal|panic(?:ked)?|exception|traceback|fail(?:ed|ures?|s|ing)?|abort(?:ed)?|crash(?:ed)?|undefined\ reference)
         (?:[^\w./\\=-]|\.\s|\.?$)
         |\b[A-Za-z]\w*(?:Error|Exception|Failure)\b
-        |^\s*(?:E\ \ |✗|✘|✖|×|●|not\ ok\ )",
-    )
-});
+        |^\s*(?:E\ \ |✗|✘|✖|×|●|not\ ok\ )";
 
-/// Words that often stand in the sentence that says why.
-static WHY: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?ix)\b(?:cannot|can't|can\ not|could\ not|couldn't|unable|denied|forbidden|missing|invalid|not\ found|no\ such|refused|rejected|expected|unexpected|timed?\ ?out|mismatch|violations?|conflicts?|wrong|broken|unresolved|unsupported|not\ (?:allowed|accessible|supported|installed|defined|match)|no\ tests|killed|out\ of\ memory|does\ not|doesn't|did\ not|must|refusing|caused\ by|assert(?:ion)?|exit(?:ed)?\ (?:with\ )?(?:code|status))\b",
-    )
-});
+    /// Words that often stand in the sentence that says why.
+    WHY = r"(?ix)\b(?:cannot|can't|can\ not|could\ not|couldn't|unable|denied|forbidden|missing|invalid|not\ found|no\ such|refused|rejected|expected|unexpected|timed?\ ?out|mismatch|violations?|conflicts?|wrong|broken|unresolved|unsupported|not\ (?:allowed|accessible|supported|installed|defined|match)|no\ tests|killed|out\ of\ memory|does\ not|doesn't|did\ not|must|refusing|caused\ by|assert(?:ion)?|exit(?:ed)?\ (?:with\ )?(?:code|status))\b";
 
-/// Sums of nothing, and what is only a warning.
-static CALM: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:0|no) (?:errors?|failed|failures?|fail)\b|^\W*(?:npm )?warn(?:ing)?\b|\bwarning:|\b(?:PASSED|SKIPPED|XFAIL|ok)\s*(?:\[|\(|$)",
-    )
-});
+    /// Sums of nothing, and what is only a warning.
+    CALM = r"(?i)\b(?:0|no) (?:errors?|failed|failures?|fail)\b|^\W*(?:npm )?warn(?:ing)?\b|\bwarning:|\b(?:PASSED|SKIPPED|XFAIL|ok)\s*(?:\[|\(|$)";
 
-/// A line of a file.
-static PLACE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?:^|[\s('"`\[])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]{1,6}(?::\d+|\(\d+|", line \d+)"#)
-});
+    /// A line of a file.
+    PLACE = r#"(?:^|[\s('"`\[])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]{1,6}(?::\d+|\(\d+|", line \d+)"#;
 
-/// Folders that hold what is not the repository's own.
-static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("node_modules|site-packages|/usr/|/opt/|[.]cargo/registry|/rustc/|hostedtoolcache|node:internal")
-});
+    /// Folders that hold what is not the repository's own.
+    FOREIGN = "node_modules|site-packages|/usr/|/opt/|[.]cargo/registry|/rustc/|hostedtoolcache|node:internal";
+}
 
 /// Scores the lines of a step, whose kinds are given; the last is the runner's own word on how it ended.
 pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {

@@ -67,13 +67,12 @@ const GROUP_END: &str = "##[endgroup]";
 const ERROR: &str = "##[error]";
 const EXIT: &str = "##[error]Process completed with exit code ";
 
-/// The step of a job that failed: which it is, and why it is said to have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failing {
-    /// By its index.
-    Step(usize),
-    /// No step failed: the job was cancelled or ended by its time limit while this one ran.
-    LastRunning(usize),
+/// The step of a job that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failing {
+    pub index: usize,
+    /// False: no step failed, and the job was cancelled or ended by its time limit while this one ran.
+    pub has_failed: bool,
 }
 
 impl Failing {
@@ -81,9 +80,12 @@ impl Failing {
         let failed = |step: &JobStep| step.conclusion == Some(Conclusion::Failure);
         let has_run = |step: &JobStep| step.started_at.is_some() && step.conclusion != Some(Conclusion::Skipped);
         let was_ended = |step: &JobStep| !matches!(step.conclusion, Some(Conclusion::Success | Conclusion::Skipped));
-        let ended = || steps.iter().rposition(|step| has_run(step) && was_ended(step));
-        let failed = steps.iter().position(failed).map(Self::Step);
-        failed.or_else(|| ended().or_else(|| steps.iter().rposition(has_run)).map(Self::LastRunning))
+        if let Some(index) = steps.iter().position(failed) {
+            return Some(Self { index, has_failed: true });
+        }
+        let ended = steps.iter().rposition(|step| has_run(step) && was_ended(step));
+        let index = ended.or_else(|| steps.iter().rposition(has_run))?;
+        Some(Self { index, has_failed: false })
     }
 }
 
@@ -101,17 +103,13 @@ pub struct StepLines<'t> {
 }
 
 impl StepLines<'_> {
-    /// `Run actions/setup-node@v4`: the step runs an action instead of a command.
-    pub fn is_action(&self) -> bool {
+    /// Whether an action failed (`Run actions/setup-node@v4`) and no command that it ran: no exit code is printed.
+    pub fn is_of_action(&self) -> bool {
         let Some(what) = self.header.and_then(|header| header.strip_prefix("Run ")) else { return false };
-        what.split_once('@').is_some_and(|(name, at)| {
+        let is_action = what.split_once('@').is_some_and(|(name, at)| {
             name.contains('/') && !name.contains(char::is_whitespace) && !at.contains(char::is_whitespace)
-        })
-    }
-
-    /// Whether a command of the step ended with an exit code; where an action reports an error itself none is there.
-    pub fn has_exit_code(&self) -> bool {
-        self.lines.iter().rev().any(|line| line.starts_with(EXIT))
+        });
+        is_action && !self.lines.iter().rev().any(|line| line.starts_with(EXIT))
     }
 }
 

@@ -1,9 +1,6 @@
 //! One block: what a tool printed of one failing test, or one finding of a compiler or linter.
 
-use std::sync::LazyLock;
-
 use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation};
-use regex::Regex;
 
 use super::tools::{self, BlockReader, Found, Means, Tool};
 use crate::{Clip, MAX_MESSAGE, numbers, severity, text};
@@ -29,6 +26,8 @@ pub(super) struct Block {
     message: String,
     text: Clip,
     lines: usize,
+    /// Failures that were reported before it.
+    pub found: u64,
 }
 
 /// A failing test as a block describes it.
@@ -57,6 +56,7 @@ impl Block {
             message: text::clipped(group("message"), MAX_MESSAGE),
             text: Clip::default(),
             lines: 0,
+            found: 0,
         };
         block.name(group("name"));
         if row.tool().has_heading {
@@ -243,25 +243,16 @@ fn with_rule(rule: String, message: String, trace: &str) -> (String, String) {
     (rule.unwrap_or_default(), message)
 }
 
-/// What a test printed is quoted below what went wrong, and is no part of it.
-fn without_captured(text: &str) -> &str {
-    let captured = |line: &str| line.starts_with('-') && line.contains(" Captured ") && line.ends_with('-');
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if captured(line.trim_end()) {
-            break;
-        }
-        at += line.len();
-    }
-    &text[..at]
+patterns! {
+    /// What a test printed is quoted below what went wrong, and is no part of it.
+    CAPTURED = r"(?m)^-.* Captured .*-\s*$";
+    /// `tests/test_cart.py:4: AssertionError`
+    FRAME = r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#;
 }
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
 fn pytest(heading: &str, text: &str) -> FailedTest {
-    /// `tests/test_cart.py:4: AssertionError`
-    static FRAME: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#).expect("a constant"));
-    let trace = without_captured(text);
+    let trace = CAPTURED.find(text).map_or(text, |captured| &text[..captured.start()]);
     // The error that was raised last: the last lines marked with `E`.
     let lines: Vec<&str> = trace.lines().collect();
     let is_marked = |line: &str| line == "E" || line.starts_with("E  ");

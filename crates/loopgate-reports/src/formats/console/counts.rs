@@ -9,12 +9,8 @@ use crate::{Collector, Flaw};
 pub(super) struct Counts {
     said: bool,
     total: u64,
-    failed: u64,
-    passed: u64,
-    skipped: u64,
-    errors: u64,
-    /// Tries after the first, as pytest-rerunfailures counts them.
-    reruns: u64,
+    /// Of each kind in [`WORDS`].
+    sums: [u64; WORDS.len()],
     /// Failing tests and errors that were reported one by one.
     pub failures_found: u64,
     pub errors_found: u64,
@@ -22,10 +18,15 @@ pub(super) struct Counts {
     pub told_inside: u64,
 }
 
-const FAILED: &str = "failed failures failure failing fail interrupted cancelled aborted";
-const ERRORS: &str = "errors error";
-const PASSED: &str = "passed passing pass successful xpassed flaky ok";
-const SKIPPED: &str = "skipped skip skips pending todo xfailed incomplete risky disabled excluded not";
+/// The words for tests that failed, errors, tests that passed, tests that were skipped, and tries after the first (as
+/// pytest-rerunfailures counts them).
+const WORDS: [&str; 5] = [
+    "failed failures failure failing fail interrupted cancelled aborted",
+    "errors error",
+    "passed passing pass successful xpassed flaky ok",
+    "skipped skip skips pending todo xfailed incomplete risky disabled excluded not",
+    "rerun",
+];
 const TOTAL: &str =
     "tests test examples example specs spec doctests doctest properties property total completed run runs";
 
@@ -45,25 +46,15 @@ impl Counts {
                 false => words[..at].last().map(String::as_str).into_iter().collect(),
             };
             let is = |known: &str| known.split(' ').any(|word| meant.contains(&word));
-            let sum = if is(FAILED) {
-                &mut self.failed
-            } else if is(ERRORS) {
-                &mut self.errors
-            } else if is(PASSED) {
-                &mut self.passed
-            } else if is(SKIPPED) {
-                &mut self.skipped
-            } else if is("rerun") {
-                &mut self.reruns
-            } else {
-                // `out of 3` and `3 tests` are all of them.
-                if meant.is_empty() || is(TOTAL) {
-                    total = Some(total.unwrap_or(0) + count);
+            match WORDS.iter().position(|known| is(known)) {
+                Some(kind) => {
+                    self.sums[kind] += count;
+                    parts += count;
                 }
-                continue;
-            };
-            *sum += count;
-            parts += count;
+                // `out of 3` and `3 tests` are all of them.
+                None if meant.is_empty() || is(TOTAL) => total = Some(total.unwrap_or(0) + count),
+                None => {}
+            }
         }
         if let Some(total) = total {
             // A tool that prints the sum may leave out how many passed.
@@ -76,20 +67,21 @@ impl Counts {
         if !self.said {
             return false;
         }
+        let [failed, errors, passed, skipped, reruns] = self.sums;
         // Who was tried again is not said: where nothing fails, at least one of those that passed.
-        let flaky = u64::from(self.reruns > 0 && self.failed + self.errors == 0).min(self.passed);
-        out.anonymous_cases(TestState::Passed, self.passed + self.total - flaky);
+        let flaky = u64::from(reruns > 0 && failed + errors == 0).min(passed);
+        out.anonymous_cases(TestState::Passed, passed + self.total - flaky);
         out.anonymous_cases(TestState::Flaky, flaky);
-        out.anonymous_cases(TestState::Skipped, self.skipped);
-        let failed = self.failed.saturating_sub(self.told_inside);
+        out.anonymous_cases(TestState::Skipped, skipped);
+        let failed = failed.saturating_sub(self.told_inside);
         // Blocks do not always say which of both a failing test is.
         let errors_found = self.errors_found + self.failures_found.saturating_sub(failed);
         let failures_found = self.failures_found.min(failed);
-        let (more_failed, more_errors) = (failed - failures_found, self.errors.saturating_sub(errors_found));
+        let (more_failed, more_errors) = (failed - failures_found, errors.saturating_sub(errors_found));
         out.anonymous_cases(TestState::Failed, more_failed);
         out.anonymous_cases(TestState::Errored, more_errors);
         if more_failed + more_errors > 0 {
-            let (announced, told) = (failed + self.errors, failures_found + errors_found);
+            let (announced, told) = (failed + errors, failures_found + errors_found);
             out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
         }
         true
@@ -124,8 +116,8 @@ mod tests {
         for (text, (failed, errors, passed, skipped)) in cases {
             let mut counts = Counts::default();
             counts.add(text);
-            let Counts { failed: f, errors: e, skipped: s, .. } = counts;
-            assert_eq!((f, e, counts.passed + counts.total, s), (failed, errors, passed, skipped), "{text}");
+            let [f, e, p, s, _] = counts.sums;
+            assert_eq!((f, e, p + counts.total, s), (failed, errors, passed, skipped), "{text}");
         }
     }
 }

@@ -4,17 +4,17 @@
 use loopgate_core::evidence::{TestFramework, TestState};
 
 use crate::formats::{
-    go_test::{self, Package, Running},
+    go_test::{Package, PackageEnd, Running},
     go_text,
 };
-use crate::{Case, Clip, Collector};
+use crate::{Clip, Collector};
 
 /// Tests held of one package, and bytes of what they printed.
 const MAX_TESTS: usize = 20_000;
 const MAX_HELD: usize = 8 * 1024 * 1024;
 
 #[derive(Default)]
-pub(super) struct Go {
+pub(in crate::formats) struct Go {
     /// The tests of a package have begun and not ended.
     is_open: bool,
     /// `# example.com/shop` was said, below which the errors of its build stand.
@@ -23,7 +23,7 @@ pub(super) struct Go {
     current: Option<String>,
     held: usize,
     /// What was printed before a test's result: assertion libraries with a report of their own print it there.
-    above: Option<Clip>,
+    above: Clip,
 }
 
 impl Go {
@@ -43,18 +43,18 @@ impl Go {
             go_text::compile_error(line).is_some()
                 || ["\t", "too many errors"].iter().any(|start| line.starts_with(start))
         };
-        if let Some((package, failed)) = package_end(line) {
-            self.end_package(package, failed, out);
+        if let Some((package, end)) = package_end(line) {
+            self.end_package(package, end, out);
             return true;
         }
         if let Some((name, state)) = result(line) {
             self.is_open = true;
             // A race is reported above the test that it makes fail.
-            let above =
-                if state == TestState::Failed && !line.starts_with(' ') { self.package.output.take() } else { None };
+            let is_reported_above = state == TestState::Failed && !line.starts_with(' ');
+            let above = if is_reported_above { std::mem::take(&mut self.package.output) } else { Clip::default() };
             if let Some(test) = self.test(name) {
                 test.state = Some(state);
-                test.output = test.output.take().or(above);
+                test.output = if test.output.held() > 0 { std::mem::take(&mut test.output) } else { above };
             }
         } else if let Some(name) =
             line.strip_prefix("=== ").and_then(|rest| MARKS.iter().find_map(|m| rest.strip_prefix(m)))
@@ -72,7 +72,7 @@ impl Go {
             self.push(line);
         } else {
             self.is_building = false;
-            self.above.get_or_insert_default().push_line(line);
+            self.above.push_line(line);
             return false;
         }
         true
@@ -81,22 +81,19 @@ impl Go {
     pub fn end(&mut self, out: &mut Collector<'_>) {
         // Any program of go panics; one whose package is never named is no test.
         let is_other = |line: &str| line.starts_with("panic: ") && !is_end_of_process(line);
-        let output = self.package.output.as_ref().map(Clip::text).unwrap_or_default();
+        let output = self.package.output.text();
         if self.package.tests.is_empty() && output.lines().next().is_some_and(is_other) {
             return;
         }
-        if self.is_open || self.package.output.is_some() {
-            self.end_package("", true, out);
+        if self.is_open || !output.is_empty() {
+            self.end_package("", PackageEnd::Failed, out);
         }
     }
 
     fn test(&mut self, name: &str) -> Option<&mut Running> {
-        if !self.package.tests.contains_key(name) && self.package.tests.len() >= MAX_TESTS {
-            self.current = None;
-            return None;
-        }
-        self.current = Some(name.to_owned());
-        Some(self.package.tests.entry(name.to_owned()).or_default())
+        let test = self.package.test(name, MAX_TESTS);
+        self.current = test.is_some().then(|| name.to_owned());
+        test
     }
 
     fn push(&mut self, line: &str) {
@@ -106,52 +103,21 @@ impl Go {
         }
         let test = self.current.as_ref().and_then(|name| self.package.tests.get_mut(name));
         let output = test.map_or(&mut self.package.output, |test| &mut test.output);
-        output.get_or_insert_default().push_line(line);
+        output.push_line(line);
     }
 
-    fn end_package(&mut self, package: &str, failed: bool, out: &mut Collector<'_>) {
+    fn end_package(&mut self, package: &str, end: PackageEnd, out: &mut Collector<'_>) {
         out.framework = Some(TestFramework::GoTest);
         out.expect_tests();
-        let mut ended = std::mem::take(&mut self.package);
-        let above = self.above.take();
-        let mut silent = ended.tests.values_mut().filter(|test| test.state == Some(TestState::Failed));
-        if let (Some(only), None) = (silent.next(), silent.next()) {
-            only.output = only.output.take().or(above);
+        let Self { package: mut ended, above, .. } = std::mem::take(self);
+        let mut failed = ended.tests.values_mut().filter(|test| test.state == Some(TestState::Failed));
+        if let (Some(only), None) = (failed.next(), failed.next())
+            && only.output.held() == 0
+        {
+            only.output = above;
         }
-        (self.current, self.held) = (None, 0);
-        (self.is_open, self.is_building) = (false, false);
-        // A test without an end was running when the process ended.
-        let unfinished = if failed { TestState::Failed } else { TestState::Passed };
-        let states = ended.tests.iter().map(|(name, test)| (name.clone(), test.state.unwrap_or(unfinished)));
-        for (name, state) in states.collect::<Vec<_>>() {
-            ended.a_test_failed |= state == TestState::Failed;
-            ended.mark_ancestors(&name, state == TestState::Failed);
-        }
-        for (name, test) in &ended.tests {
-            test.report(package, name, test.state.unwrap_or(unfinished), None, out);
-        }
-        let output = ended.output;
-        if failed && !ended.a_test_failed {
-            let text = output.as_ref().map(Clip::text).unwrap_or_default();
-            let errors: Vec<_> = text.lines().filter_map(go_text::compile_error).collect();
-            if let Some(test) = text.strip_prefix("panic: ").and_then(test_in_trace) {
-                out.case(Case::new(package, test, TestState::Failed), || go_text::failure(&text, package));
-            } else if errors.is_empty() {
-                go_test::package_failure(package, go_test::Cause::Process, output, out);
-            }
-            errors.into_iter().for_each(|error| out.problem(|| error));
-        }
+        ended.end(package, end, out);
     }
-}
-
-/// The test in whose goroutine, or in whose function, the process panicked: `example.com/shop.TestTotal.func1(0x0)`.
-fn test_in_trace(trace: &str) -> Option<&str> {
-    trace.lines().filter(|line| !line.starts_with('\t')).find_map(|line| {
-        let (_, from) = line.rsplit_once('/').unwrap_or(("", line)).1.split_once(".Test")?;
-        let end = from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
-        let start = line.len() - from.len() - "Test".len();
-        Some(&line[start..start + "Test".len() + end])
-    })
 }
 
 /// `    --- FAIL: TestRates/it (0.00s)`
@@ -168,17 +134,18 @@ fn result(line: &str) -> Option<(&str, TestState)> {
 }
 
 /// `FAIL\texample.com/shop/cart\t0.004s`, `ok  \texample.com/shop/cart\t0.01s`, `FAIL\tx [build failed]`.
-fn package_end(line: &str) -> Option<(&str, bool)> {
+fn package_end(line: &str) -> Option<(&str, PackageEnd)> {
     let (word, rest) = line.split_once('\t')?;
-    let failed = match word {
-        "FAIL" => true,
-        "ok  " | "?   " => false,
+    let end = match word {
+        "FAIL" if rest.ends_with("[build failed]") || rest.ends_with("[setup failed]") => PackageEnd::NotBuilt,
+        "FAIL" => PackageEnd::Failed,
+        "ok  " | "?   " => PackageEnd::Passed,
         _ => return None,
     };
     let package = rest.split(['\t', ' ']).next()?;
     // A module may have a plain name.
     let is_timed = rest.rsplit_once('\t').is_some_and(|(_, time)| time.ends_with('s') && time.starts_with("0."));
-    (is_package(package) || is_timed && !package.is_empty()).then_some((package, failed))
+    (is_package(package) || is_timed && !package.is_empty()).then_some((package, end))
 }
 
 fn is_package(text: &str) -> bool {

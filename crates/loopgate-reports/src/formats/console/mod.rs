@@ -12,15 +12,15 @@ mod tools;
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, SourceLocation, TestState};
+use loopgate_core::evidence::{Failure, Finding, SourceLocation, TestState};
 
+pub(super) use self::go::Go;
 use self::{
     block::{Block, FailedTest},
     counts::Counts,
-    go::Go,
     tools::{BlockReader, Found, Means, Part, Row, Section},
 };
-use super::github_annotations;
+use super::{github_annotations, tap::explained, tool_text::LineReader};
 use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
@@ -33,9 +33,8 @@ const MAX_PLACES: usize = 500;
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
-/// Annotations remembered, for a text in which nothing else reports a failure, and bytes of one.
+/// Annotations remembered, for a text in which nothing else reports a failure.
 const MAX_ANNOTATIONS: usize = 200;
-const MAX_ANNOTATION: usize = 16 * 1024;
 /// Bytes of a line that a tool says something with; longer ones are what a test printed.
 const MAX_LINE: usize = 4 * 1024;
 
@@ -71,12 +70,12 @@ pub(super) struct Console {
     places: Vec<(String, SourceLocation)>,
     /// What CTest shows of a test while it runs, with `-V`.
     shown: Option<Shown>,
-    /// CTest's block of a program whose own tests report what failed, and how many failures there were before them.
-    outer: Option<(Block, u64)>,
+    /// CTest's block of a program whose own tests report what failed.
+    outer: Option<Block>,
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
-    annotations: Vec<String>,
+    annotations: Vec<Finding>,
 }
 
 /// The lines of a test that CTest shows with its number in front, ahead of how it ended.
@@ -88,27 +87,36 @@ struct Shown {
     found: u64,
 }
 
-impl Console {
-    /// Whether no block is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
+impl LineReader for Console {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        self.clean_line(&text::clean(line), out);
+        true
+    }
+
+    fn is_idle(&self) -> bool {
         self.open.is_none() && self.outer.is_none()
     }
 
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
-        if self.annotations.len() < MAX_ANNOTATIONS && github_annotations::is_annotation(line) {
-            self.annotations.push(text::clipped(line, MAX_ANNOTATION));
+    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
+        self.close(out);
+        self.close_outer(out);
+        self.go.end(out);
+        if out.holds_nothing() {
+            self.annotations.into_iter().for_each(|finding| github_annotations::tell(finding, out));
+        }
+        if !self.counts.tell(out) && !self.told.is_empty() {
+            out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
+        }
+    }
+}
+
+impl Console {
+    fn clean_line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if self.annotations.len() < MAX_ANNOTATIONS {
+            self.annotations.extend(github_annotations::annotation(line));
         }
         if line.len() > MAX_LINE {
             return self.plain(line, out);
-        }
-        // A line inside the block of another tool's test is that tool's own.
-        let tells_for_itself = |open: &Block| !open.tool().shows_output;
-        let begun = line.trim_start().strip_prefix("Start ").and_then(|rest| rest.split_once(": "));
-        let number = begun.map(|(number, _)| number.trim_start()).filter(|number| numbers::line(number).is_some());
-        if let Some(number) = number.filter(|_| !self.open.as_ref().is_some_and(tells_for_itself)) {
-            self.close(out);
-            let mark = format!("{number}: ");
-            self.shown = Some(Shown { mark, text: Clip::default(), found: self.counts.failures_found });
         }
         let line = match self.shown.as_mut().and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown))) {
             Some((rest, shown)) => {
@@ -136,7 +144,7 @@ impl Console {
         match (found.row.means, &self.open) {
             (Means::Pass, Some(open)) if open.tool == found.row.tool => self.open = None,
             (Means::Section((_, Part::Failures)), Some(open)) if is_ctest(open.tool) => {
-                self.outer = self.open.take().map(|open| (open, self.counts.failures_found));
+                self.outer = self.open.take();
             }
             _ => self.close(out),
         }
@@ -181,6 +189,10 @@ impl Console {
                 let place = text::location(found.group("file"), numbers::line(found.group("line")));
                 self.places.push((found.group("message").to_owned(), place));
             }
+            Means::End if !found.group("number").is_empty() => {
+                let mark = format!("{}: ", found.group("number"));
+                self.shown = Some(Shown { mark, text: Clip::default(), found: self.counts.failures_found });
+            }
             Means::Place | Means::Counts | Means::End | Means::Pass => {}
         }
     }
@@ -190,7 +202,9 @@ impl Console {
         let is_in_section = row.within.is_none() || row.within == self.section;
         let is_meant = match &self.open {
             Some(open) if !open.is_finding => {
-                let is_its_tool = row.tool == open.tool || row.tool().in_every_block;
+                // CTest starts programs, whose blocks are over where it goes on.
+                let is_around = is_ctest(row.tool) && open.tool().shows_output;
+                let is_its_tool = row.tool == open.tool || row.tool().in_every_block || is_around;
                 is_its_tool || matches!(row.means, Means::Section((_, Part::Failures)))
             }
             _ => true,
@@ -216,12 +230,9 @@ impl Console {
         if let Some(instantiated) = self.instantiated.take().filter(|_| block.is_finding) {
             block.push(&instantiated);
         }
+        block.found = self.counts.failures_found;
         if let Some(shown) = self.shown.take_if(|_| is_ctest(row.tool)) {
-            // The failures that the test itself reported are more exact.
-            if self.counts.failures_found > shown.found {
-                self.is_told_inside(block);
-                return;
-            }
+            block.found = shown.found;
             shown.text.text().lines().for_each(|line| block.push(line));
         }
         self.open = Some(block);
@@ -253,18 +264,9 @@ impl Console {
         }
     }
 
-    /// A test of CTest's whose own tests reported what failed: it is not counted as another failure.
-    fn is_told_inside(&mut self, block: Block) {
-        self.counts.told_inside += 1;
-        block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
-    }
-
     /// CTest goes on after a program that has tests of its own.
     fn close_outer(&mut self, out: &mut Collector<'_>) {
-        let Some((block, found)) = self.outer.take() else { return };
-        if self.counts.failures_found > found {
-            self.is_told_inside(block);
-        } else {
+        if let Some(block) = self.outer.take() {
             self.open = Some(block);
             self.close(out);
         }
@@ -280,20 +282,18 @@ impl Console {
             return;
         }
         let tool = block.tool;
+        // The failures that the program's own tests reported are more exact, and it is not counted as another one.
+        if is_ctest(tool) && self.counts.failures_found > block.found {
+            self.counts.told_inside += 1;
+            return block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
+        }
         self.framework(tool, out);
         block.failures(out.wants_failures()).into_iter().for_each(|test| self.report(tool, test, out));
     }
 
     fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector<'_>) {
         let (tool, FailedTest { file, name, phase, mut failure }) = (tools::tool(at), test);
-        // Of a file that could not be run the list says no more than that.
-        if !file.is_empty() && failure.error_message.trim_matches('\'') == "test failed" {
-            let crash = self.crashes.iter().map(Clip::text).find(|crash| crash.contains(&file));
-            failure = crash.map_or(failure.clone(), |crash| {
-                let crash = FailedTest::new(&file, &name, "", &crash).failure;
-                Failure { line_number: crash.line_number.or(failure.line_number), ..crash }
-            });
-        }
+        failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
         if tool.repeats && self.is_told(&file, &name) {
             return;
         }
@@ -349,12 +349,10 @@ impl Console {
     }
 
     fn remember(&mut self, file: &str, name: &str) {
-        if self.told.len() < MAX_TOLD && !self.told.contains_key(name) {
-            self.told.insert(name.to_owned(), Vec::new());
-        }
-        if let Some(files) = self.told.get_mut(name).filter(|files| files.len() < MAX_FILES)
-            && !files.iter().any(|known| known == file)
-        {
+        let has_room = self.told.len() < MAX_TOLD || self.told.contains_key(name);
+        let files = has_room.then(|| self.told.entry(name.to_owned()).or_default());
+        let is_new = |files: &&mut Vec<String>| files.len() < MAX_FILES && !files.iter().any(|known| known == file);
+        if let Some(files) = files.filter(is_new) {
             files.push(file.to_owned());
         }
     }
@@ -367,18 +365,6 @@ impl Console {
 
     fn framework(&self, tool: usize, out: &mut Collector<'_>) {
         out.framework = out.framework.or(tools::tool(tool).framework);
-    }
-
-    pub fn end(mut self, out: &mut Collector<'_>) {
-        self.close(out);
-        self.close_outer(out);
-        self.go.end(out);
-        if out.holds_nothing() {
-            self.annotations.iter().for_each(|line| github_annotations::tell(line.trim_start(), out));
-        }
-        if !self.counts.tell(out) && !self.told.is_empty() {
-            out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
-        }
     }
 }
 

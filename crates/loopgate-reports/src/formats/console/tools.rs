@@ -56,9 +56,7 @@ pub(super) struct Tool {
     #[serde(deserialize_with = "expression")]
     pub block: Option<Regex>,
     row: Vec<RowFields>,
-    #[cfg(test)]
-    pub sample: Vec<Sample>,
-    #[cfg(not(test))]
+    /// Texts for the test below.
     #[serde(rename = "sample")]
     _sample: serde::de::IgnoredAny,
 }
@@ -69,16 +67,6 @@ pub(super) struct Tool {
 pub(super) enum BlockReader {
     Pytest,
     Ctest,
-}
-
-/// A text and what is to be read in it.
-#[cfg(test)]
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Sample {
-    pub text: String,
-    /// `name | place | message` of each failure.
-    pub failures: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,13 +136,13 @@ pub(super) struct Row {
     pub tool: usize,
     pub within: Option<Section>,
     pub means: Means,
+    pattern: Regex,
 }
 
 struct Table {
     tools: Vec<Tool>,
     rows: Vec<Row>,
     set: RegexSet,
-    each: Vec<Regex>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -162,9 +150,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let fields = || tools.iter().enumerate().flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)));
     // Unicode's word boundaries and classes would cost the automaton; tools write their own words in ASCII.
     let set = RegexSet::new(fields().map(|(_, row)| &row.pattern)).expect(PROOF);
-    let each = fields().map(|(_, row)| Regex::new(&row.pattern).expect(PROOF)).collect();
     let rows = fields().map(|(tool, row)| Row::new(tool, row)).collect();
-    Table { rows, set, each, tools }
+    Table { rows, set, tools }
 });
 
 impl Row {
@@ -172,7 +159,12 @@ impl Row {
         let whose =
             fields.of.as_ref().map_or(tool, |name| FILES.iter().position(|(file, _)| file == name).expect(PROOF));
         let section = fields.section.map(|part| Means::Section((tool, part)));
-        Self { tool, within: fields.within.map(|part| (whose, part)), means: section.or(fields.means).expect(PROOF) }
+        Self {
+            tool,
+            within: fields.within.map(|part| (whose, part)),
+            means: section.or(fields.means).expect(PROOF),
+            pattern: Regex::new(&fields.pattern).expect(PROOF),
+        }
     }
 
     pub fn tool(&self) -> &'static Tool {
@@ -200,8 +192,8 @@ impl Found<'_> {
 
 /// The first row that matches a line and counts by `counts`.
 pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<Found<'t>> {
-    let at = TABLE.set.matches(line).into_iter().find(|at| counts(&TABLE.rows[*at]))?;
-    Some(Found { row: &TABLE.rows[at], captures: TABLE.each[at].captures(line)? })
+    let row = TABLE.set.matches(line).into_iter().map(|at| &TABLE.rows[at]).find(|row| counts(row))?;
+    Some(Found { row, captures: row.pattern.captures(line)? })
 }
 
 fn expression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
@@ -214,14 +206,28 @@ mod tests {
     use super::*;
     use crate::{ReadOptions, read};
 
+    #[derive(Deserialize)]
+    struct Samples {
+        sample: Vec<Sample>,
+    }
+
+    /// A text and what is to be read in it.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        text: String,
+        /// `name | place | message` of each failure.
+        failures: Vec<String>,
+    }
+
     #[test]
     fn each_tool_s_sample_is_read_as_its_file_says() {
         let options =
             ReadOptions { format: Some(loopgate_core::evidence::ReportFormat::Console), ..Default::default() };
         for (file, text) in FILES {
-            let tool: Tool = toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"));
-            assert!(!tool.sample.is_empty(), "{file} has no sample");
-            for Sample { text, failures } in tool.sample {
+            let Samples { sample } = toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(!sample.is_empty(), "{file} has no sample");
+            for Sample { text, failures } in sample {
                 let found: Vec<String> = read("log", text.as_bytes(), &options).failures.iter().map(shown).collect();
                 assert_eq!(found, failures, "{file}");
             }
