@@ -18,9 +18,6 @@ pub struct TestSyntax {
     test: Pattern,
     function: Pattern,
     skip: Pattern,
-    /// The line, as it is written, keeps its whole file from running.
-    #[serde(default)]
-    pub file_skip: Pattern,
     assertion: Pattern,
     /// The line asserts one value only.
     pub exact: Pattern,

@@ -6,35 +6,33 @@ use super::{
 };
 use crate::source_files::TestSyntax;
 
-/// What a part asserts.
+/// What a part asserts, and how strictly.
 pub(super) struct Asserted<'a> {
     pub(super) lines: Vec<&'a CodeLine>,
     pub(super) count: usize,
     pub(super) exact: usize,
     pub(super) values: usize,
+    /// Values in rows of parameters.
+    pub(super) rows: usize,
+    /// Lines that catch what a test throws.
+    pub(super) catches: usize,
 }
 
 impl<'a> Asserted<'a> {
     pub(super) fn of(syntax: &TestSyntax, part: &'a Part) -> Self {
+        let catch = pattern!(
+            r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\("
+        );
         let lines: Vec<&CodeLine> = reached(part).into_iter().filter(|line| asserts(syntax, line)).collect();
+        let rows = part.lines.iter().filter(|line| is_row(syntax, line));
         Self {
             count: lines.iter().map(|line| syntax.assertions(&line.text)).sum(),
             exact: lines.iter().filter(|line| syntax.exact.is_match(&line.text)).count(),
             values: lines.iter().map(|line| values(&line.text).count()).sum(),
+            rows: rows.map(|line| values(&line.text).count()).sum(),
+            catches: part.lines.iter().filter(|line| catch.is_match(&line.text)).count(),
             lines,
         }
-    }
-
-    /// Whether both sides assert the same of other values.
-    pub(super) fn has_shape_of(&self, other: &Self) -> bool {
-        let shape = |line: &&CodeLine| {
-            let mut text = line.words();
-            for value in values(&line.text) {
-                text = text.replacen(value, "_", 1);
-            }
-            text
-        };
-        self.lines.iter().map(shape).eq(other.lines.iter().map(shape))
     }
 }
 
@@ -44,7 +42,7 @@ pub(super) fn asserts(syntax: &TestSyntax, line: &CodeLine) -> bool {
     syntax.assertions(&line.text) > 0 && !always.is_match(&line.text)
 }
 
-/// The lines of a test that are reached: none below one that leaves it for good, none of a function that the test
+/// The lines of a test or a helper that are reached: none below one that leaves it for good, none of a function that it
 /// declares and never names again, none under a condition that asks the environment, and none of a loop over nothing.
 pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
     let exits = pattern!(
@@ -56,7 +54,7 @@ pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
     let never = pattern!(
         r"^(?:\}\s*)?(?:if|elif|else\s+if|unless)\b.*(?:\bprocess\.env\b|\bimport\.meta\.env\b|\bos\.(?:environ|getenv|Getenv|LookupEnv)\b|\bENV\[|\bgetenv\(|\benv::var)|^for\b.*(?:\[:0\]|\.slice\(0,\s*0\)|\brange\(0\)|\b(?:in|of)\s*\(?(?:\[\]|\(\)))"
     );
-    if !part.is_test {
+    if part.name.is_empty() {
         return part.lines.iter().collect();
     }
     let declared = part.lines.iter().position(|line| line.number == part.line).unwrap_or(0);
@@ -92,12 +90,10 @@ pub(super) fn values(line: &str) -> impl Iterator<Item = &str> {
 
 /// A value without its quotes; a number without its suffix and the zeros behind its point.
 pub(super) fn plain(value: &str) -> String {
-    let text = value.trim_matches(['"', '\'', '`']);
-    let digits: String =
-        text.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-')).collect();
-    match digits.parse::<f64>() {
-        Ok(number) if text.len() == value.len() => number.to_string(),
-        _ => text.to_owned(),
+    let digits = value.replace('_', "");
+    match digits.trim_end_matches(char::is_alphabetic).parse::<f64>() {
+        Ok(number) => number.to_string(),
+        Err(_) => value.trim_matches(['"', '\'', '`']).to_owned(),
     }
 }
 
@@ -111,21 +107,9 @@ pub(super) fn is_row(syntax: &TestSyntax, line: &CodeLine) -> bool {
     syntax.row.is_match(&line.text) || (is_data || is_loop) && syntax.assertions(text) == 0
 }
 
-/// Values in rows of parameters.
-pub(super) fn rows(syntax: &TestSyntax, part: &Part) -> usize {
-    part.lines.iter().filter(|line| is_row(syntax, line)).map(|line| values(&line.text).count()).sum()
-}
-
 /// The lines of a test below its declaration.
 pub(super) fn body(part: &Part) -> Vec<String> {
     reached(part).into_iter().filter(|line| line.number > part.line).map(CodeLine::words).collect()
-}
-
-/// Lines that catch what a test throws.
-pub(super) fn catches(part: &Part) -> usize {
-    let catch =
-        pattern!(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(");
-    part.lines.iter().filter(|line| catch.is_match(&line.text)).count()
 }
 
 /// A mark that keeps the part from running and was not there: its line, its words, and whether it always holds.

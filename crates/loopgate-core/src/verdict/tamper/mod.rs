@@ -256,9 +256,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
 pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BTreeSet<FileAt> {
-    let wanted = written::to_read(files).chain(selection::to_read(files));
     let mut read = BTreeSet::new();
-    for file in wanted {
+    for file in written::to_read(files) {
         read.insert((head, file.path.clone()));
         read.extend(before.map(|before| (before, file.old_path().to_owned())));
     }
