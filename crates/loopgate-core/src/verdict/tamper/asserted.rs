@@ -54,28 +54,26 @@ pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
     let never = pattern!(
         r"^(?:\}\s*)?(?:if|elif|else\s+if|unless)\b.*(?:\bprocess\.env\b|\bimport\.meta\.env\b|\bos\.(?:environ|getenv|Getenv|LookupEnv)\b|\bENV\[|\bgetenv\(|\benv::var)|^for\b.*(?:\[:0\]|\.slice\(0,\s*0\)|\brange\(0\)|\b(?:in|of)\s*\(?(?:\[\]|\(\)))"
     );
-    if part.name.is_empty() {
-        return part.lines.iter().collect();
-    }
-    let declared = part.lines.iter().position(|line| line.number == part.line).unwrap_or(0);
-    let (above, below) = part.lines.split_at(declared + 1);
-    let depth = below.iter().map(CodeLine::indent).find(|depth| *depth > 0);
-    let leaves = |line: &CodeLine| Some(line.indent()) == depth && exits.is_match(line.text.trim());
-    let end = below.iter().position(leaves).unwrap_or(below.len());
+    let is_body = |line: &&CodeLine| !part.name.is_empty() && line.number > part.line;
+    let depth = part.lines.iter().filter(is_body).map(CodeLine::indent).find(|depth| *depth > 0);
     let is_named_once =
         |name: &str| part.lines.iter().flat_map(|line| words(&line.text)).filter(|word| *word == name).count() == 1;
-    let (mut lines, mut unused): (Vec<&CodeLine>, _) = (above.iter().collect(), None);
-    for line in &below[..end] {
-        if unused.is_some_and(|indent| line.indent() > indent) {
+    let (mut lines, mut idle): (Vec<&CodeLine>, _) = (Vec::new(), None);
+    for line in &part.lines {
+        let (text, is_body) = (line.text.trim(), is_body(&line));
+        if is_body && Some(line.indent()) == depth && exits.is_match(text) {
+            break;
+        }
+        if idle.is_some_and(|indent| line.indent() > indent) {
             continue;
         }
         // A decorator may register what stands below it.
         let is_registered = lines.last().is_some_and(|above| above.text.trim_start().starts_with('@'));
-        let found = function.captures(line.text.trim_start()).filter(|_| !is_registered);
-        let name = found.and_then(|found| Some(found.get(1).or_else(|| found.get(2))?.as_str().to_owned()));
-        let is_unused = name.is_some_and(|name| is_named_once(&name)) || never.is_match(line.text.trim_start());
-        unused = is_unused.then(|| line.indent());
-        if unused.is_none() {
+        let function = function.captures(text).filter(|_| !is_registered);
+        let name = function.and_then(|found| found.iter().skip(1).flatten().next().map(|name| name.as_str()));
+        let is_idle = is_body && (name.is_some_and(is_named_once) || never.is_match(text));
+        idle = is_idle.then(|| line.indent());
+        if !is_idle {
             lines.push(line);
         }
     }
@@ -122,9 +120,8 @@ pub(super) fn skip_more(syntax: &TestSyntax, old: &Part, new: &Part) -> Option<(
         return None;
     }
     let line = missing(&new.lines, &old.lines).into_iter().find(|line| syntax.skip(&line.text).is_some())?;
-    let at = new.lines.iter().position(|other| other.number == line.number)?;
     let mark = syntax.skip(&line.text)?.chars().take(60).collect();
-    let above = at.checked_sub(1).map(|above| &new.lines[above]);
+    let above = new.lines.iter().take_while(|other| other.number < line.number).last();
     let asks = above.is_some_and(|above| {
         let text = above.text.trim_start();
         above.indent() < line.indent()

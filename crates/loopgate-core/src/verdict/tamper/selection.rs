@@ -13,9 +13,6 @@ use crate::{
     source_files::{Pattern, file_name, is_test, language_of},
 };
 
-const FILE: &str = include_str!("../../../data/test_runs.toml");
-const PROOF: &str = "the file is part of the program, and a test reads it";
-
 /// Characters of a line that a sentence quotes.
 const QUOTED: usize = 60;
 /// Lines between a finding and what suppresses it.
@@ -46,7 +43,10 @@ struct Setting {
     words: Pattern,
 }
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(FILE).expect(PROOF));
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../data/test_runs.toml"))
+        .expect("the file is part of the program, and a test reads it")
+});
 
 /// The words by which a line of a test file puts a stand-in where something else stood.
 pub(super) fn replaced(line: &str) -> Option<&str> {
@@ -137,7 +137,7 @@ fn commands_of<'l>(path: &str, lines: &[&'l CodeLine]) -> Vec<(&'l CodeLine, &'l
 /// Commands that ran tests and go, change their program, or select.
 fn commands(change: &Change<'_>, lines: &Lines<'_>) -> Vec<Tampering> {
     // A check whose tests are counted shows by the count when they no longer run.
-    let weight = if change.has_unread_tests { Weight::Alone } else { change.ground(false) };
+    let weight = if change.runs.is_read { change.ground(false) } else { Weight::Alone };
     let gone = |command: &str, old: &CodeLine, new: Option<&CodeLine>| {
         lines.found(format!("the test command `{}` is gone", quoted(command)), weight, Some(old), new)
     };
@@ -196,7 +196,7 @@ fn thresholds(lines: &Lines<'_>, weight: Weight) -> Vec<Tampering> {
 
 /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
 fn suppressions(change: &Change<'_>, lines: &Lines<'_>, patch: &Patch<'_>) -> Vec<Tampering> {
-    let of_file = change.named.iter().filter_map(|place| place.rsplit_once(':'));
+    let of_file = change.runs.named.iter().filter_map(|place| place.rsplit_once(':'));
     let named: Vec<u32> =
         of_file.filter(|(path, _)| *path == lines.file.path).filter_map(|(_, line)| line.parse().ok()).collect();
     let counts = |line: u32| change.is_of_fixer || named.iter().any(|at| line.abs_diff(*at) <= NEAR);
@@ -213,6 +213,6 @@ mod tests {
 
     #[test]
     fn the_words_can_be_read() {
-        assert!(toml::from_str::<Words>(FILE).unwrap().settings.len() > 5);
+        assert!(WORDS.settings.len() > 5);
     }
 }

@@ -39,14 +39,8 @@ pub(super) struct Sides {
 impl Sides {
     /// The whole file where both sides were read, else what the patch shows. `None` if nothing is known of a side.
     pub(super) fn read(change: &Change<'_>, file: &ChangedFile) -> Option<Self> {
-        let old = match file.status {
-            FileStatus::Added => Some(""),
-            _ => change.before.and_then(|commit| change.contents.text(commit, file.old_path())),
-        };
-        let new = match file.status {
-            FileStatus::Removed => Some(""),
-            _ => change.contents.text(change.head, &file.path),
-        };
+        let old = change.before.and_then(|commit| change.contents.text(commit, file.old_path()));
+        let new = change.contents.text(change.head, &file.path);
         if let (Some(old), Some(new)) = (old, new) {
             let lines = |path, text: &str| code_lines(path, (1..).zip(text.lines()));
             return Some(Self { old: lines(file.old_path(), old), new: lines(&file.path, new) });

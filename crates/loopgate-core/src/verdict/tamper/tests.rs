@@ -88,7 +88,6 @@ fn judge(files: &[File], failed: &[&str], is_of_fixer: bool) -> Found {
     let failed = failed.iter().copied().collect();
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed, None);
     change.is_of_fixer = is_of_fixer;
-    change.has_unread_tests = true;
     let found = findings(&change);
     Found {
         all: found.iter().map(|one| format!("{:?} {}", one.weight, one.key())).collect(),
@@ -1019,7 +1018,7 @@ fn a_suppression_counts_on_a_line_that_failed_only() {
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.is_of_fixer = ANYBODY;
     assert_eq!(findings(&change), []);
-    change.named = BTreeSet::from(["src/a.py:2"]);
+    change.runs.named = BTreeSet::from(["src/a.py:2"]);
     let told = not_accepted(&findings(&change), &BTreeMap::new()).map(ToString::to_string);
     let expected = "src/a.py:1: a finding that failed before is suppressed: `import os  # noqa: F401`";
     assert_eq!(told.as_deref(), Some(expected));
@@ -1386,7 +1385,7 @@ fn tests_that_no_longer_run() {
     for (files, now, expected) in table {
         let (files, contents) = changed(files);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-        (change.is_of_fixer, change.ran_before, change.ran_now) = (ANYBODY, vec![before.clone()], Some(ran(now)));
+        (change.is_of_fixer, change.runs.before, change.runs.now) = (ANYBODY, Some(before.clone()), Some(ran(now)));
         let found = findings(&change);
         let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
         assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
@@ -1422,7 +1421,7 @@ fn a_test_that_was_settled_to_be_wrong_may_state_another_value_and_no_less() {
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone(), None);
         change.is_of_fixer = ANYBODY;
         assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{to}");
-        change.wrong = failed;
+        change.runs.wrong = failed;
         assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{to}");
     }
 }
@@ -1437,11 +1436,11 @@ fn a_base_test_that_fails_on_the_head() {
     };
     let (files, contents) = changed(&[]);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-    (change.is_of_fixer, change.base_tests) = (ANYBODY, vec![&run]);
+    (change.is_of_fixer, change.runs.base_tests) = (ANYBODY, vec![&run]);
     assert_eq!(findings(&change)[0].weight, Weight::Ground);
-    change.failed = BTreeSet::from(["tests/a.py::test_a"]);
+    change.runs.failed = BTreeSet::from(["tests/a.py::test_a"]);
     assert_eq!(findings(&change)[0].weight, Weight::Proof);
-    change.wrong = BTreeSet::from(["tests/a.py::test_a"]);
+    change.runs.wrong = BTreeSet::from(["tests/a.py::test_a"]);
     assert_eq!(findings(&change), []);
 }
 
@@ -1459,7 +1458,7 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
         on_head: ProofEnd::Passed,
         failing: Vec::new(),
     };
-    change.base_tests = vec![&run];
+    change.runs.base_tests = vec![&run];
     assert_eq!(findings(&change), []);
 }
 

@@ -62,7 +62,8 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     }
     let pairs = pairs(&files);
     let mut arrivals = Arrivals::of(&pairs);
-    let gone = gone(change);
+    let mut gone = gone(change);
+    gone.retain(|name| !pairs.iter().filter_map(|pair| pair.old).any(|old| old.is_test && old.name == *name));
     for pair in &pairs {
         match (pair.old, pair.new) {
             (Some(old), None) if old.is_test => found.extend(removed(change, pair, old, &mut arrivals, &gone)),
@@ -141,7 +142,7 @@ fn removed(
     if has_double || missing == 0 && !lines.is_empty() {
         return None;
     }
-    let mut named = old.lines.iter().flat_map(|line| words(&line.text)).filter(|word| *word != old.name);
+    let mut named = old.lines.iter().flat_map(|line| words(&line.text));
     let with_subject = !change.failed(&old.name) && named.any(|word| gone.contains(word));
     let weight = if with_subject { change.ground(false) } else { Weight::Proof };
     let with = if with_subject { " with the code that it calls" } else { "" };
@@ -166,6 +167,7 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         let marked = tampering(file, format!("`{mark}` keeps {test} from running"), weight, line, hunk);
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
+    let states = |line: &CodeLine| values(&line.text).next().is_some();
     let mut is_lost = |line: &CodeLine| !arrivals.of_tests.take_line(line) && !arrivals.elsewhere.take_line(line);
     let (then, now) = (Asserted::of(syntax, old), Asserted::of(syntax, new));
     let mut lost = missing(then.lines.iter().copied(), reached(new));
@@ -191,22 +193,13 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     // What stands above the declaration may turn a failure into a success.
     let is_more = |line: &&CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
-    if deeds.is_empty() && failed && !is_wrong && !only_grows && !passes_as_it_was(change, file) {
+    // The tests of the file, as they were, pass on the head: what was edited is not why they pass.
+    let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
+    if deeds.is_empty() && failed && !is_wrong && !only_grows && !change.runs.base_tests.iter().any(passes) {
         deeds.push(format!("{test} failed before, and is edited"));
     }
     let at = brought.first().map_or(new.line, |line| line.number);
     deeds.into_iter().map(|deed| tampering(file, deed, ground, at, hunk.clone())).collect()
-}
-
-/// Whether a line states a value.
-fn states(line: &CodeLine) -> bool {
-    values(&line.text).next().is_some()
-}
-
-/// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
-fn passes_as_it_was(change: &Change<'_>, file: &ChangedFile) -> bool {
-    let is_of_file = |run: &BaseTestRun| file.paths().any(|path| path == run.file);
-    change.base_tests.iter().any(|run| run.on_head == ProofEnd::Passed && is_of_file(run))
 }
 
 /// What a test uses that failed before, and that is edited: a helper, a value outside of tests, or what a stand-in takes
@@ -247,26 +240,22 @@ fn used_by<'a>(test: &'a Part, pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
     used
 }
 
-fn is_snapshot(path: &str) -> bool {
-    let ends = pattern!(r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$");
-    let folders = pattern!("(?:snapshots|__snapshots__|golden|testdata)/");
-    ends.is_match(path) || folders.is_match(path) && !is_code(path)
-}
-
 /// Recorded output that was replaced: a ground where no program code changed, or where it belongs to a test that failed.
 fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
     let path = file.old_path();
-    if file.status == FileStatus::Added
-        || !(is_snapshot(path) || in_test_folder(path) && TestSyntax::of(path).is_none())
-    {
+    let recorded = pattern!(
+        r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$|(?:snapshots|__snapshots__|golden|testdata)/"
+    );
+    let is_recorded = recorded.is_match(path) && !is_code(path);
+    if file.status == FileStatus::Added || !is_recorded && (!in_test_folder(path) || TestSyntax::of(path).is_some()) {
         return None;
     }
-    let is_of_failed = change.failed.iter().any(|test| {
-        let (test, path) = (test.to_lowercase(), path.to_lowercase());
-        words(&path)
-            .any(|word| word.len() > 3 && !["test", "tests", "snapshots"].contains(&word) && test.contains(word))
-    });
-    let counts = is_of_failed || is_snapshot(path) && (file.status == FileStatus::Removed || !changes_program(change));
+    let path = path.to_lowercase();
+    let names = |word: &&str| word.len() > 3 && !["test", "tests", "snapshots"].contains(word);
+    let names: Vec<&str> = words(&path).filter(names).collect();
+    let is_of_failed =
+        change.runs.failed.iter().any(|test| names.iter().any(|name| test.to_lowercase().contains(name)));
+    let counts = is_of_failed || is_recorded && (file.status == FileStatus::Removed || !changes_program(change));
     let sides = file.read_patch().map(|patch| Sides::of_patch(file, &patch));
     let hunk = sides.map(|sides| hunk(missing(&sides.old, &sides.new), missing(&sides.new, &sides.old)));
     let weight = change.ground(is_of_failed);
@@ -278,10 +267,8 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
 fn changes_program(change: &Change<'_>) -> bool {
     change.files.known().iter().filter(|file| is_code(&file.path) && !is_test(&file.path)).any(|file| {
         let is_inline = TestSyntax::of(&file.path).is_some_and(|syntax| syntax.inline);
-        let in_tests = |hunk: &DiffHunk<'_>| {
-            hunk.heading.contains("mod tests") || hunk.lines.iter().any(|line| line.text.contains("#[test]"))
-        };
-        let counts = |hunk: &DiffHunk<'_>| hunk.lines.iter().any(DiffLine::is_changed) && !in_tests(hunk);
+        let in_tests = |line: &DiffLine<'_>| line.text.contains("#[test]");
+        let counts = |hunk: &DiffHunk<'_>| !hunk.heading.contains("mod tests") && !hunk.lines.iter().any(in_tests);
         !is_inline || file.read_patch().is_none_or(|patch| patch.hunks.iter().any(counts))
     })
 }
