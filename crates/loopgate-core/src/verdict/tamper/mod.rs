@@ -1,7 +1,6 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
 //! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
-mod arrivals;
 mod asserted;
 mod selection;
 mod source;
@@ -18,7 +17,7 @@ use crate::{
         TestState,
     },
     ids::Sha,
-    observed::{ChangedFiles, Contents, FileAt, Snapshot},
+    observed::{ChangedFile, ChangedFiles, Contents, FileAt, Snapshot},
     state::{DisputeEnd, LoopState, Settlement},
 };
 
@@ -57,8 +56,7 @@ pub enum Comparison {
 pub enum Weight {
     /// It is shown, and holds the change together with a ground of another comparison.
     Ground,
-    /// A ground that holds the change alone.
-    Alone,
+    /// It holds the change alone.
     Proof,
 }
 
@@ -66,9 +64,8 @@ pub enum Weight {
 impl fmt::Display for Tampering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {
-            (Some(path), 0) => write!(f, "{path}: {}", self.deed),
-            (Some(path), line) => write!(f, "{path}:{line}: {}", self.deed),
-            (None, _) => f.write_str(&self.deed),
+            (Some(path), 1..) => write!(f, "{path}:{}: {}", self.line, self.deed),
+            _ => f.write_str(&self.key()),
         }
     }
 }
@@ -103,15 +100,11 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The first finding that holds the change, of those that no person accepted: a proof, a ground that holds it
-/// alone, or the first of grounds that two comparisons find.
+/// The finding that holds the change, of those that no person accepted: a proof, or one of the grounds that two
+/// comparisons find.
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
-    let is_open = |one: &&Tampering| {
-        let key = one.key();
-        counts.get(&key).copied().unwrap_or(0) > accepted.get(&key).copied().unwrap_or(0)
-    };
-    let open: Vec<&Tampering> = found.iter().filter(is_open).collect();
+    let open: Vec<_> = found.iter().filter(|one| counts.get(&one.key()) > accepted.get(&one.key())).collect();
     let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.comparison).collect();
     let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.comparison)))?;
     (heaviest.weight > Weight::Ground || comparisons.len() > 1).then_some(*heaviest)
@@ -158,8 +151,7 @@ impl<'a> Change<'a> {
         failed: BTreeSet<&'a str>,
         state: Option<&'a LoopState>,
     ) -> Self {
-        let wrong = state.map(settled_as_wrong).unwrap_or_default();
-        let runs = Runs { failed, wrong, ..Runs::default() };
+        let runs = Runs { failed, wrong: state.map(settled_as_wrong).unwrap_or_default(), ..Runs::default() };
         Self { files, contents, before: Some(before), head, is_of_fixer: true, runs }
     }
 
@@ -169,24 +161,20 @@ impl<'a> Change<'a> {
         let earlier = || state.attempts.iter().filter(|attempt| attempt.head_sha != head);
         let base = snapshot.base_evidence.as_ref();
         let on_base = || base.into_iter().flat_map(|base| base.checks.values());
-        let failed_on_base =
-            on_base().flat_map(|check| &check.failures).filter_map(|failure| failure.test_name.as_deref());
+        let failed_on_base = on_base().flat_map(|check| &check.failures).filter_map(|one| one.test_name.as_deref());
         let failed = earlier().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let documents: Vec<&Evidence> = snapshot.evidence_of_head().collect();
         let checks: Vec<&CheckEvidence> = documents.iter().flat_map(|document| &document.checks).collect();
         let of_tests = || checks.iter().filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration));
         // A base that is newer than the old side has tests that the head never had.
         let is_old_side = base.is_some_and(|base| before.is_none_or(|merge_base| merge_base == base.sha));
-        let tests_of_base = on_base().filter(|_| is_old_side).filter_map(|check| check.tests.clone());
+        let of_base = on_base().filter(|_| is_old_side).filter_map(|check| check.tests.clone());
+        let of_base = of_base.reduce(TestOutcomes::join);
         let of_last_attempt = earlier().next_back().and_then(|last| last.tests.clone());
         let runs = Runs {
             failed: failed.chain(failed_on_base).collect(),
             named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            before: tests_of_base
-                .reduce(TestOutcomes::join)
-                .into_iter()
-                .chain(of_last_attempt)
-                .max_by_key(TestOutcomes::len),
+            before: of_base.into_iter().chain(of_last_attempt).max_by_key(TestOutcomes::len),
             now: of_tests().filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join),
             is_read: of_tests().next().is_some() && of_tests().all(|check| check.tests.is_some()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
@@ -195,19 +183,9 @@ impl<'a> Change<'a> {
         Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
     }
 
-    /// Whether a test that is declared by this name failed.
-    fn failed(&self, declared: &str) -> bool {
-        self.runs.failed.iter().any(|reported| is_declared(reported, declared))
-    }
-
-    /// Whether a test that is declared by this name was settled to be wrong.
-    fn is_wrong(&self, declared: &str) -> bool {
-        self.runs.wrong.iter().any(|reported| is_declared(reported, declared))
-    }
-
-    /// What a ground weighs: one about a test that failed, or of a fixer, holds alone.
-    fn ground(&self, is_of_failed: bool) -> Weight {
-        if is_of_failed || self.is_of_fixer { Weight::Alone } else { Weight::Ground }
+    /// What a finding weighs. One of a fixer holds its edits, whatever it is.
+    fn weight(&self, holds_alone: bool) -> Weight {
+        if holds_alone || self.is_of_fixer { Weight::Proof } else { Weight::Ground }
     }
 }
 
@@ -219,6 +197,11 @@ fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
     });
     let newest: BTreeMap<&str, bool> = settled.collect();
     newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
+}
+
+/// Whether one of these reports' tests is declared by this name.
+fn names(reported: &BTreeSet<&str>, declared: &str) -> bool {
+    reported.iter().any(|reported| is_declared(reported, declared))
 }
 
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
@@ -241,12 +224,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
 pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BTreeSet<FileAt> {
-    let mut read = BTreeSet::new();
-    for file in written::to_read(files) {
-        read.insert((head, file.path.clone()));
-        read.extend(before.map(|before| (before, file.old_path().to_owned())));
-    }
-    read
+    let read = |file: &ChangedFile| {
+        let old = before.map(|before| (before, file.old_path().to_owned()));
+        old.into_iter().chain([(head, file.path.clone())])
+    };
+    written::with_tests(files).take(written::MOST_FILES).flat_map(read).collect()
 }
 
 /// Everything in a change that weakens what checks it: what is written, what decides what runs, what ran, and the base's
@@ -276,24 +258,21 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     }
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
     let deed = format!("{gone} tests that ran before do not run now ({were} before, {are} after)");
-    let weight = if selects { Weight::Proof } else { change.ground(false) };
-    Some(Tampering::of(Comparison::Ran, weight, deed))
+    Some(Tampering::of(Comparison::Ran, change.weight(selects), deed))
 }
 
 /// A changed test that passes as changed and fails as it was.
 fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
-    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| change.is_wrong(test));
+    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| names(&change.runs.wrong, test));
     if run.on_head != ProofEnd::Failed || is_settled {
         return None;
     }
-    let failed = run.failing.iter().any(|test| change.runs.failed.contains(test.as_str()) || change.failed(test));
-    let weight = if failed { Weight::Proof } else { change.ground(false) };
-    let tests: Vec<&str> = run.failing.iter().take(3).map(String::as_str).collect();
-    let deed = match tests[..] {
+    let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
+    let deed = match &run.failing[..run.failing.len().min(3)] {
         [] => "its tests fail as they were before".to_owned(),
-        _ => format!("“{}” fails as it was before", tests.join("”, “")),
+        tests => format!("“{}” fails as it was before", tests.join("”, “")),
     };
-    Some(Tampering::of(Comparison::BaseTests, weight, deed).at(&run.file, 0, Vec::new()))
+    Some(Tampering::of(Comparison::BaseTests, change.weight(failed), deed).at(&run.file, 0, Vec::new()))
 }
 
 #[cfg(test)]

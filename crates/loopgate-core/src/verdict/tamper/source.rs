@@ -87,14 +87,8 @@ impl Bag {
 
     /// Takes these texts out if all of them are in it.
     pub(super) fn take(&mut self, texts: &[String]) -> bool {
-        let has = texts.iter().take_while(|text| match self.0.get_mut(*text) {
-            Some(left @ 1..) => {
-                *left -= 1;
-                true
-            }
-            _ => false,
-        });
-        let taken = has.count();
+        let lacks = |text: &String| self.0.get_mut(text).filter(|left| **left > 0).map(|left| *left -= 1).is_none();
+        let taken = texts.iter().position(lacks).unwrap_or(texts.len());
         if taken < texts.len() {
             texts[..taken].iter().for_each(|text| self.add(text.clone()));
         }
@@ -112,7 +106,15 @@ pub(super) fn missing<'a>(
     lines.into_iter().filter(|line| !had.take(&[line.words()])).collect()
 }
 
-/// The lines that go and the lines that come, with the sign of a diff: at most 12.
+/// The lines that go and the lines that come.
+pub(super) fn difference(old: &[CodeLine], new: &[CodeLine]) -> Sides {
+    Sides {
+        old: missing(old, new).into_iter().cloned().collect(),
+        new: missing(new, old).into_iter().cloned().collect(),
+    }
+}
+
+/// Lines that go and lines that come, with the sign of a diff: at most 12.
 pub(super) fn hunk<'l>(
     taken: impl IntoIterator<Item = &'l CodeLine>,
     brought: impl IntoIterator<Item = &'l CodeLine>,
@@ -122,7 +124,6 @@ pub(super) fn hunk<'l>(
 }
 
 /// A test, a helper, or, without a name, what stands outside of both.
-#[derive(Debug)]
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) is_test: bool,
@@ -153,28 +154,20 @@ pub(super) fn parts(syntax: &TestSyntax, lines: Vec<CodeLine>) -> Vec<Part> {
         }
         let begins_rows = || syntax.row.is_match(&line.text) && text.ends_with(['[', '(', '`']);
         let is_attribute = text.starts_with(['@', '[']) || text.starts_with("#[") || begins_rows();
-        let name = test.filter(|name| !name.is_empty()).or_else(|| {
-            let is_nested = open > 0 && parts[open].is_test;
-            (!is_nested && test.is_none()).then(|| syntax.function(&line.text)).flatten()
-        });
-        match name {
-            Some(name) => {
-                let (name, is_test) = (name.to_owned(), test.is_some() || marked);
-                let number = line.number;
-                let mut lines = std::mem::take(&mut above);
-                lines.push(line);
-                parts.push(Part { name, is_test, line: number, lines, indent });
-                (open, marked) = (parts.len() - 1, false);
-            }
-            None if test.is_some() || is_attribute && !(open > 0 && parts[open].is_test) => {
-                marked |= test.is_some();
-                above.push(line);
-            }
-            None => {
-                parts[open].lines.append(&mut above);
-                parts[open].lines.push(line);
-                marked = false;
-            }
+        let is_nested = open > 0 && parts[open].is_test;
+        let helper = || syntax.function(&line.text).filter(|_| !is_nested && test.is_none());
+        let name = test.filter(|name| !name.is_empty()).or_else(helper);
+        if let Some(name) = name {
+            let (name, is_test, number) = (name.to_owned(), test.is_some() || marked, line.number);
+            let lines = above.drain(..).chain([line]).collect();
+            parts.push(Part { name, is_test, line: number, lines, indent });
+            (open, marked) = (parts.len() - 1, false);
+        } else if test.is_some() || is_attribute && !is_nested {
+            marked |= test.is_some();
+            above.push(line);
+        } else {
+            parts[open].lines.extend(above.drain(..).chain([line]));
+            marked = false;
         }
     }
     parts[open].lines.append(&mut above);

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Change, Comparison, Tampering, Weight,
-    arrivals::Arrivals,
-    asserted::{Asserted, asserts, body, is_row, reached, skip_more, values},
+    Change, Comparison, Runs, Tampering, Weight,
+    asserted::{Arrivals, Asserted, asserts, body, is_row, reached, skip_more, values},
+    names,
     selection::replaced,
-    source::{CodeLine, Part, Sides, hunk, missing, parts},
+    source::{CodeLine, Part, Sides, difference, hunk, missing, parts},
     words,
 };
 use crate::{
@@ -17,21 +17,16 @@ use crate::{
 };
 
 /// Test files that are read, and bytes of them: hostile changes are large.
-const MOST_FILES: usize = 40;
+pub(super) const MOST_FILES: usize = 40;
 const MOST_BYTES: usize = 2 << 20;
 
 /// The files of a change that hold tests, by their place or by the words of their patch.
-pub(super) fn to_read(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
-    files.known().iter().filter(|file| holds_tests(file)).take(MOST_FILES)
-}
-
-fn holds_tests(file: &ChangedFile) -> bool {
-    file.paths().any(|path| {
-        let syntax = TestSyntax::of(path);
-        is_test(path) && syntax.is_some()
-            || syntax.is_some_and(|syntax| syntax.inline)
-                && file.patch.as_deref().is_none_or(|patch| pattern!("test|assert").is_match(patch))
-    })
+pub(super) fn with_tests(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
+    let holds = |path: &str, patch: Option<&str>| {
+        let names_tests = || patch.is_none_or(|patch| pattern!("test|assert").is_match(patch));
+        TestSyntax::of(path).is_some_and(|syntax| is_test(path) || syntax.inline && names_tests())
+    };
+    files.known().iter().filter(move |file| file.paths().any(|path| holds(path, file.patch.as_deref())))
 }
 
 pub(super) struct TestFile<'a> {
@@ -50,23 +45,22 @@ pub(super) struct Pair<'a> {
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let (mut found, mut files, mut bytes) = (Vec::new(), Vec::new(), 0);
-    for (index, file) in change.files.known().iter().filter(|file| holds_tests(file)).enumerate() {
+    for (index, file) in with_tests(change.files).enumerate() {
         let sides = Sides::read(change, file).filter(|sides| {
             bytes += sides.old.iter().chain(&sides.new).map(|line| line.text.len()).sum::<usize>();
             index < MOST_FILES && bytes <= MOST_BYTES
         });
         match sides.zip(file.paths().find_map(TestSyntax::of)) {
             Some((sides, syntax)) => files.push(test_file(file, syntax, sides)),
-            None => found.push(tampering(file, "its tests cannot be read", change.ground(false), 0, Vec::new())),
+            None => found.push(tampering(file, "its tests cannot be read", change.weight(false), 0, Vec::new())),
         }
     }
     let pairs = pairs(&files);
-    let mut arrivals = Arrivals::of(&pairs);
-    let mut gone = gone(change);
-    gone.retain(|name| !pairs.iter().filter_map(|pair| pair.old).any(|old| old.is_test && old.name == *name));
+    let tests = pairs.iter().filter_map(|pair| Some(pair.old.filter(|old| old.is_test)?.name.as_str()));
+    let mut arrivals = Arrivals::of(&pairs, gone(change, &tests.collect()));
     for pair in &pairs {
         match (pair.old, pair.new) {
-            (Some(old), None) if old.is_test => found.extend(removed(change, pair, old, &mut arrivals, &gone)),
+            (Some(old), None) if old.is_test => found.extend(removed(change, pair, old, &mut arrivals)),
             (Some(old), Some(new)) => found.extend(changed(change, pair, old, new, &mut arrivals)),
             _ => {}
         }
@@ -101,14 +95,12 @@ fn test_file<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: Side
 /// Puts together what has one name on both sides: in one file, else a test that is new in another file.
 fn pairs<'a>(files: &'a [TestFile<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
-    let parts = |side: fn(&'a TestFile<'a>) -> &'a [Part]| {
-        files.iter().flat_map(move |file| side(file).iter().map(move |part| (file, part)))
-    };
-    let mut olds: Vec<(&TestFile<'_>, &Part)> = parts(|file| &file.old).collect();
     let mut news: BTreeMap<&str, Vec<(&TestFile<'_>, &Part)>> = BTreeMap::new();
-    for (file, part) in parts(|file| &file.new) {
+    for (file, part) in files.iter().flat_map(|file| file.new.iter().map(move |part| (file, part))) {
         news.entry(&part.name).or_default().push((file, part));
     }
+    let olds = files.iter().flat_map(|file| file.old.iter().map(move |part| (file, part)));
+    let mut olds: Vec<(&TestFile<'_>, &Part)> = olds.collect();
     for elsewhere in [false, true] {
         olds.retain(|(file, old)| {
             let named = news.get_mut(old.name.as_str()).filter(|_| !elsewhere || !old.name.is_empty());
@@ -126,28 +118,21 @@ fn pairs<'a>(files: &'a [TestFile<'a>]) -> Vec<Pair<'a>> {
 }
 
 /// A test that stands nowhere any more, unless its assertions all stand in new tests, or another test is its double.
-fn removed(
-    change: &Change<'_>,
-    pair: &Pair<'_>,
-    old: &Part,
-    arrivals: &mut Arrivals,
-    gone: &BTreeSet<String>,
-) -> Option<Tampering> {
+fn removed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, arrivals: &mut Arrivals) -> Option<Tampering> {
     let Asserted { lines, .. } = Asserted::of(pair.file.syntax, old);
     let below: Vec<&CodeLine> = old.lines.iter().filter(|line| line.number > old.line).collect();
     let lines = if lines.is_empty() { below } else { lines };
     let body = body(old);
     let has_double = !body.is_empty() && arrivals.bodies.contains(&body);
-    let missing = lines.iter().filter(|line| !arrivals.of_tests.take_line(line)).count();
-    if has_double || missing == 0 && !lines.is_empty() {
+    let mut stands = |line: &&&CodeLine| arrivals.of_tests.take_line(line);
+    if has_double || !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
         return None;
     }
     let mut named = old.lines.iter().flat_map(|line| words(&line.text));
-    let with_subject = !change.failed(&old.name) && named.any(|word| gone.contains(word));
-    let weight = if with_subject { change.ground(false) } else { Weight::Proof };
+    let with_subject = !names(&change.runs.failed, &old.name) && named.any(|word| arrivals.gone.contains(word));
     let with = if with_subject { " with the code that it calls" } else { "" };
     let deed = format!("the test “{}” is removed{with}", old.name);
-    let found = tampering(pair.file.file, deed, weight, old.line, hunk(&old.lines, None));
+    let found = tampering(pair.file.file, deed, change.weight(!with_subject), old.line, hunk(&old.lines, None));
     Some(Tampering { gone: Some(old.name.clone()), ..found })
 }
 
@@ -157,13 +142,12 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     if old.lines.iter().map(CodeLine::words).eq(new.lines.iter().map(CodeLine::words)) {
         return Vec::new();
     }
-    let (failed, is_wrong) = (change.failed(&new.name), change.is_wrong(&new.name));
-    let ground = change.ground(failed);
+    let (failed, is_wrong) = (names(&change.runs.failed, &new.name), names(&change.runs.wrong, &new.name));
     let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
-    let (taken, brought) = (missing(&old.lines, &new.lines), missing(&new.lines, &old.lines));
-    let hunk = hunk(taken.iter().copied(), brought.iter().copied());
+    let Sides { old: taken, new: brought } = difference(&old.lines, &new.lines);
+    let hunk = hunk(&taken, &brought);
     if let Some((line, mark, always)) = skip_more(syntax, old, new) {
-        let weight = if always { Weight::Proof } else { ground };
+        let weight = change.weight(always || failed);
         let marked = tampering(file, format!("`{mark}` keeps {test} from running"), weight, line, hunk);
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
@@ -191,7 +175,7 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         deeds.push(format!("{test} catches errors that made it fail before"));
     }
     // What stands above the declaration may turn a failure into a success.
-    let is_more = |line: &&CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
+    let is_more = |line: &CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
     // The tests of the file, as they were, pass on the head: what was edited is not why they pass.
     let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
@@ -199,32 +183,32 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         deeds.push(format!("{test} failed before, and is edited"));
     }
     let at = brought.first().map_or(new.line, |line| line.number);
-    deeds.into_iter().map(|deed| tampering(file, deed, ground, at, hunk.clone())).collect()
+    deeds.into_iter().map(|deed| tampering(file, deed, change.weight(failed), at, hunk.clone())).collect()
 }
 
 /// What a test uses that failed before, and that is edited: a helper, a value outside of tests, or what a stand-in takes
 /// the place of.
 fn used_by_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
     let assigned = pattern!(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]");
-    let is_failed = |new: &&Part| new.is_test && change.failed(&new.name) && !change.is_wrong(&new.name);
+    let Runs { failed, wrong, .. } = &change.runs;
+    let is_failed = |new: &&Part| new.is_test && names(failed, &new.name) && !names(wrong, &new.name);
     let failed = pairs.iter().filter_map(|pair| Some((pair.file, pair.new.filter(is_failed)?)));
     let failed: Vec<_> = failed.map(|(file, test)| (file, test, used_by(test, pairs))).collect();
     let mut found = Vec::new();
     for (pair, new) in pairs.iter().filter_map(|pair| Some((pair, pair.new?))) {
         let old = pair.old.map_or(&[][..], |old| &old.lines);
-        let (taken, brought) = (missing(old, &new.lines), missing(&new.lines, old));
+        let Sides { old: taken, new: brought } = difference(old, &new.lines);
         let stand_in = brought.iter().find_map(|line| replaced(&line.text));
         let is_edited = !new.is_test && !old.is_empty() && !(taken.is_empty() && brought.is_empty());
-        let names: BTreeSet<&str> = match new.name.as_str() {
+        let edited: BTreeSet<&str> = match new.name.as_str() {
             "" => taken.iter().filter_map(|line| Some(assigned.captures(&line.text)?.get(1)?.as_str())).collect(),
             name => is_edited.then_some(name).into_iter().collect(),
         };
         for (file, test, used) in &failed {
             let replaced = stand_in.filter(|_| std::ptr::eq(*file, pair.file));
-            let Some(helper) = used.iter().copied().find(|word| names.contains(word)).or(replaced) else { continue };
+            let Some(helper) = used.iter().copied().find(|word| edited.contains(word)).or(replaced) else { continue };
             let deed = format!("“{}” failed before, and `{helper}`, which it uses, is edited", test.name);
-            let hunk = hunk(taken.iter().copied(), brought.iter().copied());
-            found.push(tampering(pair.file.file, deed, Weight::Alone, new.line, hunk));
+            found.push(tampering(pair.file.file, deed, Weight::Proof, new.line, hunk(&taken, &brought)));
         }
     }
     found
@@ -234,7 +218,7 @@ fn used_by_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
 fn used_by<'a>(test: &'a Part, pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
     let of_part = |part: &'a Part| part.lines.iter().flat_map(|line| words(&line.text));
     let mut used: BTreeSet<&str> = of_part(test).collect();
-    let helpers = pairs.iter().filter_map(|pair| pair.new).filter(|new| !new.is_test);
+    let helpers = pairs.iter().filter_map(|pair| pair.new.filter(|new| !new.is_test));
     let named: Vec<&Part> = helpers.filter(|helper| used.contains(helper.name.as_str())).collect();
     used.extend(named.into_iter().flat_map(of_part));
     used
@@ -251,30 +235,31 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
         return None;
     }
     let path = path.to_lowercase();
-    let names = |word: &&str| word.len() > 3 && !["test", "tests", "snapshots"].contains(word);
-    let names: Vec<&str> = words(&path).filter(names).collect();
-    let is_of_failed =
-        change.runs.failed.iter().any(|test| names.iter().any(|name| test.to_lowercase().contains(name)));
+    let names_test = |word: &str, test: &str| {
+        word.len() > 3 && !["test", "tests", "snapshots"].contains(&word) && test.to_lowercase().contains(word)
+    };
+    let is_of_failed = change.runs.failed.iter().any(|test| words(&path).any(|word| names_test(word, test)));
     let counts = is_of_failed || is_recorded && (file.status == FileStatus::Removed || !changes_program(change));
     let sides = file.read_patch().map(|patch| Sides::of_patch(file, &patch));
-    let hunk = sides.map(|sides| hunk(missing(&sides.old, &sides.new), missing(&sides.new, &sides.old)));
-    let weight = change.ground(is_of_failed);
-    counts.then(|| tampering(file, "recorded output is replaced", weight, 0, hunk.unwrap_or_default()))
+    let changed = sides.map(|sides| difference(&sides.old, &sides.new));
+    let hunk = changed.map(|changed| hunk(&changed.old, &changed.new));
+    let (deed, weight) = ("recorded output is replaced", change.weight(is_of_failed));
+    counts.then(|| tampering(file, deed, weight, 0, hunk.unwrap_or_default()))
 }
 
 /// Whether code of the program changes, so that what a test expects may change with it. Of a file that holds its own tests
 /// the code above them counts.
 fn changes_program(change: &Change<'_>) -> bool {
     change.files.known().iter().filter(|file| is_code(&file.path) && !is_test(&file.path)).any(|file| {
-        let is_inline = TestSyntax::of(&file.path).is_some_and(|syntax| syntax.inline);
         let in_tests = |line: &DiffLine<'_>| line.text.contains("#[test]");
         let counts = |hunk: &DiffHunk<'_>| !hunk.heading.contains("mod tests") && !hunk.lines.iter().any(in_tests);
-        !is_inline || file.read_patch().is_none_or(|patch| patch.hunks.iter().any(counts))
+        TestSyntax::of(&file.path).is_none_or(|syntax| !syntax.inline)
+            || file.read_patch().is_none_or(|patch| patch.hunks.iter().any(counts))
     })
 }
 
-/// Names of files that are removed, and of functions that are removed without another in their place.
-fn gone(change: &Change<'_>) -> BTreeSet<String> {
+/// Names of files that are removed, and of functions that are removed without another in their place. `tests` are none.
+fn gone(change: &Change<'_>, tests: &BTreeSet<&str>) -> BTreeSet<String> {
     let type_name = pattern!(r"\b(?:class|struct|enum|trait|interface|object|module|type)\s+(\w+)");
     let (mut gone, mut added): (BTreeSet<String>, BTreeSet<String>) = Default::default();
     for file in change.files.known().iter().filter(|file| !is_test(&file.path)) {
@@ -295,6 +280,6 @@ fn gone(change: &Change<'_>) -> BTreeSet<String> {
         added.extend(brought);
     }
     // A name of three letters stands in any text.
-    gone.retain(|name| name.len() > 3 && !added.contains(name));
+    gone.retain(|name| name.len() > 3 && !added.contains(name) && !tests.contains(name.as_str()));
     gone
 }
