@@ -88,20 +88,16 @@ impl Memory {
         // Merging is in the hands of those with write, so what they merged or pushed last speaks for the run.
         if run.last().is_some_and(|line| line.rights == Rights::Write) {
             for card in cards_of(&run) {
-                match self.cards.get_mut(&card.id) {
-                    Some(known) => known.merge(card),
-                    None => drop(self.cards.insert(card.id, card)),
-                }
+                self.cards.entry(card.id).and_modify(|known| known.merge(&card)).or_insert(card);
             }
         }
         if let Some(first) = run.first().filter(|line| is_new(line)) {
             self.recent.insert(first.timestamp);
         }
-        let before = std::iter::once(None).chain(run.iter().copied().map(Some));
-        for (line, before) in run.iter().zip(before).filter(|(line, _)| is_new(line)) {
+        for (at, line) in run.iter().enumerate().filter(|(_, line)| is_new(line)) {
             self.weeks.insert(Week::of(line.timestamp));
             self.see(line);
-            self.count(line, before);
+            self.count(line, at.checked_sub(1).map(|before| run[before]));
         }
         self.bound();
     }
@@ -231,23 +227,10 @@ fn cards_of(run: &[&MemoryLine]) -> Vec<Card> {
     let mut cards = Vec::new();
     for (at, pair) in run.windows(2).enumerate() {
         let [failed, passed] = pair else { continue };
-        let is_honest = !failed.weakened && !passed.weakened;
-        if failed.status == LineStatus::Passed || passed.status != LineStatus::Passed || !is_honest {
-            continue;
-        }
-        for failure in failed.failures.iter().filter(|failure| passed.mends(failure)) {
-            let Some(mut card) = Card::of(failure, failed, passed) else { continue };
-            let fingerprint = fingerprint_of(failure);
-            let has = |line: &MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);
-            let earlier = run.get(..=at).unwrap_or_default().windows(2).filter_map(|pair| match pair {
-                [before, after] if has(before) && has(after) => after.fix_applied.as_ref(),
-                _ => None,
-            });
-            card.tried_and_failed = earlier.map(|fix| format!("{} ({})", fix.description, fix.diff_summary)).collect();
-            if let Some(first) = run.iter().find(|line| has(line)) {
-                card.first_seen = first.timestamp;
-            }
-            cards.push(card);
+        let is_mended = failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
+        if is_mended && !failed.weakened && !passed.weakened {
+            let mended = failed.failures.iter().filter(|failure| passed.mends(failure));
+            cards.extend(mended.filter_map(|failure| Card::of(failure, run, at)));
         }
     }
     cards

@@ -106,18 +106,13 @@ pub fn followed(told: &ToldFix, files: &[ChangedFile]) -> Option<bool> {
     let line = told.line?;
     let last = line.saturating_add(u32::try_from(added(&told.hunk).count()).unwrap_or(u32::MAX)).saturating_sub(1);
     let near = |at: u32| at.saturating_add(NEAR) >= line && at <= last.saturating_add(NEAR);
-    let mut known = true;
-    for file in files.iter().filter(|file| file.paths().any(|path| path == told.path)) {
-        match file.read_patch() {
-            Some(patch) if patch.lines().any(|line| line.is_changed() && near(line.new)) => return Some(true),
-            Some(_) => {}
-            None => known = false,
-        }
-    }
+    let of_path = files.iter().filter(|file| file.paths().any(|path| path == told.path));
+    let of_path: Option<Vec<Patch<'_>>> = of_path.map(ChangedFile::read_patch).collect();
+    let is_near = of_path.iter().flatten().flat_map(Patch::lines).any(|line| line.is_changed() && near(line.new));
     let patches: Vec<Patch<'_>> = files.iter().filter_map(ChangedFile::read_patch).collect();
     let brought: BTreeSet<&str> = patches.iter().flat_map(Patch::added).map(|line| line.text.trim()).collect();
     let adds = added(&told.hunk).next().is_some() && added(&told.hunk).all(|line| brought.contains(line));
-    (known || adds).then_some(adds)
+    (of_path.is_some() || adds).then_some(is_near || adds)
 }
 
 /// What came after cards that were shown, beside what comes without them.

@@ -66,9 +66,8 @@ impl Memory {
             cards.truncate(MOST_VERIFIED);
         }
         let known = self.recurring.get(&fingerprint.to_string());
-        let since = policy.lookback.checked_sub(1).map(|nth| self.recent.iter().rev().nth(nth as usize));
-        let is_recent =
-            |seen: &Recurring| since.is_some_and(|since| since.is_none_or(|since| seen.last_seen >= *since));
+        let begun_since = |seen: &Recurring| self.recent.iter().rev().take_while(|at| **at > seen.last_seen).count();
+        let is_recent = |seen: &Recurring| begun_since(seen) < policy.lookback as usize;
         let seen = known.filter(|seen| checks(PatternSource::RecurringErrorTypes) && is_recent(seen));
         let seen = seen.filter(|seen| seen.last_run != run_id);
         let gave_up = seen.is_some_and(|seen| seen.resolution == Resolution::WontFix);
