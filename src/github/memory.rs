@@ -13,8 +13,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 
 use super::{
-    Client, Error, GithubObjects, Observation, ReconcileRequest, client::blob_id, objects::told,
-    observe::pushed_between, path,
+    Client, Error, GithubObjects, Observation, ReconcileRequest, objects::told, observe::pushed_between, path,
 };
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{

@@ -110,37 +110,32 @@ impl Card {
     }
 
     /// Takes in what another run taught of the same error: the newest fix stays, in whatever order they come.
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.fingerprints.extend(&other.fingerprints);
+    pub(super) fn merge(&mut self, mut other: Self) {
+        if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
+            let (offered, followed, went_green, worked) = (self.offered, self.followed, self.went_green, self.worked);
+            std::mem::swap(self, &mut other);
+            (self.offered, self.followed, self.went_green, self.worked) = (offered, followed, went_green, worked);
+        }
         let first = |one: &BTreeSet<String>, other, most| one.union(other).take(most).cloned().collect();
         self.mended_in = first(&self.mended_in, &other.mended_in, MOST_RUNS);
         self.tried_and_failed = first(&self.tried_and_failed, &other.tried_and_failed, MOST_TRIED);
+        self.fingerprints.extend(other.fingerprints);
         self.first_seen = self.first_seen.min(other.first_seen);
         self.last_seen = self.last_seen.max(other.last_seen);
-        if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
-            (self.fix, self.citations, self.stale) = (other.fix.clone(), other.citations.clone(), 0);
-            (self.fix_pull_request, self.fixed_at) = (other.fix_pull_request, other.fixed_at);
-            (self.cause, self.category) = (other.cause.clone(), other.category);
-            (self.test, self.template, self.error_type) =
-                (other.test.clone(), other.template.clone(), other.error_type);
-        }
     }
 
     /// Counts that it was shown, and the next attempt's result, or that it was found stale.
     pub(super) fn count(&mut self, found: &MemoryMatch) {
-        match found.outcome {
-            MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
-            MatchOutcome::Seen | MatchOutcome::WontFix => {}
-            MatchOutcome::Shown => {
-                self.stale = 0;
-                let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
-                // What was read may be any number.
-                let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
-                add(&mut self.offered, true);
-                add(&mut self.followed, followed);
-                add(&mut self.went_green, gone);
-                add(&mut self.worked, followed && gone);
-            }
+        // What was read may be any number.
+        let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
+        add(&mut self.stale, found.outcome == MatchOutcome::Stale);
+        if found.outcome == MatchOutcome::Shown {
+            let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
+            self.stale = 0;
+            add(&mut self.offered, true);
+            add(&mut self.followed, followed);
+            add(&mut self.went_green, gone);
+            add(&mut self.worked, followed && gone);
         }
     }
 

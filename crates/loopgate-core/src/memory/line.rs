@@ -25,6 +25,8 @@ const MOST_FAILURES: usize = 20;
 const MOST_HUNKS: usize = 3;
 const HUNK_LINES: usize = 40;
 const HUNK_BYTES: usize = 1_500;
+/// Lines of a file in which a hunk is looked for: a hostile file must not make the search long.
+const MOST_LINES: usize = 20_000;
 
 /// An attempt that was counted, passed or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,12 +136,6 @@ impl AppliedFix {
             hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
         }
     }
-
-    /// A copy without hunks, for records.
-    #[must_use]
-    pub fn in_short(&self) -> Self {
-        Self { hunks: Vec::new(), ..self.clone() }
-    }
 }
 
 /// A file's first hunks. What is no code fixes nothing: tests, and what chooses them or silences findings.
@@ -165,7 +161,7 @@ impl Hunk {
         let trimmed = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
         let wanted: Vec<(bool, &str)> = trimmed.filter(|(_, line)| has_words(line)).collect();
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| has_words(line));
-        let lines: Vec<(u32, &str)> = lines.collect();
+        let lines: Vec<(u32, &str)> = lines.take(MOST_LINES).collect();
         let found =
             |part: &&[(u32, &str)]| part.iter().zip(&wanted).filter(|(line, sought)| line.1 == sought.1).count();
         let nearness = |part: &&[(u32, &str)]| Reverse(part.first().map(|first| first.0.abs_diff(self.line)));
@@ -180,9 +176,8 @@ impl Hunk {
         let silences = pattern!(r"(?i)^\s*(?:#!?\[\s*(?:allow|expect)\s*\(|@(?:file:)?suppress)");
         let code = |side: char| -> Vec<String> {
             let lines = self.text.lines().filter_map(|line| line.strip_prefix(side));
-            let code = Syntax::of(&self.path).without_comments(lines).into_iter();
-            let code = code.filter(|line| has_words(line) && !silences.is_match(line));
-            code.map(|line| line.trim().to_owned()).collect()
+            let code = Syntax::of(&self.path).without_comments(lines.map(str::trim));
+            code.into_iter().filter(|line| has_words(line) && !silences.is_match(line)).collect()
         };
         code('-') != code('+')
     }
@@ -262,15 +257,9 @@ fn shorten(value: &mut Value, items: usize, characters: usize) {
 
 /// The message as look-ups compare it: redacted and cut, because lines are.
 pub(super) fn template(failure: &Failure) -> String {
-    let cut = |text: &String| text::start(&redact(text), 300);
-    let kept = Failure {
-        test_name: failure.test_name.as_ref().map(cut),
-        error_message: cut(&failure.error_message),
-        expected: failure.expected.as_ref().map(cut),
-        actual: failure.actual.as_ref().map(cut),
-        stack_trace: None,
-        ..failure.clone()
-    };
+    let mut kept = Failure { stack_trace: None, ..failure.clone() };
+    let others = [&mut kept.test_name, &mut kept.expected, &mut kept.actual].into_iter().flatten();
+    others.chain([&mut kept.error_message]).for_each(|text| *text = text::start(&redact(text), 300));
     text::start(&failure::template(&kept), 300)
 }
 

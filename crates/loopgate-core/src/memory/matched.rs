@@ -16,7 +16,7 @@ use crate::{
 const NEAR: u32 = 20;
 
 /// What was found for one failure, and the result of the next attempt. Texts come from outside.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryMatch {
     pub fingerprint: Fingerprint,
     /// The card that fits; none where the error was only seen.
@@ -45,13 +45,14 @@ pub struct MemoryMatch {
 }
 
 /// What was made of what was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchOutcome {
     Shown,
     /// Its place is not there any more: it is no advice.
     Stale,
     /// The error was seen before, and nothing is known to have mended it.
+    #[default]
     Seen,
     /// The error was seen before, and a person decided that it stays.
     WontFix,
@@ -140,8 +141,7 @@ impl Rate {
     }
 
     pub(crate) fn count(&mut self, gone: bool) {
-        self.retries = self.retries.saturating_add(1);
-        self.gone = self.gone.saturating_add(u32::from(gone));
+        self.add(Self { retries: 1, gone: u32::from(gone) });
     }
 
     /// The share, where there is any.
