@@ -176,7 +176,7 @@ impl Hunk {
         let silences = pattern!(r"(?i)^\s*(?:#!?\[\s*(?:allow|expect)\s*\(|@(?:file:)?suppress)");
         let code = |side: char| -> Vec<String> {
             let lines = self.text.lines().filter_map(|line| line.strip_prefix(side));
-            let code = Syntax::of(&self.path).without_comments(lines.map(str::trim));
+            let (code, _) = Syntax::of(&self.path).without_comments(lines.map(str::trim));
             code.into_iter().filter(|line| has_words(line) && !silences.is_match(line)).collect()
         };
         code('-') != code('+')

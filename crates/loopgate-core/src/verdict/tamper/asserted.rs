@@ -106,7 +106,7 @@ pub(super) fn is_row(syntax: &TestSyntax, line: &CodeLine) -> bool {
         && text.ends_with([',', ']', ')', '}', '|', '"', '\''])
         && !text.contains("=> {");
     let is_loop = text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
-    syntax.row.is_match(&line.text) || (is_data || is_loop) && syntax.assertions(text) == 0
+    syntax.is_row(&line.text) || (is_data || is_loop) && syntax.assertions(text) == 0
 }
 
 /// The lines of a test below its declaration.

@@ -71,7 +71,7 @@ impl Sides {
 fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a str)>) -> Vec<CodeLine> {
     let (numbers, texts): (Vec<u32>, Vec<String>) =
         lines.map(|(number, text)| (number, text.chars().take(LONGEST_LINE).collect::<String>())).unzip();
-    let code = Syntax::of(path).without_comments(texts.iter().map(String::as_str));
+    let (code, _) = Syntax::of(path).without_comments(texts.iter().map(String::as_str));
     let lines = numbers.into_iter().zip(code).map(|(number, text)| CodeLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
@@ -152,7 +152,7 @@ pub(super) fn parts(syntax: &TestSyntax, lines: Vec<CodeLine>) -> Vec<Part> {
         if open > 0 && indent <= parts[open].indent && !closes {
             open = 0;
         }
-        let begins_rows = || syntax.row.is_match(&line.text) && text.ends_with(['[', '(', '`']);
+        let begins_rows = || syntax.is_row(&line.text) && text.ends_with(['[', '(', '`']);
         let is_attribute = text.starts_with(['@', '[']) || text.starts_with("#[") || begins_rows();
         let is_nested = open > 0 && parts[open].is_test;
         let helper = || syntax.function(&line.text).filter(|_| !is_nested && test.is_none());
