@@ -199,7 +199,7 @@ fn used_by_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
         let old = pair.old.map_or(&[][..], |old| &old.lines);
         let Sides { old: taken, new: brought } = difference(old, &new.lines);
         let stand_in = brought.iter().find_map(|line| replaced(&line.text));
-        let is_edited = !new.is_test && !old.is_empty() && !(taken.is_empty() && brought.is_empty());
+        let is_edited = !(new.is_test || old.is_empty() || taken.is_empty() && brought.is_empty());
         let edited: BTreeSet<&str> = match new.name.as_str() {
             "" => taken.iter().filter_map(|line| Some(assigned.captures(&line.text)?.get(1)?.as_str())).collect(),
             name => is_edited.then_some(name).into_iter().collect(),
