@@ -132,7 +132,8 @@ pub(super) fn skip_more(syntax: &TestSyntax, old: &Part, new: &Part) -> Option<(
     Some((line.number, mark, !is_conditional))
 }
 
-/// Lines that a change brings, and the values that they state; each may take the place of one that goes.
+/// Lines that a change brings, and the values that they state, each of which may take the place of one that goes; and what
+/// else clears a test that goes.
 pub(super) struct Arrivals {
     /// In tests that run, and in helpers that such a test names.
     pub(super) of_tests: Bag,

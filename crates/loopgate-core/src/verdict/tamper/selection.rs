@@ -137,8 +137,7 @@ fn commands(change: &Change<'_>, file: &ChangedFile, changed: &Sides) -> Vec<Tam
     for (old, text) in commands_of(&file.path, &changed.old) {
         if let Some(same) = added.iter().position(|(_, now)| !programs(now).is_disjoint(&programs(text))) {
             let (new, now) = added.remove(same);
-            let selects =
-                |token: &String| !token.is_empty() && !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
+            let selects = |token: &String| !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
             if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
                 let deed = format!("the test command selects other tests: `{}`", quoted(now));
                 all.push(found(file, deed, change.weight(false), Some(old), Some(new)));
