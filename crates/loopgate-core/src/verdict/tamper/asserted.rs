@@ -1,5 +1,5 @@
-//! What a part of a test file asserts, of which values, and whether it runs; and what a change brings of it, which may take
-//! the place of what goes elsewhere.
+//! What a part of a test file asserts, of which values, and whether it runs. What a change brings of it may take the place
+//! of what goes elsewhere.
 
 use std::collections::BTreeSet;
 
