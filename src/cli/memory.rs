@@ -22,7 +22,7 @@ use crate::{
 };
 use loopgate_core::{
     FailureId, RepoName,
-    memory::{Card, CitedFile, Memory, MemoryLine, Pattern, Recurring, Retention},
+    memory::{Card, Memory, MemoryLine, Recurring, Retention},
     policy::MemoryPolicy,
 };
 
@@ -144,11 +144,10 @@ async fn carry_out<G: ListObjects>(
             return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format);
         }
         Command::Patterns => {
-            let patterns: Vec<(&Card, Pattern)> =
-                memory.cards.values().filter_map(|card| Some((card, card.pattern()?))).collect();
-            let document: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
+            let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
+            let document: Vec<Value> = patterns.iter().map(|card| card.pattern()).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
-            return format.show(&document, || render::memory_cards(patterns.iter().map(|(card, _)| (*card, None))));
+            return format.show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
         }
         Command::Stats => return format.show(&stats(&memory), || render::memory_stats(&memory)),
         Command::Advise { files, diff } => {
@@ -239,7 +238,7 @@ fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
     let found = |card: &&'m Card| {
         let read = |path| Some((path, working_tree::cited(root, path)?));
         let files: BTreeMap<&str, String> = card.cited().filter_map(read).collect();
-        let line = card.find(|path| files.get(path).map(|text| CitedFile { blob: None, text }))?;
+        let line = card.find(|path| files.get(path).map(String::as_str))?;
         Some((*card, Some(line)))
     };
     cards.iter().filter_map(found).collect()
@@ -258,7 +257,7 @@ fn stats(memory: &Memory) -> serde_json::Value {
     json!({
         "schema": "loopgate.memory-stats/v1",
         "cards": memory.cards.len(),
-        "patterns": memory.cards.values().filter(|card| card.pattern().is_some()).count(),
+        "patterns": memory.cards.values().filter(|card| card.is_pattern()).count(),
         "recurring": memory.recurring.values().filter(|seen| seen.occurrences > 0).count(),
         "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
         "weeks": memory.weeks,

@@ -18,7 +18,7 @@ use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     deciding::{Decision, MemoryAnswers},
     evidence::Evidence,
-    memory::{CitedFile, Retention},
+    memory::Retention,
     observed::{
         Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
         ReceivedEvidence, Snapshot,
@@ -54,7 +54,7 @@ pub(super) async fn look_up(
     let asked = decision.look_up(&memory, snapshot, policy);
     let read = |path| Some((path, cited(root, path)?));
     let files: BTreeMap<&str, String> = asked.cited().into_iter().filter_map(read).collect();
-    asked.answers(&policy.memory, |path| files.get(path).map(|text| CitedFile { blob: None, text }))
+    asked.answers(&policy.memory, |path| files.get(path).map(String::as_str))
 }
 
 /// Bytes of a file that a card cites.

@@ -28,8 +28,9 @@ use serde::{
 };
 use tokio::sync::Semaphore;
 
+#[cfg(test)]
+pub(super) use self::cached::blob_id;
 pub(super) use self::{
-    cached::blob_id,
     job_log::LONGEST_LOG,
     stale::{GoneBy, LOOK_AGAIN_AFTER, PostId, next_look},
 };

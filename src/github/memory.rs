@@ -13,14 +13,13 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 
 use super::{
-    Client, Error, GithubObjects, Observation, ReconcileRequest, client::blob_id, objects::told,
-    observe::pushed_between, path,
+    Client, Error, GithubObjects, Observation, ReconcileRequest, objects::told, observe::pushed_between, path,
 };
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
-    memory::{AppliedFix, CitedFile, Memory, MemoryLine, Retention},
+    memory::{AppliedFix, Memory, MemoryLine, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
@@ -322,12 +321,8 @@ async fn look_up(
         let at = format!("{repository}/contents/{}?ref={head}", path::escape_path(cited));
         Some((cited, client.get_file(&at, CITED_BYTES).await.ok()??))
     });
-    let files: BTreeMap<&str, (Sha, String)> = join_all(read)
-        .await
-        .into_iter()
-        .flatten()
-        .map(|(cited, bytes)| (cited, (blob_id(&bytes), String::from_utf8_lossy(&bytes).into_owned())))
-        .collect();
-    let file = |path: &str| files.get(path).map(|(blob, text)| CitedFile { blob: Some(*blob), text });
-    asked.answers(&policy.memory, file)
+    let read = join_all(read).await.into_iter().flatten();
+    let files: BTreeMap<&str, String> =
+        read.map(|(cited, bytes)| (cited, String::from_utf8_lossy(&bytes).into_owned())).collect();
+    asked.answers(&policy.memory, |path| files.get(path).map(String::as_str))
 }

@@ -8,6 +8,7 @@ use loopgate_core::{
     deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, Failure, LogExcerpt},
     failure::FeedbackLine,
+    memory::AppliedFix,
     reflex::FixRecord,
     state::AttemptDigest,
     verdict::FailureView,
@@ -47,12 +48,8 @@ impl AttemptFile {
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub fn of(
-        record: &AttemptRecord,
-        feedback: &[FeedbackLine],
-        follows_a_failure: Follows,
-    ) -> Result<Self, RefsError> {
-        Self::after_fix(record, feedback, follows_a_failure, None)
+    pub fn of(record: &AttemptRecord, feedback: &[FeedbackLine], follows: Follows) -> Result<Self, RefsError> {
+        Self::after_fix(record, feedback, follows, None)
     }
 
     /// Writes a record with the fix that led to the attempt, with as much detail as fits.
@@ -62,12 +59,12 @@ impl AttemptFile {
     pub fn after_fix(
         record: &AttemptRecord,
         feedback: &[FeedbackLine],
-        follows_a_failure: Follows,
+        follows: Follows,
         fix: Option<&FixRecord>,
     ) -> Result<Self, RefsError> {
         let mut text = String::new();
         for detail in DETAILS {
-            text = document(&whole(record, feedback, follows_a_failure, fix, detail))?;
+            text = document(&whole(record, feedback, follows, fix, detail))?;
             if text.len() <= MOST_BYTES {
                 break;
             }
@@ -135,7 +132,7 @@ fn whole(
             "head_sha": fix.head_sha,
             "outside_scope": fix.outside_scope,
             "cost_usd": fix.cost_usd,
-        })).or_else(|| record.fix_applied.as_ref().map(|fix| json!(fix.in_short()))),
+        })).or_else(|| record.fix_applied.as_ref().map(|fix| json!(AppliedFix { hunks: vec![], ..fix.clone() }))),
         "feedback": feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
         // Every test there was is no part of the record of one attempt: it outgrows all the rest.
         "digest": AttemptDigest { tests: None, ..digest.clone() },

@@ -151,7 +151,7 @@ pub fn memory_stats(memory: &Memory) -> String {
     let Offers { shown, followed, all } = memory.offers;
     let model = context! {
         cards => memory.cards.len(),
-        patterns => memory.cards.values().filter(|card| card.pattern().is_some()).count(),
+        patterns => memory.cards.values().filter(|card| card.is_pattern()).count(),
         recurring => memory.recurring.len(),
         flaky => memory.recurring.values().filter(|seen| seen.flips > 0).count(),
         shown => rate(shown),

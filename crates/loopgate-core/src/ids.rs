@@ -351,7 +351,7 @@ impl From<&CheckName> for RuleId {
 
 /// What makes two failures "the same error": 8 bytes, written as 16 hex digits. Computed in
 /// [`failure`](crate::failure).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 8]);
 
 impl Fingerprint {

@@ -45,20 +45,13 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
 
 /// Every test that ran on the head, over all checks.
 pub fn test_outcomes(evidence: &HeadEvidence) -> Option<TestOutcomes> {
-    joined(evidence.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()))
+    evidence.checks.values().filter_map(|check| check.evidence()?.tests.clone()).reduce(TestOutcomes::join)
 }
 
 /// Tests of all checks with results; `None` if no check of tests has any.
 pub fn total(evidence: &HeadEvidence) -> Option<u64> {
     let totals = evidence.checks.values().filter_map(|check| check.evidence()?.results).map(|results| results.total);
     totals.reduce(u64::saturating_add)
-}
-
-fn joined<'a>(outcomes: impl Iterator<Item = &'a TestOutcomes>) -> Option<TestOutcomes> {
-    outcomes.cloned().reduce(|mut all, more| {
-        all.join(more);
-        all
-    })
 }
 
 fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
@@ -79,7 +72,8 @@ pub fn compare(
 ) -> Comparison {
     let all = test_outcomes(evidence);
     let now = Side { failing: named(&digest.failing_tests), tests: all.as_ref() };
-    let base_tests = base.and_then(|base| joined(base.checks.values().filter_map(|check| check.tests.as_ref())));
+    let on_base = base.into_iter().flat_map(|base| base.checks.values());
+    let base_tests = on_base.filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join);
     let on_base = base.map(|base| Side { failing: failing_on(base), tests: base_tests.as_ref() });
     let (before, against) = match (previous, on_base) {
         (Some(previous), _) => {

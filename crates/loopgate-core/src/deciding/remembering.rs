@@ -12,8 +12,8 @@ use crate::{
     failure::Blame,
     ids::Sha,
     memory::{
-        AppliedFix, Card, CitedFile, LineStatus, MEMORY_SCHEMA, MOST_TOLD, Memory, MemoryLine, MemoryMatch, Recalled,
-        Rights, ToldFix, followed,
+        AppliedFix, Card, LineStatus, MEMORY_SCHEMA, MOST_TOLD, Memory, MemoryLine, MemoryMatch, Recalled, Rights,
+        ToldFix, followed,
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, PatternSource, Policy, Switch},
@@ -63,8 +63,8 @@ impl<'a> LookUp<'a> {
         self.errors.iter().flat_map(Recalled::cited).chain(here).collect()
     }
 
-    /// What holds. `file` gives a path's content at the head.
-    pub fn answers<'f>(&self, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<CitedFile<'f>>) -> MemoryAnswers {
+    /// What holds. `file` gives a path's text at the head.
+    pub fn answers<'f>(&self, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<&'f str>) -> MemoryAnswers {
         let find = |card: &Card| card.find(&file);
         let found = |card: &&Card| find(card).and_then(|line| ToldFix::of(card, Some(line)));
         let known_here = self.here.as_ref().map(|cards| cards.iter().filter_map(found).collect());
@@ -126,9 +126,8 @@ impl Decision {
         let found = distinct.map(|view| memory.look_up(&self.next.run_id, &view.failure, &policy.memory));
         let errors = found.collect();
         let here = self.has_just_begun(policy).then(|| {
-            let is_pattern = |card: &&Card| card.pattern().is_some();
             let edited = snapshot.files.known().iter().map(|file| &file.path);
-            memory.of_files(edited).into_iter().filter(is_pattern).take(MOST_TOLD).collect()
+            memory.of_files(edited).into_iter().filter(|card| card.is_pattern()).take(MOST_TOLD).collect()
         });
         LookUp { errors, here }
     }

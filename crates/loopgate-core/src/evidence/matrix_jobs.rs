@@ -1,6 +1,6 @@
 //! One check that several jobs brought: the jobs of a matrix, several workflows, several check runs of one name.
 
-use crate::evidence::{CheckEvidence, MOST_EXCERPTS};
+use crate::evidence::{CheckEvidence, MOST_EXCERPTS, TestOutcomes};
 
 /// One check of two jobs: it passed only if both did.
 pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
@@ -17,10 +17,6 @@ pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
     worse.flaky_tests.extend(better.flaky_tests);
     worse.excerpts.extend(better.excerpts);
     worse.excerpts.truncate(MOST_EXCERPTS);
-    match (&mut worse.tests, better.tests) {
-        (Some(tests), Some(more)) => tests.join(more),
-        (tests @ None, more) => *tests = more,
-        (Some(_), None) => {}
-    }
+    worse.tests = worse.tests.into_iter().chain(better.tests).reduce(TestOutcomes::join);
     worse
 }

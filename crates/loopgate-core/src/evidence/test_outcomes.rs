@@ -203,9 +203,10 @@ impl TestOutcomes {
 
     /// Adds the same attempt's tests as another job, platform or check ran them: a test failed if it failed anywhere.
     /// That is no flakiness, since it was not the same thing that was run.
-    pub fn join(&mut self, other: Self) {
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
         let extent = self.extent.or(other.extent);
-        let mut entries = std::mem::take(&mut self.entries);
+        let mut entries = self.entries;
         entries.extend(other.entries);
         // The worst state of an identity comes last.
         entries.sort_unstable();
@@ -216,7 +217,7 @@ impl TestOutcomes {
             }
             same
         });
-        *self = Self { entries, extent };
+        Self { entries, extent }
     }
 }
 
@@ -323,10 +324,10 @@ mod tests {
     #[test]
     fn a_test_that_fails_on_one_platform_fails_and_is_not_flaky() {
         use TestState::*;
-        let mut unix = outcomes(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Flaky)]);
-        unix.join(outcomes(&[("a", Failed), ("b", Passed), ("c", Passed), ("e", Passed)]));
+        let unix = outcomes(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Flaky)]);
+        let joined = unix.join(outcomes(&[("a", Failed), ("b", Passed), ("c", Passed), ("e", Passed)]));
         let expected = outcomes(&[("a", Failed), ("b", Failed), ("c", Passed), ("d", Flaky), ("e", Passed)]);
-        assert_eq!(unix, expected);
+        assert_eq!(joined, expected);
     }
 
     #[test]

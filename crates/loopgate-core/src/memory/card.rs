@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
     AppliedFix, Hunk, MatchOutcome, MemoryLine, MemoryMatch,
@@ -67,32 +68,17 @@ pub struct Citation {
     pub lines: (u32, u32),
 }
 
-/// A file at the head that is judged.
-#[derive(Clone, Copy, Debug)]
-pub struct CitedFile<'a> {
-    pub blob: Option<Sha>,
-    pub text: &'a str,
-}
-
-/// A fix that worked in two runs or more.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pattern {
-    pub pattern: String,
-    pub category: RootCauseCategory,
-    pub frequency: usize,
-    pub fix_template: String,
-    /// Offers that were followed and worked / offers that were followed; none where none was.
-    pub effectiveness: Option<f64>,
-    pub fingerprints: BTreeSet<Fingerprint>,
-    pub last_seen: Timestamp,
-}
-
 impl Card {
-    /// The card of a failure that is gone in `passed`, the attempt right after. None where the change shows no place to
-    /// look at: nothing could be verified later.
-    pub(super) fn of(failure: &Failure, failed: &MemoryLine, passed: &MemoryLine) -> Option<Self> {
-        let fix = passed.fix_applied.clone().filter(|fix| !fix.hunks.is_empty())?;
+    /// The card of a failure of the line at `at` that is gone in the line right after it. `None` where the change shows no
+    /// place to look at: nothing could be verified later.
+    pub(super) fn of(failure: &Failure, run: &[&MemoryLine], at: usize) -> Option<Self> {
+        let passed = run.get(at + 1)?;
         let fingerprint = fingerprint_of(failure);
+        let fails = |line: &&&MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);
+        let failed = run.get(..=at)?;
+        let tried = failed.windows(2).filter(|pair| pair.iter().all(|line| fails(&line)));
+        let tried = tried.filter_map(|pair| pair.last()?.fix_applied.as_ref());
+        let fix = passed.fix_applied.clone().filter(|fix| !fix.hunks.is_empty())?;
         let analysis = failure.analysis.as_ref();
         let citation = |hunk: &Hunk| {
             let after = hunk.text.lines().filter(|line| !line.starts_with('-')).count();
@@ -111,54 +97,45 @@ impl Card {
             fix,
             fix_pull_request: passed.pull_request,
             fixed_at: passed.timestamp,
-            tried_and_failed: BTreeSet::new(),
+            tried_and_failed: tried.map(|fix| format!("{} ({})", fix.description, fix.diff_summary)).collect(),
             mended_in: [passed.session_id.clone()].into(),
             offered: 0,
             followed: 0,
             went_green: 0,
             worked: 0,
             stale: 0,
-            first_seen: failed.timestamp,
-            last_seen: failed.timestamp,
+            first_seen: run.iter().find(fails)?.timestamp,
+            last_seen: run.get(at)?.timestamp,
         })
     }
 
     /// Takes in what another run taught of the same error: the newest fix stays, in whatever order they come.
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, mut other: Self) {
+        if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
+            let (offered, followed, went_green, worked) = (self.offered, self.followed, self.went_green, self.worked);
+            std::mem::swap(self, &mut other);
+            (self.offered, self.followed, self.went_green, self.worked) = (offered, followed, went_green, worked);
+        }
+        let first = |one: &BTreeSet<String>, other, most| one.union(other).take(most).cloned().collect();
+        self.mended_in = first(&self.mended_in, &other.mended_in, MOST_RUNS);
+        self.tried_and_failed = first(&self.tried_and_failed, &other.tried_and_failed, MOST_TRIED);
         self.fingerprints.extend(other.fingerprints);
-        self.mended_in.extend(other.mended_in);
-        while self.mended_in.len() > MOST_RUNS {
-            self.mended_in.pop_first();
-        }
-        self.tried_and_failed.extend(other.tried_and_failed);
-        while self.tried_and_failed.len() > MOST_TRIED {
-            self.tried_and_failed.pop_last();
-        }
         self.first_seen = self.first_seen.min(other.first_seen);
         self.last_seen = self.last_seen.max(other.last_seen);
-        if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
-            (self.fix, self.citations, self.stale) = (other.fix, other.citations, 0);
-            (self.fix_pull_request, self.fixed_at) = (other.fix_pull_request, other.fixed_at);
-            (self.cause, self.category) = (other.cause, other.category);
-            (self.test, self.template, self.error_type) = (other.test, other.template, other.error_type);
-        }
     }
 
     /// Counts that it was shown, and the next attempt's result, or that it was found stale.
     pub(super) fn count(&mut self, found: &MemoryMatch) {
-        match found.outcome {
-            MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
-            MatchOutcome::Seen | MatchOutcome::WontFix => {}
-            MatchOutcome::Shown => {
-                self.stale = 0;
-                let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
-                // What was read may be any number.
-                let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
-                add(&mut self.offered, true);
-                add(&mut self.followed, followed);
-                add(&mut self.went_green, gone);
-                add(&mut self.worked, followed && gone);
-            }
+        // What was read may be any number.
+        let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
+        add(&mut self.stale, found.outcome == MatchOutcome::Stale);
+        if found.outcome == MatchOutcome::Shown {
+            let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
+            self.stale = 0;
+            add(&mut self.offered, true);
+            add(&mut self.followed, followed);
+            add(&mut self.went_green, gone);
+            add(&mut self.worked, followed && gone);
         }
     }
 
@@ -174,16 +151,21 @@ impl Card {
         (self.followed > 0).then(|| f64::from(self.worked) / f64::from(self.followed))
     }
 
-    /// What it is as a pattern, once its fix worked in two runs.
-    pub fn pattern(&self) -> Option<Pattern> {
-        (self.mended_in.len() >= 2).then(|| Pattern {
-            pattern: self.template.clone(),
-            category: self.category,
-            frequency: self.mended_in.len(),
-            fix_template: self.fix.description.clone(),
-            effectiveness: self.effectiveness(),
-            fingerprints: self.fingerprints.clone(),
-            last_seen: self.last_seen,
+    /// Whether it is a pattern: its fix worked in two runs.
+    pub fn is_pattern(&self) -> bool {
+        self.mended_in.len() >= 2
+    }
+
+    /// The pattern as a document.
+    pub fn pattern(&self) -> Value {
+        json!({
+            "pattern": self.template,
+            "category": self.category,
+            "frequency": self.mended_in.len(),
+            "fix_template": self.fix.description,
+            "effectiveness": self.effectiveness(),
+            "fingerprints": self.fingerprints,
+            "last_seen": self.last_seen,
         })
     }
 
@@ -193,17 +175,13 @@ impl Card {
     }
 
     /// The line, from 1, at which the change would stand now; `None` if a place that it cites is gone. A place is there
-    /// while its blob is the same, or the lines around the change are found again, as they were before it or after it.
-    /// `file` gives a path's content at the head.
-    pub fn find<'a>(&self, file: impl Fn(&str) -> Option<CitedFile<'a>>) -> Option<u32> {
-        let line = |hunk: &Hunk| {
-            let found = file(&hunk.path)?;
-            if hunk.blob.is_some() && hunk.blob == found.blob {
-                return Some(hunk.first_change());
-            }
-            hunk.find('-', found.text).or_else(|| hunk.find('+', found.text))
-        };
-        let lines: Option<Vec<u32>> = self.fix.hunks.iter().map(line).collect();
-        lines?.first().copied()
+    /// while the lines around the change are found, as they were before it or after it. `file` gives a path's text at the
+    /// head.
+    pub fn find<'a>(&self, file: impl Fn(&str) -> Option<&'a str>) -> Option<u32> {
+        let lines = self.fix.hunks.iter().map(|hunk| {
+            let text = file(&hunk.path)?;
+            hunk.find('-', text).or_else(|| hunk.find('+', text))
+        });
+        lines.collect::<Option<Vec<u32>>>()?.first().copied()
     }
 }

@@ -9,6 +9,7 @@ use super::{
     line::fingerprint_of,
 };
 use crate::{
+    evidence::Failure,
     ids::{FailureId, Fingerprint, PrNumber, Timestamp},
     text,
 };
@@ -69,12 +70,9 @@ pub enum Resolution {
 impl Memory {
     /// What all lines teach, in whatever order they come.
     pub fn learn(lines: impl IntoIterator<Item = MemoryLine>) -> Self {
-        let mut runs: BTreeMap<String, Vec<MemoryLine>> = BTreeMap::new();
-        for line in super::union(lines) {
-            runs.entry(line.session_id.clone()).or_default().push(line);
-        }
-        let mut memory = Self::default();
-        for run in runs.values() {
+        let (mut memory, mut lines) = (Self::default(), super::union(lines));
+        lines.sort_by(|a, b| a.key().cmp(&b.key()));
+        for run in lines.chunk_by(|line, next| line.session_id == next.session_id) {
             memory.take_in(run, |_| true);
         }
         memory
@@ -88,38 +86,37 @@ impl Memory {
         // Merging is in the hands of those with write, so what they merged or pushed last speaks for the run.
         if run.last().is_some_and(|line| line.rights == Rights::Write) {
             for card in cards_of(&run) {
-                match self.cards.get_mut(&card.id) {
-                    Some(known) => known.merge(card),
-                    None => drop(self.cards.insert(card.id, card)),
-                }
+                self.cards.entry(card.id).and_modify(|known| known.merge(card.clone())).or_insert(card);
             }
         }
         if let Some(first) = run.first().filter(|line| is_new(line)) {
             self.recent.insert(first.timestamp);
         }
-        let before = std::iter::once(None).chain(run.iter().copied().map(Some));
-        for (line, before) in run.iter().zip(before).filter(|(line, _)| is_new(line)) {
+        for (at, line) in run.iter().enumerate().filter(|(_, line)| is_new(line)) {
             self.weeks.insert(Week::of(line.timestamp));
             self.see(line);
-            self.count(line, before);
+            self.count(line, at.checked_sub(1).map(|before| run[before]));
         }
-        self.bound();
+        while self.recent.len() > MOST_RECENT {
+            self.recent.pop_first();
+        }
+        keep_best(&mut self.cards, MOST_CARDS, Card::rank);
+        keep_best(&mut self.recurring, MOST_RECURRING, |seen| (seen.last_seen, seen.key()));
     }
 
     /// Counts the errors and the flaky tests of a line, and notes when they were seen last.
     fn see(&mut self, line: &MemoryLine) {
-        let errors = line.failures.iter().map(|failure| {
-            let name = failure.test_name.as_ref().unwrap_or(&failure.error_message);
-            (fingerprint_of(failure).to_string(), name, Some(fingerprint_of(failure)))
-        });
-        for (key, name, fingerprint) in errors.chain(line.flaky.iter().map(|test| (flaky_key(test), test, None))) {
-            let seen = self.recurring.entry(key).or_insert_with(|| Recurring { fingerprint, ..Recurring::default() });
+        let name = |failure: &Failure| failure.test_name.as_ref().unwrap_or(&failure.error_message).clone();
+        let errors = line.failures.iter().map(|failure| (name(failure), Some(fingerprint_of(failure))));
+        for (name, fingerprint) in errors.chain(line.flaky.iter().map(|test| (test.clone(), None))) {
+            let new = Recurring { test: text::first_line(&name, 200), fingerprint, ..Recurring::default() };
+            let seen = self.recurring.entry(new.key()).or_insert_with(|| new.clone());
             let count = if fingerprint.is_some() { &mut seen.occurrences } else { &mut seen.flips };
             *count = count.saturating_add(1);
             if (line.timestamp, &line.session_id) < (seen.last_seen, &seen.last_run) {
                 continue;
             }
-            seen.test = text::first_line(name, 200);
+            seen.test = new.test;
             seen.last_seen = line.timestamp;
             seen.last_run.clone_from(&line.session_id);
             seen.last_pull_request = line.pull_request;
@@ -138,17 +135,14 @@ impl Memory {
         for fingerprint in failures.map(fingerprint_of).collect::<BTreeSet<_>>() {
             let gone = !now.contains(&fingerprint) && !line.weakened;
             self.offers.all.count(gone);
-            if let (true, Some(known)) = (gone, self.recurring.get_mut(&fingerprint.to_string()))
-                && known.last_run == line.session_id
-            {
+            let known = self.recurring.get_mut(&fingerprint.to_string());
+            if let Some(known) = known.filter(|known| gone && known.last_run == line.session_id) {
                 known.resolution = Resolution::Resolved;
             }
         }
         for word in &line.settled {
             for seen in self.recurring.values_mut().filter(|seen| seen.is(word.failure)) {
-                if seen.settled.as_ref().is_none_or(|before| before.at < word.at) {
-                    seen.settled = Some(word.clone());
-                }
+                seen.settled = [word.clone()].into_iter().chain(seen.settled.take()).max_by_key(|word| word.at);
             }
         }
         for found in &line.memory_matches {
@@ -177,25 +171,15 @@ impl Memory {
 
     /// Forgets an error: its card and how often it was seen. Whether there was anything to forget.
     pub fn forget(&mut self, id: FailureId) -> bool {
-        let before = (self.cards.len(), self.recurring.len());
-        let has_it = |card: &Card| card.fingerprints.iter().any(|fingerprint| FailureId::from(*fingerprint) == id);
-        self.cards.retain(|_, card| card.id != id && !has_it(card));
+        let (card, seen) = (self.cards.remove(&id), self.recurring.len());
         self.recurring.retain(|_, seen| !seen.is(id));
-        before != (self.cards.len(), self.recurring.len())
+        card.is_some() || self.recurring.len() < seen
     }
 
     /// Notes that an error will not be mended. Whether it is known.
     pub fn give_up(&mut self, id: FailureId) -> bool {
         let known = self.recurring.values_mut().find(|seen| seen.is(id));
         known.map(|seen| seen.resolution = Resolution::WontFix).is_some()
-    }
-
-    fn bound(&mut self) {
-        while self.recent.len() > MOST_RECENT {
-            self.recent.pop_first();
-        }
-        keep_best(&mut self.cards, MOST_CARDS, Card::rank);
-        keep_best(&mut self.recurring, MOST_RECURRING, |seen| (seen.last_seen, seen.key()));
     }
 }
 
@@ -217,12 +201,8 @@ impl Recurring {
 
     /// Under what it is counted.
     pub fn key(&self) -> String {
-        self.fingerprint.map_or_else(|| flaky_key(&self.test), |fingerprint| fingerprint.to_string())
+        self.fingerprint.map_or_else(|| format!("flaky:{}", self.test), |fingerprint| fingerprint.to_string())
     }
-}
-
-fn flaky_key(test: &str) -> String {
-    format!("flaky:{}", text::first_line(test, 200))
 }
 
 /// The cards of a run: each failure of a failing attempt that the attempt right after it is seen to fix. An attempt that
@@ -231,23 +211,10 @@ fn cards_of(run: &[&MemoryLine]) -> Vec<Card> {
     let mut cards = Vec::new();
     for (at, pair) in run.windows(2).enumerate() {
         let [failed, passed] = pair else { continue };
-        let is_honest = !failed.weakened && !passed.weakened;
-        if failed.status == LineStatus::Passed || passed.status != LineStatus::Passed || !is_honest {
-            continue;
-        }
-        for failure in failed.failures.iter().filter(|failure| passed.mends(failure)) {
-            let Some(mut card) = Card::of(failure, failed, passed) else { continue };
-            let fingerprint = fingerprint_of(failure);
-            let has = |line: &MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);
-            let earlier = run.get(..=at).unwrap_or_default().windows(2).filter_map(|pair| match pair {
-                [before, after] if has(before) && has(after) => after.fix_applied.as_ref(),
-                _ => None,
-            });
-            card.tried_and_failed = earlier.map(|fix| format!("{} ({})", fix.description, fix.diff_summary)).collect();
-            if let Some(first) = run.iter().find(|line| has(line)) {
-                card.first_seen = first.timestamp;
-            }
-            cards.push(card);
+        let is_mended = failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
+        if is_mended && !failed.weakened && !passed.weakened {
+            let mended = failed.failures.iter().filter(|failure| passed.mends(failure));
+            cards.extend(mended.filter_map(|failure| Card::of(failure, run, at)));
         }
     }
     cards

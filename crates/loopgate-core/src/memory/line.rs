@@ -1,11 +1,7 @@
 //! One attempt as a memory keeps it: a line of JSON.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
+use std::{cmp::Reverse, collections::BTreeSet};
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,8 +10,8 @@ use crate::{
     evidence::{Analysis, CheckResults, Environment, Failure},
     failure,
     ids::{Fingerprint, PrNumber, Sha, Timestamp},
-    observed::{ChangedFile, DiffHunk},
-    source_files::{FileKind, file_name, is_test, kind},
+    observed::ChangedFile,
+    source_files::{FileKind, Syntax, file_name, is_test, kind},
     text,
 };
 
@@ -29,8 +25,8 @@ const MOST_FAILURES: usize = 20;
 const MOST_HUNKS: usize = 3;
 const HUNK_LINES: usize = 40;
 const HUNK_BYTES: usize = 1_500;
-/// Places of a text that are compared with a hunk: a hostile file must not make the search long.
-const MOST_STARTS: usize = 2_000;
+/// Lines of a file in which a hunk is looked for: a hostile file must not make the search long.
+const MOST_LINES: usize = 20_000;
 
 /// An attempt that was counted, passed or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,12 +136,6 @@ impl AppliedFix {
             hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
         }
     }
-
-    /// A copy without hunks, for records.
-    #[must_use]
-    pub fn in_short(&self) -> Self {
-        Self { hunks: Vec::new(), ..self.clone() }
-    }
 }
 
 /// A file's first hunks. What is no code fixes nothing: tests, and what chooses them or silences findings.
@@ -153,78 +143,52 @@ fn hunks(file: &ChangedFile) -> Vec<Hunk> {
     let is_setting = file_name(&file.path).contains(".config.");
     let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
     let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
-    patch.hunks.iter().map(|hunk| Hunk::of(file, hunk)).filter(Hunk::changes_code).take(MOST_HUNKS).collect()
+    let hunks = patch.hunks.iter().map(|hunk| {
+        let lines = hunk.lines.iter().take(HUNK_LINES).map(|line| format!("{}{}", line.change.sign(), line.text));
+        let text = text::whole_lines(lines, HUNK_BYTES);
+        Hunk { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
+    });
+    hunks.filter(Hunk::changes_code).take(MOST_HUNKS).collect()
 }
 
 impl Hunk {
-    fn of(file: &ChangedFile, hunk: &DiffHunk<'_>) -> Self {
-        let lines = hunk.lines.iter().take(HUNK_LINES).map(|line| format!("{}{}", line.change.sign(), line.text));
-        let text = text::whole_lines(lines, HUNK_BYTES);
-        Self { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
-    }
-
     /// The line of a text, from 1, at which the change stands or would stand: where at least two thirds of the lines of
-    /// one side (`-` before the change, `+` after it) follow each other, no farther apart than twice the hunk is long.
+    /// one side (`-` before the change, `+` after it) stand as in the hunk, nearest to where it stood. Lines without words
+    /// do not count.
     pub(super) fn find(&self, side: char, text: &str) -> Option<u32> {
         let change = self.text.lines().position(|line| line.starts_with(['+', '-'])).unwrap_or_default();
         let numbered = self.text.lines().enumerate().filter(|(_, line)| line.starts_with([' ', side]));
-        let plain = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
-        let wanted: Vec<(bool, &str)> = plain.filter(|(_, line)| tells_a_place(line)).collect();
-        let (most_missing, reach) = (wanted.len() / 3, 2 * self.text.lines().count());
-        let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        let begins = |line: &str| wanted.iter().take(most_missing + 1).any(|(_, first)| *first == line);
-        let starts = (0..lines.len()).filter(|start| lines.get(*start).is_some_and(|line| begins(line)));
-        let mut best = (0, None);
-        for start in starts.take(MOST_STARTS) {
-            let (mut next, mut found, mut place) = (start, 0, None);
-            for (is_changed, line) in &wanted {
-                let ahead = lines.iter().take(start + reach).skip(next).position(|candidate| candidate == line);
-                if let Some(ahead) = ahead {
-                    (next, found) = (next + ahead + 1, found + 1);
-                }
-                // Of a line that is missing: the one behind the last that is there.
-                place = place.or(is_changed.then_some(next + usize::from(ahead.is_none())));
-            }
-            if found > best.0 {
-                best = (found, Some(place.unwrap_or(next + 1)));
-            }
-        }
-        let line = best.1.filter(|_| !wanted.is_empty() && wanted.len() - best.0 <= most_missing)?;
-        u32::try_from(line).ok()
+        let trimmed = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
+        let wanted: Vec<(bool, &str)> = trimmed.filter(|(_, line)| has_words(line)).collect();
+        let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| has_words(line));
+        let lines: Vec<(u32, &str)> = lines.take(MOST_LINES).collect();
+        let found =
+            |part: &&[(u32, &str)]| part.iter().zip(&wanted).filter(|(line, sought)| line.1 == sought.1).count();
+        let nearness = |part: &&[(u32, &str)]| Reverse(part.first().map(|first| first.0.abs_diff(self.line)));
+        let best = lines.windows(wanted.len().max(1)).max_by_key(|part| (found(part), nearness(part)))?;
+        let place = best.iter().zip(&wanted).find(|(_, (is_changed, _))| *is_changed).map(|(line, _)| line.0);
+        let behind = best.last().map(|line| line.0.saturating_add(1));
+        place.or(behind).filter(|_| !wanted.is_empty() && 3 * found(&best) >= 2 * wanted.len())
     }
 
-    /// Whether it does more than silence a check: some line goes or comes that is no suppression.
+    /// Whether it does more than silence a check: some line of code goes or comes that is no comment and no suppression.
     fn changes_code(&self) -> bool {
-        let lines = |side: char| self.text.lines().filter_map(move |line| line.strip_prefix(side));
-        let bare = |line: &str| SUPPRESSION.replace(line, "").trim().to_owned();
-        let (before, after): (Vec<String>, Vec<String>) =
-            (lines('-').map(bare).collect(), lines('+').map(bare).collect());
-        let code = |lines: Vec<String>| lines.into_iter().filter(|line| tells_a_place(line)).collect::<Vec<_>>();
-        code(before) != code(after)
-    }
-
-    /// The first line that differs, as a number after the change.
-    pub(super) fn first_change(&self) -> u32 {
-        let before = self.text.lines().take_while(|line| !line.starts_with(['+', '-'])).count();
-        self.line.saturating_add(u32::try_from(before).unwrap_or(u32::MAX))
+        let silences = pattern!(r"(?i)^\s*(?:#!?\[\s*(?:allow|expect)\s*\(|@(?:file:)?suppress)");
+        let code = |side: char| -> Vec<String> {
+            let lines = self.text.lines().filter_map(|line| line.strip_prefix(side));
+            let (code, _) = Syntax::of(&self.path).without_comments(lines.map(str::trim));
+            code.into_iter().filter(|line| has_words(line) && !silences.is_match(line)).collect()
+        };
+        code('-') != code('+')
     }
 }
-
-/// A comment or an attribute that says that a finding is not to be reported.
-static SUPPRESSION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r#"(?i)(?://|#|/\*|--)[^"']*?(?:noqa|nosec|nolint|ignore|disable|no cover|@ts-|suppress).*$"#,
-        r"|^\s*#!?\[\s*(?:allow|expect)\s*\(.*$|^\s*@(?:file:)?suppress\w*\b.*$",
-    ))
-    .expect("a constant expression")
-});
 
 /// The lines that a hunk's text adds, without what only closes a block.
 pub(super) fn added(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.strip_prefix('+')).map(str::trim).filter(|line| tells_a_place(line))
+    text.lines().filter_map(|line| line.strip_prefix('+')).map(str::trim).filter(|line| has_words(line))
 }
 
-fn tells_a_place(line: &str) -> bool {
+fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
 
@@ -238,8 +202,7 @@ impl MemoryLine {
     pub(super) fn mends(&self, failure: &Failure) -> bool {
         let Some(name) = &failure.test_name else { return true };
         // One of the two lines may have been cut more than the other.
-        let is_same = |fixed: &String| text::start(fixed, 300) == text::start(name, 300);
-        self.fixed.contains(name) || name.len() >= 300 && self.fixed.iter().any(is_same)
+        self.fixed.iter().any(|fixed| text::start(fixed, 300) == text::start(name, 300))
     }
 
     /// Cut to what is kept, without what must not be written, as JSON without a line break.
@@ -294,15 +257,9 @@ fn shorten(value: &mut Value, items: usize, characters: usize) {
 
 /// The message as look-ups compare it: redacted and cut, because lines are.
 pub(super) fn template(failure: &Failure) -> String {
-    let cut = |text: &String| text::start(&redact(text), 300);
-    let kept = Failure {
-        test_name: failure.test_name.as_ref().map(cut),
-        error_message: cut(&failure.error_message),
-        expected: failure.expected.as_ref().map(cut),
-        actual: failure.actual.as_ref().map(cut),
-        stack_trace: None,
-        ..failure.clone()
-    };
+    let mut kept = Failure { stack_trace: None, ..failure.clone() };
+    let others = [&mut kept.test_name, &mut kept.expected, &mut kept.actual].into_iter().flatten();
+    others.chain([&mut kept.error_message]).for_each(|text| *text = text::start(&redact(text), 300));
     text::start(&failure::template(&kept), 300)
 }
 
@@ -313,17 +270,14 @@ pub(super) fn fingerprint_of(failure: &Failure) -> Fingerprint {
 /// Two writers' lines as one list, in an order that does not depend on who wrote first. Of two lines of one attempt the
 /// later stays: its evidence was replaced.
 pub fn union(lines: impl IntoIterator<Item = MemoryLine>) -> Vec<MemoryLine> {
-    let mut kept: BTreeMap<(String, u32, String), MemoryLine> = BTreeMap::new();
     // Written texts decide between lines of one moment, so that the order of writers does not.
-    let age = |line: &MemoryLine| (line.timestamp, line.to_json().unwrap_or_default());
-    for line in lines {
-        let (session, attempt, code) = line.key();
-        let key = (session.to_owned(), attempt, code.to_owned());
-        if kept.get(&key).is_none_or(|known| age(known) < age(&line)) {
-            kept.insert(key, line);
-        }
-    }
-    let mut lines: Vec<MemoryLine> = kept.into_values().collect();
+    let text = |line: &MemoryLine| line.to_json().unwrap_or_default();
+    let mut lines: Vec<MemoryLine> = lines.into_iter().collect();
+    lines.sort_by(|a, b| {
+        let age = || b.timestamp.cmp(&a.timestamp).then_with(|| text(b).cmp(&text(a)));
+        a.key().cmp(&b.key()).then_with(age)
+    });
+    lines.dedup_by(|older, newest| older.key() == newest.key());
     lines.sort_by(|a, b| (a.timestamp, a.key()).cmp(&(b.timestamp, b.key())));
     lines
 }

@@ -16,7 +16,7 @@ use crate::{
 const NEAR: u32 = 20;
 
 /// What was found for one failure, and the result of the next attempt. Texts come from outside.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryMatch {
     pub fingerprint: Fingerprint,
     /// The card that fits; none where the error was only seen.
@@ -45,13 +45,14 @@ pub struct MemoryMatch {
 }
 
 /// What was made of what was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchOutcome {
     Shown,
     /// Its place is not there any more: it is no advice.
     Stale,
     /// The error was seen before, and nothing is known to have mended it.
+    #[default]
     Seen,
     /// The error was seen before, and a person decided that it stays.
     WontFix,
@@ -106,18 +107,13 @@ pub fn followed(told: &ToldFix, files: &[ChangedFile]) -> Option<bool> {
     let line = told.line?;
     let last = line.saturating_add(u32::try_from(added(&told.hunk).count()).unwrap_or(u32::MAX)).saturating_sub(1);
     let near = |at: u32| at.saturating_add(NEAR) >= line && at <= last.saturating_add(NEAR);
-    let mut known = true;
-    for file in files.iter().filter(|file| file.paths().any(|path| path == told.path)) {
-        match file.read_patch() {
-            Some(patch) if patch.lines().any(|line| line.is_changed() && near(line.new)) => return Some(true),
-            Some(_) => {}
-            None => known = false,
-        }
-    }
+    let of_path = files.iter().filter(|file| file.paths().any(|path| path == told.path));
+    let of_path: Option<Vec<Patch<'_>>> = of_path.map(ChangedFile::read_patch).collect();
+    let is_near = of_path.iter().flatten().flat_map(Patch::lines).any(|line| line.is_changed() && near(line.new));
     let patches: Vec<Patch<'_>> = files.iter().filter_map(ChangedFile::read_patch).collect();
     let brought: BTreeSet<&str> = patches.iter().flat_map(Patch::added).map(|line| line.text.trim()).collect();
     let adds = added(&told.hunk).next().is_some() && added(&told.hunk).all(|line| brought.contains(line));
-    (known || adds).then_some(adds)
+    (of_path.is_some() || adds).then_some(is_near || adds)
 }
 
 /// What came after cards that were shown, beside what comes without them.
@@ -145,8 +141,7 @@ impl Rate {
     }
 
     pub(crate) fn count(&mut self, gone: bool) {
-        self.retries = self.retries.saturating_add(1);
-        self.gone = self.gone.saturating_add(u32::from(gone));
+        self.add(Self { retries: 1, gone: u32::from(gone) });
     }
 
     /// The share, where there is any.

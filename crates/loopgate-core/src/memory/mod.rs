@@ -19,7 +19,7 @@ mod retention;
 #[cfg(test)]
 mod tests;
 
-pub use card::{Card, Citation, CitedFile, Pattern};
+pub use card::{Card, Citation};
 pub use learn::{Memory, Recurring, Resolution};
 pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
 pub use matched::{MatchOutcome, MemoryMatch, Offers, Rate, Settled, Settlement, ToldFix, followed};

@@ -36,10 +36,9 @@ impl From<Tier> for u8 {
 }
 
 impl TryFrom<u8> for Tier {
-    type Error = String;
-    fn try_from(number: u8) -> Result<Self, String> {
-        let tier = [Self::SameError, Self::SameTest].into_iter().find(|tier| u8::from(*tier) == number);
-        tier.ok_or_else(|| format!("there is no tier {number}"))
+    type Error = &'static str;
+    fn try_from(number: u8) -> Result<Self, &'static str> {
+        [Self::SameError, Self::SameTest].into_iter().find(|tier| u8::from(*tier) == number).ok_or("no such tier")
     }
 }
 
@@ -58,31 +57,24 @@ impl Memory {
         let checks = |source| policy.patterns_to_check.contains(&source);
         let same_error = |card: &Card| card.fingerprints.contains(&fingerprint) && is_same(card, failure);
         let same_test = |card: &Card| card.test == failure.test_name && card.template == template;
-        let mut tiers = vec![(Tier::SameError, self.ranked(same_error))];
+        let best = |fits: &dyn Fn(&Card) -> bool| self.ranked(fits).into_iter().take(MOST_VERIFIED).collect();
+        let mut tiers = vec![(Tier::SameError, best(&same_error))];
         if checks(PatternSource::SameTestFailures) && failure.test_name.is_some() {
-            tiers.push((Tier::SameTest, self.ranked(same_test)));
-        }
-        for (_, cards) in &mut tiers {
-            cards.truncate(MOST_VERIFIED);
+            tiers.push((Tier::SameTest, best(&same_test)));
         }
         let known = self.recurring.get(&fingerprint.to_string());
-        let since = policy.lookback.checked_sub(1).map(|nth| self.recent.iter().rev().nth(nth as usize));
-        let is_recent =
-            |seen: &Recurring| since.is_some_and(|since| since.is_none_or(|since| seen.last_seen >= *since));
-        let seen = known.filter(|seen| checks(PatternSource::RecurringErrorTypes) && is_recent(seen));
-        let seen = seen.filter(|seen| seen.last_run != run_id);
+        let begun_since = |seen: &Recurring| self.recent.iter().rev().take_while(|at| **at > seen.last_seen).count();
+        let is_recent = |seen: &Recurring| begun_since(seen) < policy.lookback as usize;
+        let counts = |seen: &&Recurring| is_recent(seen) && seen.last_run != run_id;
+        let seen = known.filter(counts).filter(|_| checks(PatternSource::RecurringErrorTypes));
         let gave_up = seen.is_some_and(|seen| seen.resolution == Resolution::WontFix);
         let error = MemoryMatch {
             fingerprint,
-            card: None,
-            tier: None,
             outcome: if gave_up { MatchOutcome::WontFix } else { MatchOutcome::Seen },
             seen: seen.map_or(0, |seen| seen.occurrences),
             last_pull_request: seen.and_then(|seen| seen.last_pull_request),
-            followed: None,
-            went_green: None,
-            told: None,
             settled: known.and_then(|known| known.settled.clone()).filter(|word| word.run_id != run_id),
+            ..MemoryMatch::default()
         };
         Recalled { tiers, error }
     }
@@ -99,9 +91,9 @@ impl Memory {
         self.ranked(|card| {
             let hunks = card.fix.hunks.iter().map(|hunk| hunk.text.as_str());
             let texts = [card.template.as_str(), &card.cause, &card.fix.description, card.error_type.as_str()];
-            let all = texts.into_iter().chain(card.test.as_deref()).chain(hunks);
-            let all = all.chain(card.fix.files_modified.iter().map(String::as_str));
-            has_words(&format!("{} {}", card.id, all.collect::<Vec<_>>().join(" ")))
+            let others = card.test.iter().chain(&card.fix.files_modified).map(String::as_str);
+            let all: Vec<&str> = texts.into_iter().chain(others).chain(hunks).collect();
+            has_words(&format!("{} {}", card.id, all.join(" ")))
         })
     }
 
@@ -151,16 +143,13 @@ impl<'a> Recalled<'a> {
     /// What is kept and shown of it: the first tier with a card whose place is there; of the first tier's others one is
     /// marked as stale. `find` gives the line at which a card's place stands.
     pub fn matches(&self, policy: &MemoryPolicy, find: impl Fn(&Card) -> Option<u32>) -> Vec<MemoryMatch> {
-        let found = |card: &Card, tier: Tier, line: Option<u32>| MemoryMatch {
-            card: Some(card.id),
-            tier: Some(tier),
-            outcome: if line.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale },
-            told: line.and_then(|line| ToldFix::of(card, Some(line))),
-            ..self.error.clone()
-        };
         let mut stale = None;
         for (tier, cards) in self.tiers.iter().filter(|_| policy.apply_learnings == Switch::On) {
-            let all = cards.iter().map(|card| found(card, *tier, find(card)));
+            let all = cards.iter().map(|card| {
+                let told = find(card).and_then(|line| ToldFix::of(card, Some(line)));
+                let outcome = if told.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale };
+                MemoryMatch { card: Some(card.id), tier: Some(*tier), outcome, told, ..self.error.clone() }
+            });
             let (mut shown, gone): (Vec<_>, Vec<_>) = all.partition(|found| found.outcome == MatchOutcome::Shown);
             stale = stale.or(gone.into_iter().next().filter(|_| *tier == Tier::SameError));
             if !shown.is_empty() {

@@ -1,20 +1,10 @@
 //! What must never be written to a memory: secrets, e-mail addresses, home directories.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::borrow::Cow;
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::untrusted::without_secrets;
-
-/// Each form beside the secrets, and what stands in its place.
-static FORMS: LazyLock<[(Regex, &str); 2]> = LazyLock::new(|| {
-    let form = |pattern: &str| Regex::new(pattern).expect("a constant");
-    [
-        (form(r"\b[\w.%+-]+(?::[^\s/@]+)?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"), "[address]"),
-        (form(r#"(?i)(?:/home/|/users/|\b[a-z]:[\\/]+users[\\/]+)[^/\\\s:"'<>|]+|/root\b"#), "~"),
-    ]
-});
 
 /// The text without secrets, e-mail addresses and home directories.
 ///
@@ -24,9 +14,13 @@ static FORMS: LazyLock<[(Regex, &str); 2]> = LazyLock::new(|| {
 /// assert_eq!(redact("password=hunter2hunter2 at /home/ann/a.rs"), "password=[secret] at ~/a.rs");
 /// ```
 pub fn redact(text: &str) -> Cow<'_, str> {
+    let forms = [
+        (pattern!(r"\b[\w.%+-]+(?::[^\s/@]+)?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"), "[address]"),
+        (pattern!(r#"(?i)(?:/home/|/users/|\b[a-z]:[\\/]+users[\\/]+)[^/\\\s:"'<>|]+|/root\b"#), "~"),
+    ];
     let mut clean = without_secrets(text);
-    for (form, instead) in FORMS.iter() {
-        if let Cow::Owned(changed) = form.replace_all(&clean, *instead) {
+    for (form, instead) in forms {
+        if let Cow::Owned(changed) = form.replace_all(&clean, instead) {
             clean = Cow::Owned(changed);
         }
     }

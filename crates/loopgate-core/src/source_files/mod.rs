@@ -60,8 +60,11 @@ pub fn kind(path: &str) -> FileKind {
     let runs = runs(path);
     let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
     let by_name = table.kinds.iter().find(|row| row.name(file_name(&lower), &lower)).map(|row| row.kind);
-    let by_folder = table.kinds.iter().find(|row| row.keeps(&lower)).map(|row| row.kind);
+    let folders = lower.rsplit('/').skip(1);
+    let keeps = |row: &&PathNames| row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder));
+    let by_folder = table.kinds.iter().find(keeps).map(|row| row.kind);
     let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
+    let usual = |row: &Language| row.kind.unwrap_or(if row.name.is_some() { FileKind::Code } else { FileKind::Config });
     match (by_folder, by_name.or(by_folder)) {
         (Some(kind @ (FileKind::Vendored | FileKind::Manifest)), _) => kind,
         // A tool reads these wherever they lie, folders of tests and documents included.
@@ -71,7 +74,7 @@ pub fn kind(path: &str) -> FileKind {
         (_, Some(_)) if runs => FileKind::Code,
         _ if (in_test_folder(path) || is_test(path)) && !in_spec_alone() => FileKind::Tests,
         (_, Some(kind)) => kind,
-        (_, None) => language.map_or(FileKind::Code, Language::kind),
+        (_, None) => language.map_or(FileKind::Code, usual),
     }
 }
 
@@ -125,11 +128,6 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
 }
 
 impl Language {
-    /// What its files are where no place or name says more.
-    fn kind(&self) -> FileKind {
-        self.kind.unwrap_or(if self.name.is_some() { FileKind::Code } else { FileKind::Config })
-    }
-
     /// Whether the program does not load a file of such a name: its tools tell tests by that name, or by their folder.
     fn leaves_out(&self, path: &str) -> bool {
         self.test.has_extension(path)
@@ -175,11 +173,6 @@ impl PathNames {
 
     fn allows(&self, path: &str) -> bool {
         self.only.is_empty() || extension(path).is_some_and(|extension| has(&self.only, extension))
-    }
-
-    /// Whether a folder of the path is one of theirs.
-    fn keeps(&self, path: &str) -> bool {
-        self.allows(path) && path.rsplit('/').skip(1).any(|folder| self.names_folder(folder))
     }
 
     fn names_folder(&self, folder: &str) -> bool {

@@ -72,11 +72,11 @@ impl Syntax {
         // What tools read: an annotation, a mark, a setting.
         let for_tools = pattern!(r"^(?:[+>]|@(?:\p{Uppercase}|jsx)|[\w\p{N}.-]+\s*=(?:[^=>]|$))");
         let lower = line.to_lowercase();
-        let slashes = self.line.iter().any(|mark| mark == "//");
+        let is_attribute = line.starts_with("#[") && self.line.iter().any(|mark| mark == "//");
         let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
         let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());
         let text = text.or_else(|| line.trim_start().strip_prefix('*')).unwrap_or(line);
-        slashes && line.starts_with("#[")
+        is_attribute
             || self.regex && line.contains('{') && line.contains('(')
             || text.starts_with(|first: char| first.is_alphabetic()) && text.len() < line.len()
             || for_tools.is_match(text.trim_start())
@@ -100,14 +100,16 @@ impl Syntax {
         added.is_none() || added != removed
     }
 
-    /// The lines without their comments, and without texts of several lines. A comment that nothing ends is none.
-    pub fn without_comments<'l>(&self, lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    /// The lines without their comments, and without texts of several lines; and how many of them stand in or end a comment
+    /// that began above them, as far as its end is among them. A comment that nothing ends is none.
+    pub fn without_comments<'l>(&self, lines: impl Iterator<Item = &'l str>) -> (Vec<String>, usize) {
         let mut lexer = Lexer::new(self);
-        let (mut kept, mut inside): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let (mut kept, mut inside, mut ended_above): (Vec<String>, Vec<String>, _) = (Vec::new(), Vec::new(), None);
         for line in lines {
             let blanks = &line[..line.len() - line.trim_start().len()];
             lexer.line(line);
             kept.push(format!("{blanks}{}", lexer.kept.trim_end()));
+            ended_above = ended_above.or((!lexer.strays.is_empty()).then_some(kept.len()));
             match lexer.open {
                 Some(_) => inside.push(line.to_owned()),
                 None => inside.clear(),
@@ -115,23 +117,7 @@ impl Syntax {
         }
         kept.truncate(kept.len() - inside.len());
         kept.append(&mut inside);
-        kept
-    }
-
-    /// How many of the lines stand in or end a comment that began above them, as far as its end is among them.
-    pub fn ended_above<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> usize {
-        let mut lexer = Lexer::new(self);
-        let end = lines.position(|line| {
-            lexer.line(line);
-            !lexer.strays.is_empty()
-        });
-        end.map_or(0, |end| end + 1)
-    }
-
-    /// Whether a line of a comment of several lines may run all the same: a tool's order, or code in a string.
-    fn may_run(&self, line: &str) -> bool {
-        let marks = ["`", "\"\"\"", "'''", "/*!", "/*+", "{-#", "<!--"];
-        marks.iter().any(|mark| line.contains(mark)) || self.is_order(line)
+        (kept, ended_above.unwrap_or(0))
     }
 
     fn begins_item(&self, line: &str) -> bool {
@@ -162,11 +148,7 @@ impl Syntax {
 
 /// A line that begins with `#` without the blanks behind that: `# if 0`, `#[ cfg(any())]`.
 fn spaceless(line: &str) -> Cow<'_, str> {
-    let marks: &str = if line.starts_with("#[") { "#[" } else { "#" };
-    match line.strip_prefix(marks) {
-        Some(rest) if rest.starts_with([' ', '\t']) => format!("{marks}{}", rest.trim_start()).into(),
-        _ => line.into(),
-    }
+    pattern!(r"^(#\[?)[ \t]\s*").replace(line, "$1")
 }
 
 fn digest(of: &impl Hash) -> u64 {
@@ -205,6 +187,8 @@ impl<'s> Lexer<'s> {
     /// Which of the next lines are certain to be comments: of one line, or of several if the comment begins and ends among
     /// them and no line of it may run. In a text of several lines the marks of a comment are text.
     pub fn comments_within(&mut self, lines: &[&str]) -> Vec<bool> {
+        // A tool's order, or code in a string.
+        let runs = |line: &str| pattern!("`|\"\"\"|\'\'\'|/\\*[!+]|\\{-#|<!--").is_match(line);
         let (syntax, mut comments, mut began) = (self.syntax, vec![false; lines.len()], None);
         for (index, line) in lines.iter().enumerate() {
             if self.open.is_none() {
@@ -213,7 +197,8 @@ impl<'s> Lexer<'s> {
                 comments[index] = syntax.is_comment(line) && !self.is_joined;
             }
             let has_code = self.line(line).is_some();
-            began = began.filter(|_| !self.is_doubtful && !self.is_tricky && !has_code && !syntax.may_run(line));
+            began = began
+                .filter(|_| !self.is_doubtful && !self.is_tricky && !has_code && !runs(line) && !syntax.is_order(line));
             if let (Some(began), None) = (began, &self.open) {
                 comments[began..=index].fill(true);
             }
@@ -237,20 +222,18 @@ impl<'s> Lexer<'s> {
     fn is_condition(&mut self, line: &str) -> bool {
         let line = &*spaceless(line);
         for (open, close) in &self.syntax.conditions {
+            let begins = line.starts_with(open.as_str());
             let alternative = line.strip_prefix(&open[..1]).is_some_and(|rest| rest.to_lowercase().starts_with("el"));
-            if line.starts_with(open.as_str()) {
-                self.conditions.push(line.to_owned());
-            } else if !close.is_empty() && (alternative || line.starts_with(close.as_str())) {
-                if self.conditions.pop().is_none() {
-                    self.strays.push(line.to_owned());
-                }
-                if alternative {
-                    self.conditions.push(line.to_owned());
-                }
-            } else {
-                continue;
+            let ends = !begins && !close.is_empty() && (alternative || line.starts_with(close.as_str()));
+            if ends && self.conditions.pop().is_none() {
+                self.strays.push(line.to_owned());
             }
-            return true;
+            if begins || ends && alternative {
+                self.conditions.push(line.to_owned());
+            }
+            if begins || ends {
+                return true;
+            }
         }
         false
     }
@@ -281,9 +264,6 @@ impl<'s> Lexer<'s> {
                 }
                 self.open = Some(end);
                 (rest, last) = (&rest[length..], Some(' '));
-                if rest.is_empty() {
-                    return has_code;
-                }
             } else if self.is_line_comment(rest, last) {
                 return has_code;
             } else if let Some((_, end)) = self.syntax.block.iter().find(|(_, close)| rest.starts_with(close.as_str()))
@@ -305,9 +285,8 @@ impl<'s> Lexer<'s> {
 
     fn is_line_comment(&self, rest: &str, last: Option<char>) -> bool {
         let apart = last.is_none_or(|last| last.is_whitespace() || ";){},".contains(last));
-        let slashes = self.syntax.line.iter().any(|mark| mark == "//");
         // An attribute of PHP.
-        let is_attribute = slashes && rest.starts_with("#[");
+        let is_attribute = rest.starts_with("#[") && self.syntax.line.iter().any(|mark| mark == "//");
         !is_attribute && self.syntax.line.iter().any(|mark| rest.starts_with(mark.as_str()) && (apart || mark == "//"))
     }
 
@@ -348,9 +327,7 @@ impl<'s> Lexer<'s> {
             self.unclosed.push(first);
             return one;
         };
-        if begins_regex && rest[..end].contains(['`', '"', '\'', '*']) {
-            self.is_doubtful = true;
-        }
+        self.is_doubtful |= begins_regex && rest[..end].contains(['`', '"', '\'', '*']);
         end + one
     }
 }

@@ -18,17 +18,11 @@ pub struct TestSyntax {
     test: Pattern,
     function: Pattern,
     skip: Pattern,
-    /// The line, as it is written, keeps its whole file from running.
-    #[serde(default)]
-    pub file_skip: Pattern,
     assertion: Pattern,
     /// The line asserts one value only.
     pub exact: Pattern,
-    #[serde(default)]
-    vain: Pattern,
-    /// The line holds rows of parameters, in the words of the language.
-    #[serde(default)]
-    pub row: Pattern,
+    vain: Option<Pattern>,
+    row: Option<Pattern>,
 }
 
 /// A regular expression that is written in a data file. It is compiled when it is first used, because a process uses few
@@ -41,12 +35,6 @@ impl Deref for Pattern {
 
     fn deref(&self) -> &Regex {
         &self.0
-    }
-}
-
-impl Default for Pattern {
-    fn default() -> Self {
-        Self(LazyLock::new(Box::new(|| pattern!(r"[^\s\S]").clone())))
     }
 }
 
@@ -84,7 +72,13 @@ impl TestSyntax {
 
     /// Assertions in the line. One that checks nothing as it is written is none.
     pub fn assertions(&self, line: &str) -> usize {
-        if self.vain.is_match(line) { 0 } else { self.assertion.find_iter(line).count() }
+        let is_vain = self.vain.as_ref().is_some_and(|vain| vain.is_match(line));
+        if is_vain { 0 } else { self.assertion.find_iter(line).count() }
+    }
+
+    /// Whether the line holds rows of parameters, in the words of the language.
+    pub fn is_row(&self, line: &str) -> bool {
+        self.row.as_ref().is_some_and(|row| row.is_match(line))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
 //! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
-mod arrivals;
 mod asserted;
 mod selection;
 mod source;
@@ -18,7 +17,7 @@ use crate::{
         TestState,
     },
     ids::Sha,
-    observed::{ChangedFiles, Contents, FileAt, Snapshot},
+    observed::{ChangedFile, ChangedFiles, Contents, FileAt, Snapshot},
     state::{DisputeEnd, LoopState, Settlement},
 };
 
@@ -57,8 +56,7 @@ pub enum Comparison {
 pub enum Weight {
     /// It is shown, and holds the change together with a ground of another comparison.
     Ground,
-    /// A ground that holds the change alone.
-    Alone,
+    /// It holds the change alone.
     Proof,
 }
 
@@ -66,9 +64,8 @@ pub enum Weight {
 impl fmt::Display for Tampering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {
-            (Some(path), 0) => write!(f, "{path}: {}", self.deed),
-            (Some(path), line) => write!(f, "{path}:{line}: {}", self.deed),
-            (None, _) => f.write_str(&self.deed),
+            (Some(path), 1..) => write!(f, "{path}:{}: {}", self.line, self.deed),
+            _ => f.write_str(&self.key()),
         }
     }
 }
@@ -103,15 +100,11 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The first finding that holds the change, of those that no person accepted: a proof, a ground that holds it
-/// alone, or the first of grounds that two comparisons find.
+/// The finding that holds the change, of those that no person accepted: a proof, or one of the grounds that two
+/// comparisons find.
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
-    let is_open = |one: &&Tampering| {
-        let key = one.key();
-        counts.get(&key).copied().unwrap_or(0) > accepted.get(&key).copied().unwrap_or(0)
-    };
-    let open: Vec<&Tampering> = found.iter().filter(is_open).collect();
+    let open: Vec<_> = found.iter().filter(|one| counts.get(&one.key()) > accepted.get(&one.key())).collect();
     let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.comparison).collect();
     let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.comparison)))?;
     (heaviest.weight > Weight::Ground || comparisons.len() > 1).then_some(*heaviest)
@@ -125,20 +118,26 @@ pub struct Change<'a> {
     /// The commit of the old side, where it is known.
     pub before: Option<Sha>,
     pub head: Sha,
+    /// Whether a fixer made it: whatever it does to tests holds its edits.
+    pub is_of_fixer: bool,
+    pub runs: Runs<'a>,
+}
+
+/// What ran before the change and with it, and what people settled about it.
+#[derive(Default)]
+pub struct Runs<'a> {
     /// Tests that failed in an earlier attempt or on the base, by the names that reports give them.
     pub failed: BTreeSet<&'a str>,
     /// Places that failing findings named, as `file:line`.
     pub named: BTreeSet<&'a str>,
-    /// The tests that ran before, each a list of its own: on the commit of the old side, in the attempt before.
-    pub ran_before: Vec<TestOutcomes>,
-    pub ran_now: Option<TestOutcomes>,
-    /// A check of tests has no results by test.
-    pub has_unread_tests: bool,
+    /// The tests that ran on the commit of the old side or in the attempt before, whichever are more.
+    pub before: Option<TestOutcomes>,
+    pub now: Option<TestOutcomes>,
+    /// Each check of tests has results by test.
+    pub is_read: bool,
     pub base_tests: Vec<&'a BaseTestRun>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
     pub wrong: BTreeSet<&'a str>,
-    /// Whether a fixer made it: whatever it does to tests holds its edits.
-    pub is_of_fixer: bool,
 }
 
 impl<'a> Change<'a> {
@@ -152,69 +151,41 @@ impl<'a> Change<'a> {
         failed: BTreeSet<&'a str>,
         state: Option<&'a LoopState>,
     ) -> Self {
-        Self {
-            files,
-            contents,
-            before: Some(before),
-            head,
-            failed,
-            named: BTreeSet::new(),
-            ran_before: Vec::new(),
-            ran_now: None,
-            has_unread_tests: true,
-            base_tests: Vec::new(),
-            wrong: state.map(settled_as_wrong).unwrap_or_default(),
-            is_of_fixer: true,
-        }
+        let runs = Runs { failed, wrong: state.map(settled_as_wrong).unwrap_or_default(), ..Runs::default() };
+        Self { files, contents, before: Some(before), head, is_of_fixer: true, runs }
     }
 
     /// A pull request, or a loop's head, with what its evidence and its earlier attempts say.
     pub fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
-        let head = snapshot.pull_request.head.sha;
+        let (head, before) = (snapshot.pull_request.head.sha, snapshot.merge_base);
         let earlier = || state.attempts.iter().filter(|attempt| attempt.head_sha != head);
         let base = snapshot.base_evidence.as_ref();
-        let on_base = base.into_iter().flat_map(|base| base.checks.values());
-        let failed_on_base =
-            on_base.clone().flat_map(|check| &check.failures).filter_map(|one| one.test_name.as_deref());
+        let on_base = || base.into_iter().flat_map(|base| base.checks.values());
+        let failed_on_base = on_base().flat_map(|check| &check.failures).filter_map(|one| one.test_name.as_deref());
         let failed = earlier().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let documents: Vec<&Evidence> = snapshot.evidence_of_head().collect();
-        let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
-        let checks = || documents.iter().flat_map(|document| &document.checks).filter(|check| is_test(check.kind));
+        let checks: Vec<&CheckEvidence> = documents.iter().flat_map(|document| &document.checks).collect();
+        let of_tests = || checks.iter().filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration));
         // A base that is newer than the old side has tests that the head never had.
-        let is_old_side = base.is_some_and(|base| snapshot.merge_base.is_none_or(|merge_base| merge_base == base.sha));
-        let of_old_side = if is_old_side { joined(on_base) } else { None };
-        Self {
-            files: &snapshot.files,
-            contents: &snapshot.contents,
-            before: snapshot.merge_base,
-            head,
+        let is_old_side = base.is_some_and(|base| before.is_none_or(|merge_base| merge_base == base.sha));
+        let of_base = on_base().filter(|_| is_old_side).filter_map(|check| check.tests.clone());
+        let of_base = of_base.reduce(TestOutcomes::join);
+        let of_last_attempt = earlier().next_back().and_then(|last| last.tests.clone());
+        let runs = Runs {
             failed: failed.chain(failed_on_base).collect(),
             named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            ran_before: of_old_side
-                .into_iter()
-                .chain(earlier().next_back().and_then(|last| last.tests.clone()))
-                .collect(),
-            ran_now: joined(checks()),
-            has_unread_tests: checks().next().is_none() || checks().any(|check| check.tests.is_none()),
+            before: of_base.into_iter().chain(of_last_attempt).max_by_key(TestOutcomes::len),
+            now: of_tests().filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join),
+            is_read: of_tests().next().is_some() && of_tests().all(|check| check.tests.is_some()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
             wrong: settled_as_wrong(state),
-            is_of_fixer: false,
-        }
+        };
+        Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
     }
 
-    /// Whether a test that is declared by this name failed.
-    fn failed(&self, declared: &str) -> bool {
-        self.failed.iter().any(|reported| is_declared(reported, declared))
-    }
-
-    /// Whether a test that is declared by this name was settled to be wrong.
-    fn is_wrong(&self, declared: &str) -> bool {
-        self.wrong.iter().any(|reported| is_declared(reported, declared))
-    }
-
-    /// What a ground weighs: one about a test that failed, or of a fixer, holds alone.
-    fn ground(&self, is_of_failed: bool) -> Weight {
-        if is_of_failed || self.is_of_fixer { Weight::Alone } else { Weight::Ground }
+    /// What a finding weighs. One of a fixer holds its edits, whatever it is.
+    fn weight(&self, holds_alone: bool) -> Weight {
+        if holds_alone || self.is_of_fixer { Weight::Proof } else { Weight::Ground }
     }
 }
 
@@ -228,12 +199,9 @@ fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
     newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
 }
 
-/// The tests that these checks ran.
-fn joined<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> Option<TestOutcomes> {
-    checks.filter_map(|check| check.tests.clone()).reduce(|mut all, more| {
-        all.join(more);
-        all
-    })
+/// Whether one of these reports' tests is declared by this name.
+fn names(reported: &BTreeSet<&str>, declared: &str) -> bool {
+    reported.iter().any(|reported| is_declared(reported, declared))
 }
 
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
@@ -256,13 +224,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
 pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BTreeSet<FileAt> {
-    let wanted = written::to_read(files).chain(selection::to_read(files));
-    let mut read = BTreeSet::new();
-    for file in wanted {
-        read.insert((head, file.path.clone()));
-        read.extend(before.map(|before| (before, file.old_path().to_owned())));
-    }
-    read
+    let read = |file: &ChangedFile| {
+        let old = before.map(|before| (before, file.old_path().to_owned()));
+        old.into_iter().chain([(head, file.path.clone())])
+    };
+    written::with_tests(files).take(written::MOST_FILES).flat_map(read).collect()
 }
 
 /// Everything in a change that weakens what checks it: what is written, what decides what runs, what ran, and the base's
@@ -271,7 +237,7 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = written::compare(change);
     found.extend(selection::compare(change));
     found.extend(fewer_ran(change, &found));
-    found.extend(change.base_tests.iter().filter_map(|run| base_test(change, run)));
+    found.extend(change.runs.base_tests.iter().filter_map(|run| base_test(change, run)));
     found.truncate(MOST_FOUND);
     found
 }
@@ -279,40 +245,34 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
 /// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where a
 /// file that selects tests is changed; else the reason may lie outside of the change.
 fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
-    let now = change.ran_now.as_ref()?;
-    let before = change.ran_before.iter().max_by_key(|before| before.len())?;
+    let (before, now) = change.runs.before.as_ref().zip(change.runs.now.as_ref())?;
     let is_whole = [before, now].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
     let ran = |tests: &TestOutcomes| -> BTreeSet<TestId> {
         tests.iter().filter(|test| test.state() != TestState::Skipped).map(TestOutcome::id).collect()
     };
     let (before, now) = (ran(before), ran(now));
     let (were, are, gone) = (before.len(), now.len(), before.difference(&now).count());
-    let removed = found.iter().filter(|one| one.gone.is_some()).count();
     // As many may have another name now.
-    let fewer = were.saturating_sub(are);
-    if !is_whole || fewer == 0 || fewer <= removed {
+    if !is_whole || were <= are + found.iter().filter(|one| one.gone.is_some()).count() {
         return None;
     }
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
     let deed = format!("{gone} tests that ran before do not run now ({were} before, {are} after)");
-    let weight = if selects { Weight::Proof } else { change.ground(false) };
-    Some(Tampering::of(Comparison::Ran, weight, deed))
+    Some(Tampering::of(Comparison::Ran, change.weight(selects), deed))
 }
 
 /// A changed test that passes as changed and fails as it was.
 fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
-    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| change.is_wrong(test));
+    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| names(&change.runs.wrong, test));
     if run.on_head != ProofEnd::Failed || is_settled {
         return None;
     }
-    let failed = run.failing.iter().any(|test| change.failed.contains(test.as_str()) || change.failed(test));
-    let weight = if failed { Weight::Proof } else { change.ground(false) };
-    let tests: Vec<&str> = run.failing.iter().take(3).map(String::as_str).collect();
-    let deed = match tests[..] {
+    let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
+    let deed = match &run.failing[..run.failing.len().min(3)] {
         [] => "its tests fail as they were before".to_owned(),
-        _ => format!("“{}” fails as it was before", tests.join("”, “")),
+        tests => format!("“{}” fails as it was before", tests.join("”, “")),
     };
-    Some(Tampering::of(Comparison::BaseTests, weight, deed).at(&run.file, 0, Vec::new()))
+    Some(Tampering::of(Comparison::BaseTests, change.weight(failed), deed).at(&run.file, 0, Vec::new()))
 }
 
 #[cfg(test)]

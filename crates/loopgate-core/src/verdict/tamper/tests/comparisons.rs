@@ -1,0 +1,179 @@
+//! Each comparison alone, what its findings say, and what clears or releases them.
+
+use super::*;
+
+/// What a finding says, of each kind.
+#[test]
+fn findings_in_words() {
+    let none = "def test_rejects_none():\n    with pytest.raises(ValueError):\n        total(None)\n\n";
+    let cart = |from: &str, to: &str| edit("tests/test_cart.py", PYTHON, from, to);
+    let cases: [(File, &[&str]); 18] = [
+        (cart(none, ""), &[]),
+        (cart("def test_adds", "@pytest.mark.skip\ndef test_adds"), &[]),
+        (cart("    assert cart.count == 1\n", ""), &[]),
+        (cart("cart.sum == 3", "cart.sum >= 0"), &[]),
+        (cart("cart.sum == 3", "cart.sum == total([cart.items])"), &[]),
+        (cart("cart.sum == 3", "cart.sum == 4"), &[]),
+        (cart("    (3, 6),\n", ""), &[]),
+        (cart("cart.add(3)", "try:\n        cart.add(3)\n    except ValueError:\n        pass"), &[]),
+        (cart("cart.add(3)", "cart.add(4)"), &["test_adds"]),
+        (
+            cart("import pytest", "import pytest\nfrom unittest import mock\nmock.patch('shop.cart.total')"),
+            &["test_adds"],
+        ),
+        (file("tests/cart.snap", "sum: 3\n", "sum: 4\n"), &[]),
+        (file("package.json", "{\n  \"test\": \"node --test\"\n}\n", "{\n  \"test\": \"true\"\n}\n"), &[]),
+        (file("Makefile", "test:\n\tpytest -q\n", "test:\n\tpytest -q -k cart\n"), &[]),
+        (file("Makefile", "test:\n\tpytest -q\n", "test:\n\t-pytest -q\n"), &[]),
+        (file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --deselect tests/a.py\n"), &[]),
+        (file("tox.ini", "[coverage:report]\nfail_under = 90\n", "[coverage:report]\nfail_under = 70\n"), &[]),
+        (file("shop/a.py", "import os\n", "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ\n"), &[]),
+        (file("tests/conftest.py", "import sys\n", "import sys\nsys.exit(0)\n"), &[]),
+    ];
+    let told = |(file, failed): &(File, &[&str])| judge(std::slice::from_ref(file), failed, ANYBODY).all.join("\n");
+    insta::assert_snapshot!(cases.iter().map(told).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_suppression_counts_on_a_line_that_failed_only() {
+    let (files, contents) = changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    change.is_of_fixer = ANYBODY;
+    assert_eq!(findings(&change), []);
+    change.runs.named = BTreeSet::from(["src/a.py:2"]);
+    let told = not_accepted(&findings(&change), &BTreeMap::new()).map(ToString::to_string);
+    let expected = "src/a.py:1: a finding that failed before is suppressed: `import os  # noqa: F401`";
+    assert_eq!(told.as_deref(), Some(expected));
+}
+
+#[test]
+fn a_test_file_that_nobody_can_read_is_a_ground() {
+    let (ChangedFiles::Complete(mut files), _) = changed(&[edit("tests/test_cart.py", PYTHON, "== 3", "== 4")]) else {
+        panic!()
+    };
+    files[0].patch = None;
+    let (files, contents) = (ChangedFiles::Complete(files), Contents::default());
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    let held = not_accepted(&findings(&change), &BTreeMap::new()).map(|one| one.deed.clone());
+    assert_eq!(held.as_deref(), Some("its tests cannot be read"));
+    change.is_of_fixer = ANYBODY;
+    assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()), None);
+}
+
+#[test]
+fn a_renamed_test_file_that_no_runner_finds_loses_its_tests() {
+    let (ChangedFiles::Complete(mut files), mut contents) = changed(&[file("src/login.generated.ts", "", SCRIPT)])
+    else {
+        panic!()
+    };
+    files[0].status = FileStatus::Renamed;
+    files[0].previous_path = Some("src/login.test.ts".into());
+    contents.insert((sha(1), "src/login.test.ts".into()), Content::Text(SCRIPT.into()));
+    let files = ChangedFiles::Complete(files);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    change.is_of_fixer = ANYBODY;
+    let found = findings(&change);
+    assert_eq!(found.iter().filter(|one| one.weight == Weight::Proof).count(), 3, "{found:?}");
+}
+
+fn ran(tests: std::ops::Range<u32>) -> TestOutcomes {
+    let entry = |test: u32| TestOutcome::new(TestId::of("", "", &test.to_string()), TestState::Passed);
+    TestOutcomes::new(tests.map(entry).collect(), OutcomesExtent::Whole)
+}
+
+/// Tests that vanish while nothing removes them: shown, and a proof where a setting selects tests.
+#[test]
+fn tests_that_no_longer_run() {
+    let before = ran(0..12);
+    let table: [(&[File], std::ops::Range<u32>, Option<Weight>); 4] = [
+        (&[], 0..12, None),
+        (&[], 0..13, None),
+        (&[], 0..9, Some(Weight::Ground)),
+        (&[file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --deselect tests/a.py\n")], 0..9, Some(Weight::Proof)),
+    ];
+    for (files, now, expected) in table {
+        let (files, contents) = changed(files);
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+        (change.is_of_fixer, change.runs.before, change.runs.now) = (ANYBODY, Some(before.clone()), Some(ran(now)));
+        let found = findings(&change);
+        let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
+        assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
+        let told = of_run.map(ToString::to_string);
+        assert!(
+            told.is_none_or(|told| told == "3 tests that ran before do not run now (12 before, 9 after)"),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
+    let (files, contents) = changed(&[
+        edit("tests/test_cart.py", PYTHON, "    (3, 6),\n", ""),
+        file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = -k cart\n"),
+    ]);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    change.is_of_fixer = ANYBODY;
+    let found = findings(&change);
+    assert!(found.iter().all(|one| one.weight == Weight::Ground), "{found:?}");
+    assert!(not_accepted(&found, &BTreeMap::new()).is_some());
+    assert_eq!(not_accepted(&found, &counts(&found)), None);
+    assert_eq!(not_accepted(&found[..1], &BTreeMap::new()), None);
+}
+
+#[test]
+fn a_test_that_was_settled_to_be_wrong_may_state_another_value_and_no_less() {
+    const TEST: &str = "def test_sum():\n    assert add(1, 2) == 4\n    assert add(2, 2) == 4\n";
+    for (to, is_held) in [("    assert add(1, 2) == 3\n", false), ("", true)] {
+        let (files, contents) = changed(&[edit("tests/test_sum.py", TEST, "    assert add(1, 2) == 4\n", to)]);
+        let failed = BTreeSet::from(["tests/test_sum.py::test_sum"]);
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone(), None);
+        change.is_of_fixer = ANYBODY;
+        assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{to}");
+        change.runs.wrong = failed;
+        assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{to}");
+    }
+}
+
+#[test]
+fn a_base_test_that_fails_on_the_head() {
+    let run = BaseTestRun {
+        file: "tests/a.py".into(),
+        command: "pytest".into(),
+        on_head: ProofEnd::Failed,
+        failing: vec!["test_a".into()],
+    };
+    let (files, contents) = changed(&[]);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    (change.is_of_fixer, change.runs.base_tests) = (ANYBODY, vec![&run]);
+    assert_eq!(findings(&change)[0].weight, Weight::Ground);
+    change.runs.failed = BTreeSet::from(["tests/a.py::test_a"]);
+    assert_eq!(findings(&change)[0].weight, Weight::Proof);
+    change.runs.wrong = BTreeSet::from(["tests/a.py::test_a"]);
+    assert_eq!(findings(&change), []);
+}
+
+/// A test that failed is edited, and passes on the head as it was too: the edit is not why it passes.
+#[test]
+fn a_base_test_that_passes_on_the_head_clears_an_edit() {
+    let edited = [edit("tests/test_cart.py", PYTHON, "cart.add(3)", "cart.add(1 + 2)")];
+    let (files, contents) = changed(&edited);
+    let mut change =
+        Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::from(["tests/test_cart.py::test_adds"]), None);
+    assert_eq!(findings(&change).len(), 1);
+    let run = BaseTestRun {
+        file: "tests/test_cart.py".into(),
+        command: "pytest".into(),
+        on_head: ProofEnd::Passed,
+        failing: Vec::new(),
+    };
+    change.runs.base_tests = vec![&run];
+    assert_eq!(findings(&change), []);
+}
+
+#[test]
+fn hunks_show_only_what_weakens() {
+    let (files, contents) = changed(&[edit("tests/test_cart.py", PYTHON, "    assert cart.sum == 3\n", "")]);
+    let change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    assert_eq!(findings(&change)[0].hunk, ["-    assert cart.sum == 3"]);
+}
