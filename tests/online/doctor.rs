@@ -121,7 +121,7 @@ async fn a_healthy_installation_has_no_fault_and_no_warning() {
         at: https://github.com/organizations/acme/settings/apps/loopgate/permissions
     ✓ installations: the App is installed, and nothing suspends it
     ✓ accepted-permissions: every installation has what the App asks for
-    ✓ installation-requests: nobody waits for the App to be installed
+    ✓ installation-requests: no request to install the App waits
     ✓ webhook-address: webhooks go to this server
     ✓ deliveries: the last deliveries were accepted
     ✓ signing: no statements about merges are signed: LOOPGATE_SIGNING_KEY is not set

@@ -186,7 +186,7 @@ impl World {
         (status, String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.
+    /// Waits until every webhook was delivered, all its work was done, and that work sent no new webhook.
     pub async fn settle(&self) {
         let mut seen = None;
         while seen != Some(self.deliveries()) {

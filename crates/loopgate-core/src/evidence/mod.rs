@@ -5,20 +5,27 @@
 
 mod analysis;
 mod contradiction;
+mod coverage;
 mod document;
 mod excerpt;
 pub mod matrix_jobs;
+mod repeats;
+mod results;
 mod test_outcomes;
 
 pub use self::{
     analysis::{Analysis, Confidence, RootCauseCategory},
     contradiction::{Contradiction, check_consistent, consistent},
+    coverage::{ChangedCoverage, FileCoverage, LineTally},
     document::{
-        BaseTestRun, ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType,
-        Evidence, EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd,
-        ProofRun, ProofVerdict, RegressionTrial, RepeatedTest, RepetitionGap, ReportFormat, ReportNote, ReportQuality,
-        RetryClass, SourceLocation, TestFramework, WorkflowOrigin, framework_of, tree_hash,
+        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Leg, Outcome, RetryClass,
+        TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
     excerpt::{LogExcerpt, MOST_EXCERPTS},
+    repeats::{BaseTestRun, ProofEnd, ProofRun, ProofVerdict, RegressionTrial, RepeatedTest, RepetitionGap},
+    results::{
+        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportNote, ReportQuality,
+        SourceLocation,
+    },
     test_outcomes::{Against, Compare, Comparison, OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

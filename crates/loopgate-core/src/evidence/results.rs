@@ -1,0 +1,237 @@
+//! What the reports of a check contain: formats, counts, failures and findings. `reports` reads them.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::{Analysis, TestId},
+    ids::Fingerprint,
+    untrusted::{harmless, without_secrets},
+};
+
+/// Counts over the tests of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckResults {
+    pub total: u64,
+    pub passed: u64,
+    pub failed: u64,
+    pub errors: u64,
+    pub skipped: u64,
+    /// Counted among `passed` too: they failed and passed on the same code.
+    pub flaky: u64,
+    pub duration_ms: u64,
+    pub coverage_percent: Option<f64>,
+}
+
+impl CheckResults {
+    /// Adds another report's counts; the coverage of the first that has one stays.
+    pub fn add(&mut self, other: &Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.flaky = self.flaky.saturating_add(other.flaky);
+        self.duration_ms = self.duration_ms.saturating_add(other.duration_ms);
+        self.coverage_percent = self.coverage_percent.or(other.coverage_percent);
+    }
+}
+
+/// A report file that was read, and how well it could be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportNote {
+    pub path: String,
+    pub format: Option<ReportFormat>,
+    pub quality: ReportQuality,
+    /// What is missing or wrong, with a path to the place.
+    pub notes: Vec<String>,
+}
+
+/// How much of a report could be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportQuality {
+    #[default]
+    Valid,
+    /// Usable, with something missing or mended; the notes say what.
+    SubOptimal,
+    Invalid,
+}
+
+words! {
+    /// The report formats Loopgate reads.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum ReportFormat {
+        Junit = "junit",
+        GoTestJson = "go_test_json",
+        CargoTest = "cargo_test",
+        LibtestJson = "libtest_json",
+        CargoMessages = "cargo_messages",
+        Tap = "tap",
+        Trx = "trx",
+        EslintJson = "eslint_json",
+        Sarif = "sarif",
+        Checkstyle = "checkstyle",
+        Lcov = "lcov",
+        Cobertura = "cobertura",
+        Jacoco = "jacoco",
+        Clover = "clover",
+        LlvmCovJson = "llvm_cov_json",
+        GoCover = "go_cover",
+        GithubAnnotations = "github_annotations",
+        /// What `jest --json` and Vitest's `json` reporter write.
+        JestJson = "jest_json",
+        /// The text of Python's `unittest`, and of Django's tests.
+        PythonUnittest = "python_unittest",
+        /// NUnit 3.
+        NunitXml = "nunit_xml",
+        /// xUnit.net v2.
+        XunitXml = "xunit_xml",
+        RuffJson = "ruff_json",
+        GolangciJson = "golangci_json",
+        MypyJson = "mypy_json",
+        /// What the test runner of Dart and Flutter writes for machines.
+        DartJson = "dart_json",
+        PlaywrightJson = "playwright_json",
+        MochaJson = "mocha_json",
+        RspecJson = "rspec_json",
+        /// The Common Test Report Format.
+        Ctrf = "ctrf",
+        /// What test runners, compilers and linters print for people, read block by block.
+        Console = "console",
+        /// Plain text read with a configured regular expression.
+        Regex = "regex",
+    }
+}
+
+words! {
+    /// The normalised type of an error; the tool's own class is kept in [`Failure::error_class`].
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum ErrorType {
+        AssertionError = "AssertionError",
+        TypeError = "TypeError",
+        ReferenceError = "ReferenceError",
+        SyntaxError = "SyntaxError",
+        RuntimeError = "RuntimeError",
+        TimeoutError = "TimeoutError",
+        NetworkError = "NetworkError",
+        ValidationError = "ValidationError",
+        CompileError = "CompileError",
+        LintError = "LintError",
+        #[default]
+        Other = "Other",
+    }
+}
+
+/// One failure: a test, a compile error, a lint finding that fails its check.
+///
+/// Everything but the enums is text from outside; `render` makes it safe to show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Failure {
+    pub test_name: Option<String>,
+    pub test_file: Option<String>,
+    pub error_type: ErrorType,
+    /// The tool's own word for it: `panic`, `AssertionError`, `E0308`.
+    pub error_class: Option<String>,
+    pub error_message: String,
+    pub stack_trace: Option<String>,
+    /// The line of the failing assertion in `test_file`, from 1.
+    pub line_number: Option<u32>,
+    pub expected: Option<String>,
+    pub actual: Option<String>,
+    /// The place in the repository's own code the failure points at.
+    pub source: Option<SourceLocation>,
+    /// The directory, from the top of the repository, in which the test's tool ran it, where that is another one than the
+    /// check's: a package of a workspace, a module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The matrix job that brought it, known where evidence is gathered.
+    #[serde(skip)]
+    pub job: Option<String>,
+    /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
+    pub fingerprint: Option<Fingerprint>,
+    /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a
+    /// test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_id: Option<TestId>,
+    /// What was answered to it in its review thread, and by whom. Nothing else depends on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
+}
+
+impl Failure {
+    /// The class of a failure that is about the workflow and not about the code: an action could not do its work.
+    pub const OF_WORKFLOW: &str = "workflow";
+    /// The class of an AI reviewer's finding.
+    pub const OF_REVIEWER: &str = "review";
+
+    /// What the tool reports, as it may be shown ([`harmless`]): its own word for the failure (`F841`, `TypeError`), where
+    /// that says something that its message does not, and the message.
+    pub fn reported(&self) -> Cow<'_, str> {
+        let says_more = |class: &&str| {
+            self.error_type != ErrorType::AssertionError
+                && !matches!(
+                    *class,
+                    "" | "panic" | "Error" | "report" | "rejected" | Self::OF_WORKFLOW | Self::OF_REVIEWER
+                )
+                && !self.error_message.contains(class)
+        };
+        match self.error_class.as_deref().filter(says_more) {
+            Some(class) => harmless(&format!("{class}: {}", self.error_message.trim_start())).into_owned().into(),
+            None => harmless(&self.error_message),
+        }
+    }
+
+    /// The trace as it may be shown.
+    pub fn shown_trace(&self) -> Option<Cow<'_, str>> {
+        self.stack_trace.as_deref().map(harmless)
+    }
+
+    /// What was expected and what came, without secrets: for comparing, nothing else in them changes.
+    pub fn shown_sides(&self) -> [Option<Cow<'_, str>>; 2] {
+        [&self.expected, &self.actual].map(|side| side.as_deref().map(without_secrets))
+    }
+
+    /// The best place to look at: where the code failed, else where the test stands.
+    pub fn location(&self) -> Option<(&str, Option<u32>)> {
+        match (&self.source, &self.test_file) {
+            (Some(source), _) => Some((&source.file, source.line)),
+            (None, Some(file)) => Some((file, self.line_number)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// A place in a file, lines counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourceLocation {
+    pub file: String,
+    pub line: Option<u32>,
+    pub function: Option<String>,
+}
+
+/// How bad a finding of a linter or scanner is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingSeverity {
+    Note,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+/// A finding of a linter or scanner (SARIF, ESLint, checkstyle, annotations).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    pub rule: String,
+    pub severity: FindingSeverity,
+    pub message: String,
+    pub location: Option<SourceLocation>,
+}

@@ -1,0 +1,96 @@
+//! What people may do in the repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{Login, TeamSlug, UserId},
+    observed::Account,
+};
+
+/// What GitHub says about the rights of people and teams that matter for the decision.
+///
+/// Only accounts that wrote (a command, a gate word, a review) and those that the policy names are looked up. Any other
+/// account has no authority.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Authority {
+    pub people: BTreeMap<UserId, Standing>,
+    /// Accounts named by login in the policy, resolved to the account that bears the login now.
+    pub logins: BTreeMap<Login, NamedAccount>,
+    pub teams: BTreeMap<TeamSlug, TeamStanding>,
+    /// The accounts with write access to the repository. `None` if they were not asked for, or GitHub does not list them.
+    pub writers: Option<BTreeSet<UserId>>,
+}
+
+impl Authority {
+    /// Why something of it could not be looked up; what depends on that waits.
+    pub fn unknown(&self) -> Option<&str> {
+        let people = self.people.values().filter_map(|one| match one {
+            Standing::Unknown(reason) => Some(reason),
+            Standing::Known { .. } | Standing::Gone => None,
+        });
+        let logins = self.logins.values().filter_map(|one| match one {
+            NamedAccount::Unknown(reason) => Some(reason),
+            NamedAccount::Known(_) | NamedAccount::Missing => None,
+        });
+        let teams = self.teams.values().filter_map(|one| match one {
+            TeamStanding::Unknown(reason) => Some(reason),
+            _ => None,
+        });
+        people.chain(logins).chain(teams).next().map(String::as_str)
+    }
+}
+
+/// What a login named in the policy resolves to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedAccount {
+    Known(Account),
+    Missing,
+    /// The look-up failed; the reason.
+    Unknown(String),
+}
+
+/// One person's rights on the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Known {
+        permission: Permission,
+        /// Teams named in the policy that the person belongs to, child teams included.
+        teams: BTreeSet<TeamSlug>,
+    },
+    /// Suspended or removed account.
+    Gone,
+    /// The look-up failed (404, 403, outage): no authority, and said so with this reason.
+    Unknown(String),
+}
+
+words! {
+    /// Effective permission on the repository, weakest first. `maintain` and `triage` come from `role_name` or
+    /// `user.permissions`: GitHub's plain `permission` field folds them into `write` and `read`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Permission {
+        None = "none",
+        Read = "read",
+        Triage = "triage",
+        Write = "write",
+        Maintain = "maintain",
+        Admin = "admin",
+    }
+}
+
+/// What is known of a team named in the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TeamStanding {
+    /// Exists and can read the repository; members include those of child teams.
+    Usable { members: BTreeMap<UserId, Login> },
+    /// Does not exist, or is secret to us.
+    Missing,
+    /// Exists without access to the repository.
+    NoAccess,
+    /// GitHub does not let us read it, with the reason: the permission `members: read` is missing, and asking again
+    /// changes nothing.
+    Unreadable(String),
+    /// The look-up failed for now; the reason.
+    Unknown(String),
+}
