@@ -110,4 +110,6 @@ pub async fn two_hundred_threads_are_one_page_that_fits(world: World) {
     let status = look.status();
     assert!(status.len() < 65_000 && status.contains("and 180 more failures"), "{} bytes: {status}", status.len());
     assert!(!status.contains("Reproduce"), "no command shows what a reviewer finds: {status}");
+    let is_empty = |below: &str| below.trim_start().starts_with("</details>");
+    assert!(!status.split("</summary>").skip(1).any(is_empty), "a fold without content: {status}");
 }
