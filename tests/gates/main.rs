@@ -5,6 +5,7 @@
 
 mod binding;
 mod elsewhere;
+mod evasions;
 mod kit;
 mod people;
 mod places;
