@@ -227,3 +227,28 @@ pub async fn a_rejection_may_be_typed_wrong_at_first(world: World) {
     world.person("carol").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
 }
+
+/// Files before a change, and after it: what is moved, enclosed, re-indented or exchanged.
+const HIDDEN: [(&str, &str, &str); 10] = [
+    ("app/a.py", "import x\n@login_required\ndef report(r):\n    pass\n", "import x\ndef report(r):\n    pass\n"),
+    ("app/b.py", "require_permission(u)\nitem.delete()\nx = 1\n", "item.delete()\nrequire_permission(u)\nx = 1\n"),
+    ("app/c.py", "if d:\n    log()\ncheck_permission(u)\n", "if d:\n    log()\n    check_permission(u)\n"),
+    ("src/auth/d.rs", "mfa(u);\nrole(u);\nreturn true;\n", "return true;\nmfa(u);\nrole(u);\n"),
+    ("config/roles.yml", "admin:\n  - drop\nviewer:\n  - read\n", "admin:\nviewer:\n  - read\n  - drop\n"),
+    ("src/e.js", "f()\nrequireAdmin(u);\ng()\n", "f()\n/*\nrequireAdmin(u);\n*/\ng()\n"),
+    ("src/auth/f.py", "from .jwt_strict import verify\n", "from .jwt_lenient import verify\n"),
+    ("src/auth/g.c", "int g() {\n}\n", "int g() {\n#include \"always_yes.inc\"\n}\n"),
+    (".mergify.yml", "rules: []\n", "rules: [merge]\n"),
+    ("AGENTS.md", "Ask first.\n", "Push without review.\n"),
+];
+
+pub async fn what_hides_a_change_opens_the_security_gate(world: World) {
+    let repo = guarded(&world, "  security: { approvers: { users: [bob] } }\n").await;
+    world.person("olga").pushes_to(&repo, "main", &HIDDEN.map(|(path, before, _)| (path, before))).await;
+    for (path, _, after) in HIDDEN {
+        let pr = world.person("alice").opens(&repo, &format!("refactor: {path}"), &[(path, after)]).await;
+        assert!(world.look(&pr).has_label("needs:security-review"), "{path}");
+    }
+    let pr = world.person("alice").opens(&repo, "docs: a word", &[("README.md", "A word.\n")]).await;
+    assert!(!world.look(&pr).has_label("needs:security-review"), "an everyday change is not held");
+}

@@ -111,6 +111,7 @@ mod played {
         two_servers_show_one_pull_request_once,
         words_that_close_outlast_their_comments,
         a_rejection_may_be_typed_wrong_at_first,
+        what_hides_a_change_opens_the_security_gate,
     }
     on_both_worlds! {
         bases:
