@@ -74,6 +74,15 @@ impl GithubObjects {
         self.path(format_args!("replaced/{}/{old}", name.short()))
     }
 
+    fn ref_path(&self, name: &RefName) -> String {
+        self.path(format_args!("ref/{}", name.short()))
+    }
+
+    /// Notes that nothing is done because a ref was read as absent.
+    pub(super) fn relies_on_absence(&self, name: &RefName) {
+        self.client.relies_on_absence(&self.ref_path(name));
+    }
+
     /// What we replaced a tip by, or the tip.
     fn newest(&self, name: &RefName, mut tip: Sha) -> Sha {
         let newer = |tip| self.client.recall(&self.replaced_path(name, tip), Accept::Raw);
@@ -175,7 +184,7 @@ impl GithubObjects {
 
 impl GitObjects for GithubObjects {
     async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, RefsError> {
-        let path = self.path(format_args!("ref/{}", name.short()));
+        let path = self.ref_path(name);
         let found = match self.client.get::<Reference>(&path).await.or_absent() {
             Ok(found) => found.map(|reference| reference.object.sha),
             // An empty repository has no refs at all (409).

@@ -112,7 +112,7 @@ impl Client {
         id: impl Fn(&P::Item) -> u64,
     ) -> Result<Listing<P::Item>, Error> {
         let mut listing = self.list::<P>(path, most).await?;
-        listing.items.retain(|item| !self.is_gone(path, id(item)));
+        listing.items.retain(|item| !self.is_gone_from(path, id(item)));
         let unlisted = self.unlisted(path, |created| listing.items.iter().any(|item| id(item) == created));
         listing.items.extend(unlisted);
         Ok(listing)

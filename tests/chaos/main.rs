@@ -205,8 +205,16 @@ fn stories(disturbance: Disturbance, seeds: u64) -> impl Iterator<Item = Case> {
 }
 
 /// Plays that went wrong once: kind of trouble, its chance, story, seed.
-const ONCE_WRONG: [(&str, f64, usize, u64); 4] =
-    [("403", 0.2, 0, 16), ("304 lies", 0.05, 3, 14), ("404", 0.05, 0, 7), ("404", 0.5, 0, 1)];
+const ONCE_WRONG: [(&str, f64, usize, u64); 7] = [
+    ("403", 0.2, 0, 16),
+    ("304 lies", 0.05, 3, 14),
+    ("404", 0.05, 0, 7),
+    ("404", 0.5, 0, 1),
+    // A status comment that was written twice, a merge that was not recorded, a reaction that refused an approval.
+    ("404", 0.2, 0, 5),
+    ("404", 0.2, 3, 5),
+    ("404", 0.2, 3, 21),
+];
 
 #[test]
 fn whatever_goes_wrong_the_end_is_the_same() {

@@ -24,7 +24,7 @@ use crate::{
     github::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun,
         budget::Need,
-        client::{GoneBy, PostId},
+        client::PostId,
         error::OrAbsent as _,
         path,
         retry::Repeat,
@@ -149,10 +149,11 @@ impl Executor {
                 }
                 Err(Error::NotFound { .. })
                     if let Some(post) = changed_post(effect)
-                        && self.may_be_gone(surface, client.now()) =>
+                        && (!place.is_gone(post) || self.may_remake(surface, client.now())) =>
                 {
-                    let again_at = client.gone(post, GoneBy::Answer);
-                    executed.again_at = executed.again_at.into_iter().chain([again_at]).min();
+                    // Until that is certain, the doubt about the answer leads to the next look.
+                    let again_at = place.is_gone(post).then(|| client.now());
+                    executed.again_at = executed.again_at.into_iter().chain(again_at).min();
                 }
                 Err(error) => {
                     let reason = error.refusal()?.to_string();
@@ -199,12 +200,11 @@ impl Executor {
         Ok(())
     }
 
-    /// Whether an answer that a post is gone is followed by another look. Not for ever: what GitHub only refuses to change
-    /// would be made anew again and again.
-    fn may_be_gone(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
+    /// Whether a post that is gone is made anew. Not for ever: what GitHub only refuses to change would be made anew again
+    /// and again.
+    fn may_remake(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
         let key = (surface.repository.clone(), surface.number, String::new());
-        // GitHub must answer twice that a post is gone before it is believed.
-        let may = self.lately(&key, now) < 2 * MOST_REMADE;
+        let may = self.lately(&key, now) < MOST_REMADE;
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         may
     }
@@ -307,7 +307,7 @@ impl Executor {
             }
             Effect::DeleteComment(comment) => {
                 place.remove(&format!("issues/comments/{comment}"), None).await?;
-                place.client.gone(PostId::Comment(*comment), GoneBy::Event);
+                place.client.deleted(PostId::Comment(*comment));
             }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;
@@ -495,6 +495,10 @@ fn remember_check_run(client: &Client, repository: &RepoName, head: Sha, created
 impl Place<'_> {
     fn path(&self, below: &str) -> String {
         format!("{}/{below}", path::repo(&self.surface.repository))
+    }
+
+    fn is_gone(&self, post: PostId) -> bool {
+        self.client.is_gone(post, &path::repo(&self.surface.repository))
     }
 
     fn reviewers_path(&self) -> String {

@@ -29,9 +29,6 @@ pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 /// How far two refusals must lie apart to be believed.
 const REFUSALS_AGREE_AFTER: TimeDelta = TimeDelta::seconds(30);
 
-/// How far apart two answers that a post is gone must be: a server that lags behind may deny a new post.
-const GONE_AGREE_AFTER: TimeDelta = LOOKS[0];
-
 /// How long a confirmed 404 of what its path names by content is believed.
 const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
 
@@ -53,15 +50,6 @@ pub(crate) enum PostId {
     CheckRun(CheckRunId),
 }
 
-/// How GitHub shows that a post is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GoneBy {
-    /// It is certain.
-    Event,
-    /// A 404. A server that lags behind answers so for what was just created.
-    Answer,
-}
-
 /// What GitHub refuses or does not show. It is believed when two answers that lie apart agree, or an event states it.
 #[derive(Debug, Clone, Copy)]
 struct Absence {
@@ -79,8 +67,8 @@ impl Absence {
         Self { since: now, last: now, is_doubted: false }
     }
 
-    fn is_confirmed(&self, apart: TimeDelta) -> bool {
-        self.last - self.since >= apart
+    fn is_confirmed(&self) -> bool {
+        self.last - self.since >= REFUSALS_AGREE_AFTER
     }
 }
 
@@ -91,8 +79,8 @@ pub(super) struct StaleReads {
     doubts: u64,
     /// By method and path, with the last answer.
     refused: HashMap<String, (Absence, Error)>,
-    /// Posts of ours that are not there any more: this wins over lists, and over what we created.
-    gone: HashMap<PostId, Absence>,
+    /// When posts of ours were deleted, by us or as an event states: this wins over lists, and over what we created.
+    deleted: HashMap<PostId, Timestamp>,
     created: Vec<Created>,
     /// GitHub gave no token for the installation, or its answer names a suspension; with its message.
     silence: Option<(String, Absence)>,
@@ -107,12 +95,32 @@ pub(super) struct Created {
 }
 
 impl PostId {
-    /// The post with this id in the list at this path.
-    fn in_list(list: &str, id: u64) -> Option<Self> {
+    /// The post with this id in the list at this path, and its repository's path.
+    fn in_list(list: &str, id: u64) -> Option<(Self, &str)> {
         if list.ends_with("/comments") {
-            return Some(Self::Comment(CommentId::new(id)));
+            return Some((Self::Comment(CommentId::new(id)), list.split_once("/issues/")?.0));
         }
-        list.ends_with("/check-runs").then(|| Self::CheckRun(CheckRunId::new(id)))
+        let (repository, _) = list.strip_suffix("/check-runs")?.split_once("/commits/")?;
+        Some((Self::CheckRun(CheckRunId::new(id)), repository))
+    }
+
+    /// Its path below its repository's.
+    pub(crate) fn path(self) -> String {
+        match self {
+            Self::Comment(id) => format!("issues/comments/{id}"),
+            Self::CheckRun(id) => format!("check-runs/{id}"),
+        }
+    }
+}
+
+impl StaleReads {
+    /// Whether a post of ours was deleted, or two answers to changes of it agree that it is gone.
+    fn is_gone(&self, post: PostId, repository: &str, now: Timestamp) -> bool {
+        let is_remembered = |at: Timestamp| now - at < GONE_IS_REMEMBERED;
+        let refused = || self.refused.get(&format!("PATCH {repository}/{}", post.path()));
+        self.deleted.get(&post).is_some_and(|at| is_remembered(*at))
+            || matches!(refused(), Some((absence, Error::NotFound { .. }))
+                if absence.is_confirmed() && is_remembered(absence.last))
     }
 }
 
@@ -127,8 +135,9 @@ impl Client {
         self.stale().doubts
     }
 
-    /// Notes whether a request was refused. That a ref or a document of ours is absent is no matter of doubt: it is made
-    /// then, or is there after all.
+    /// Notes whether a request was refused. That a ref or a document of ours is absent is no matter of doubt where it is
+    /// made then: GitHub refuses that when it is there after all. Elsewhere see
+    /// [`relies_on_absence`](Self::relies_on_absence).
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
         let (mut stale, now) = (self.stale(), self.now());
         let name = || format!("{} {}", request.method, request.target);
@@ -136,15 +145,15 @@ impl Client {
         match answer {
             Ok(()) if stale.refused.is_empty() => {}
             Ok(()) => drop(stale.refused.remove(&name())),
-            Err(error) if error.kind() == ErrorKind::Refusal && !may_be_absent => {
+            Err(error) if error.kind() == ErrorKind::Refusal => {
                 if stale.refused.len() >= MOST_REFUSALS {
                     stale.refused.clear();
                 }
                 let (absence, last) =
                     stale.refused.entry(name()).or_insert_with(|| (Absence::first(now), error.clone()));
                 (absence.last, absence.is_doubted, *last) = (now, false, error.clone());
-                let is_confirmed = absence.is_confirmed(REFUSALS_AGREE_AFTER);
-                stale.doubts += u64::from(!is_confirmed);
+                let is_confirmed = absence.is_confirmed();
+                stale.doubts += u64::from(!is_confirmed && !may_be_absent);
             }
             Err(_) => {}
         }
@@ -155,6 +164,14 @@ impl Client {
         self.stale().doubts += 1;
     }
 
+    /// Notes that nothing is done because a path of ours was answered by 404.
+    pub(crate) fn relies_on_absence(&self, path: &str) {
+        let mut stale = self.stale();
+        let refused = stale.refused.get(&format!("GET {path}"));
+        let is_doubtful = refused.is_some_and(|(absence, _)| !absence.is_confirmed());
+        stale.doubts += u64::from(is_doubtful);
+    }
+
     /// Whether a path that names its content was answered by 404, and need not be asked again yet.
     pub(super) fn is_absent(&self, path: &str) -> bool {
         let (mut stale, now) = (self.stale(), self.now());
@@ -162,7 +179,7 @@ impl Client {
         if absence.is_doubted {
             return false;
         }
-        if absence.is_confirmed(REFUSALS_AGREE_AFTER) {
+        if absence.is_confirmed() {
             return now < absence.last + ABSENCE_IS_BELIEVED;
         }
         let is_believed = now < absence.since + REFUSALS_AGREE_AFTER;
@@ -184,42 +201,41 @@ impl Client {
         stale.created.push(Created { list: list.to_owned(), id, at: now, item });
     }
 
-    /// Forgets what we created, since GitHub answers that it is gone, or we have removed it. A second such answer wins
-    /// over lists that still show it. Returns when to look again.
-    pub(crate) fn gone(&self, post: PostId, by: GoneBy) -> Timestamp {
+    /// Notes that a post of ours was deleted: lists may still show it.
+    pub(crate) fn deleted(&self, post: PostId) {
         let (mut stale, now) = (self.stale(), self.now());
-        stale.created.retain(|item| PostId::in_list(&item.list, item.id) != Some(post));
-        stale.gone.retain(|_, gone| now - gone.last < GONE_IS_REMEMBERED);
-        if stale.gone.len() >= MOST_REFUSALS {
-            stale.gone.clear();
+        stale.deleted.retain(|_, at| now - *at < GONE_IS_REMEMBERED);
+        if stale.deleted.len() >= MOST_REFUSALS {
+            stale.deleted.clear();
         }
-        let gone = stale.gone.entry(post).or_insert(Absence::first(now));
-        gone.last = now;
-        if by == GoneBy::Event {
-            gone.since = Absence::CERTAIN;
-        }
-        now + GONE_AGREE_AFTER
+        stale.deleted.insert(post, now);
     }
 
-    /// Whether a list shows what is gone.
-    pub(crate) fn is_gone(&self, list: &str, id: u64) -> bool {
-        let stale = self.stale();
-        let gone = PostId::in_list(list, id).and_then(|post| stale.gone.get(&post));
-        gone.is_some_and(|gone| gone.is_confirmed(GONE_AGREE_AFTER))
+    /// Whether a post of ours in this repository is gone, whatever lists show.
+    pub(crate) fn is_gone(&self, post: PostId, repository: &str) -> bool {
+        self.stale().is_gone(post, repository, self.now())
     }
 
-    /// What we created in a list a moment ago, and is not among these ids.
+    /// Whether the item of a list with this id is gone, although the list may show it.
+    pub(crate) fn is_gone_from(&self, list: &str, id: u64) -> bool {
+        PostId::in_list(list, id).is_some_and(|(post, repository)| self.is_gone(post, repository))
+    }
+
+    /// What we created in a list a moment ago, is not gone again, and is not among these ids.
     pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
         let (stale, now) = (self.stale(), self.now());
         let young = stale.created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG);
-        let missing = young.filter(|item| !is_listed(item.id));
+        let is_there = |item: &&Created| {
+            PostId::in_list(list, item.id).is_none_or(|(post, repository)| !stale.is_gone(post, repository, now))
+        };
+        let missing = young.filter(|item| !is_listed(item.id)).filter(is_there);
         missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
     }
 
     pub(super) fn respect_silence(&self) -> Result<(), Error> {
         let stale = self.stale();
         let Some((message, absence)) = &stale.silence else { return Ok(()) };
-        let until = (!absence.is_confirmed(REFUSALS_AGREE_AFTER)).then(|| absence.since + LOOK_AGAIN_AFTER);
+        let until = (!absence.is_confirmed()).then(|| absence.since + LOOK_AGAIN_AFTER);
         if until.is_some_and(|until| self.now() >= until) {
             return Ok(());
         }
@@ -232,7 +248,7 @@ impl Client {
         let (mut stale, now) = (self.stale(), self.now());
         let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
         let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, ..Absence::first(now) };
-        let until = (!absence.is_confirmed(REFUSALS_AGREE_AFTER)).then(|| since + LOOK_AGAIN_AFTER);
+        let until = (!absence.is_confirmed()).then(|| since + LOOK_AGAIN_AFTER);
         stale.silence = Some((message.clone(), absence));
         Error::NotInstalled { message, until }
     }

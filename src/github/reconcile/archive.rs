@@ -14,7 +14,7 @@ use crate::{
         Client, GithubObjects, PullRequestFacts,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
-    refs::{ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, StateStore, archive_entry},
+    refs::{ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, StateStore, archive_entry, archived},
 };
 use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, observed::Lifecycle};
 
@@ -46,14 +46,28 @@ pub(super) async fn find(
         Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
         _ => false,
     };
-    let hidden_refs = Storage::hidden_ref(client, &job.repository);
-    let archived = StateStore::new(&hidden_refs, RefName::pull_request(job.number));
-    let Some(tip) = archived.tip().await? else {
-        return Ok((open || merged_lately).then_some(loaded));
+    let hidden_refs = GithubObjects::new(client.clone(), job.repository.clone());
+    let name = RefName::pull_request(job.number);
+    // A server that lags behind may have answered before.
+    let own = hidden_refs.read_ref(&name).await?;
+    if own.is_some() && store.objects().is_ref() {
+        return Ok(Some(store.load_at(own).await?));
+    }
+    let archived_tip = match own {
+        Some(tip) => Some(tip),
+        None => archived(&hidden_refs, job.number).await?,
+    };
+    let Some(tip) = archived_tip else {
+        let is_begun = open || merged_lately;
+        if !is_begun {
+            hidden_refs.relies_on_absence(&name);
+        }
+        return Ok(is_begun.then_some(loaded));
     };
     if !open {
         return Ok(None);
     }
+    let archived = StateStore::new(&hidden_refs, name);
     if store.objects().is_ref() {
         return Ok(Some(store.unfold(tip).await?));
     }

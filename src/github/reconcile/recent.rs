@@ -22,6 +22,7 @@ use crate::{
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
+    gate::ReactionKind,
     observed::{CheckProgress, Hint, Lifecycle},
 };
 
@@ -192,10 +193,12 @@ pub(super) fn next_question(since: Timestamp, now: Timestamp) -> Option<Timestam
 }
 
 /// Takes out what cannot be undone. It waits for an observation that shows what events stated, and is left to a process
-/// that saved a moment ago, with the status comment; then this returns when to look whether it was made.
+/// that saved a moment ago, with the status comment; then this returns when to look whether it was made. Nobody's words
+/// are refused by a reaction while something that was read is in doubt.
 pub(super) fn hold_back(
     effects: &mut Vec<Effect>,
     is_stale: bool,
+    is_in_doubt: bool,
     concurrent_save: Option<Timestamp>,
 ) -> Option<Timestamp> {
     let all = effects.len();
@@ -224,6 +227,9 @@ pub(super) fn hold_back(
                     | Effect::RequestReviewer(_)
             )
         });
+    }
+    if is_stale || is_in_doubt {
+        effects.retain(|effect| !matches!(effect, Effect::React { kind: ReactionKind::NotAccepted, .. }));
     }
     again_at
 }

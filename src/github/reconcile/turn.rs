@@ -13,7 +13,7 @@ use super::{
 use crate::{
     github::{
         Client, Executed, Observation, Problem, PullRequestFacts,
-        client::{GoneBy, LOOK_AGAIN_AFTER, PostId, next_look},
+        client::{LOOK_AGAIN_AFTER, PostId, next_look},
         observe::escalation_template,
         plan,
         storage::Storage,
@@ -107,9 +107,16 @@ impl Reconcile {
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decided.decision);
         }
-        let shown =
-            Box::pin(self.show(&client, job, &mut observation, &mut decided, (&storage, &facts_of_events), now))
-                .await?;
+        let shown = Box::pin(self.show(
+            &client,
+            job,
+            &mut observation,
+            &mut decided,
+            (&storage, &facts_of_events),
+            doubts,
+            now,
+        ))
+        .await?;
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(&client, job, days, now)).await;
 
@@ -175,7 +182,7 @@ impl Reconcile {
         }
         for hint in &job.hints {
             if let Hint::CommentDeleted { comment, .. } = hint {
-                client.gone(PostId::Comment(*comment), GoneBy::Event);
+                client.deleted(PostId::Comment(*comment));
             }
         }
         let dormant = |revisit_at| Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
@@ -195,7 +202,8 @@ impl Reconcile {
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
         let Some(loaded) = archive::find(client, job, &facts, loaded, &store, now).await? else {
-            return Ok(ControlFlow::Break(nothing(Settled::Nothing)));
+            let revisit_at = self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER);
+            return Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Nothing) }));
         };
         let is_open = facts.pull_request().lifecycle == Lifecycle::Open;
         if is_open
@@ -314,6 +322,7 @@ impl Reconcile {
         observation: &mut Observation,
         decided: &mut Decided,
         (storage, facts_of_events): (&Storage, &[Fact]),
+        doubts: u64,
         now: Timestamp,
     ) -> Result<Shown, Failed> {
         let Decided { decision, texts, concurrent_save, .. } = decided;
@@ -326,7 +335,8 @@ impl Reconcile {
         let unanswered = self.recent.unanswered(job, rights_are_unknown || observation.awaits_logs, now);
         let awaits_answer = rights_are_unknown && unanswered.is_some_and(|since| next_look(since, now).is_some());
         let is_stale = self.lifetime == Lifetime::Stays && (looks.is_some() || awaits_answer);
-        let post_at = recent::hold_back(&mut effects, is_stale, *concurrent_save);
+        let is_in_doubt = self.is_in_doubt(client, doubts);
+        let post_at = recent::hold_back(&mut effects, is_stale, is_in_doubt, *concurrent_save);
         let executed = Box::pin(self.executor.execute(client, &observation.surface, &effects)).await?;
         let question_at = unanswered.and_then(|since| recent::next_question(since, now));
         let revisit_at = [post_at, executed.again_at, looks, question_at].into_iter().flatten().min();
