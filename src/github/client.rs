@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 pub(super) use self::cached::blob_id;
 pub(super) use self::{
     job_log::LONGEST_LOG,
-    stale::{LOOK_AGAIN_AFTER, PostId, next_look},
+    stale::{LOOK_AGAIN_AFTER, next_look},
 };
 use self::{limits::Limit, stale::StaleReads};
 use super::{

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{CheckRunWrite, Effect};
-use crate::github::{ObservedSurface, budget::Need, client::PostId};
+use crate::github::{ObservedSurface, budget::Need};
 use loopgate_core::{Login, TeamSlug, gate::Reviewer, observed::OwnCheck, policy::DispatchFixer, state::Repeatable};
 
 /// What an effect creates content for; `None` where it creates none.
@@ -34,11 +34,11 @@ pub(super) const fn kind(effect: &Effect) -> &'static str {
     }
 }
 
-/// The post of ours that an effect changes.
-pub(super) const fn changed_post(effect: &Effect) -> Option<PostId> {
+/// The path of the post of ours that an effect changes, below the repository's.
+pub(super) fn changed_post(effect: &Effect) -> Option<String> {
     match effect {
-        Effect::UpdateComment { comment, .. } => Some(PostId::Comment(*comment)),
-        Effect::UpdateCheckRun { id, .. } => Some(PostId::CheckRun(*id)),
+        Effect::UpdateComment { comment, .. } => Some(format!("issues/comments/{comment}")),
+        Effect::UpdateCheckRun { id, .. } => Some(format!("check-runs/{id}")),
         _ => None,
     }
 }

@@ -24,7 +24,6 @@ use crate::{
     github::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun,
         budget::Need,
-        client::PostId,
         error::OrAbsent as _,
         path,
         retry::Repeat,
@@ -148,11 +147,11 @@ impl Executor {
                     executed.again_at.get_or_insert(until);
                 }
                 Err(Error::NotFound { .. })
-                    if let Some(post) = changed_post(effect)
-                        && (!place.is_gone(post) || self.may_remake(surface, client.now())) =>
+                    if let Some(post) = changed_post(effect).map(|below| place.path(&below))
+                        && (!client.is_gone(&post) || self.may_remake(surface, client.now())) =>
                 {
                     // Until that is certain, the doubt about the answer leads to the next look.
-                    let again_at = place.is_gone(post).then(|| client.now());
+                    let again_at = client.is_gone(&post).then(|| client.now());
                     executed.again_at = executed.again_at.into_iter().chain(again_at).min();
                 }
                 Err(error) => {
@@ -306,8 +305,9 @@ impl Executor {
                 place.tell(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
             }
             Effect::DeleteComment(comment) => {
-                place.remove(&format!("issues/comments/{comment}"), None).await?;
-                place.client.deleted(PostId::Comment(*comment));
+                let below = format!("issues/comments/{comment}");
+                place.remove(&below, None).await?;
+                place.client.deleted(place.path(&below));
             }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;
@@ -495,10 +495,6 @@ fn remember_check_run(client: &Client, repository: &RepoName, head: Sha, created
 impl Place<'_> {
     fn path(&self, below: &str) -> String {
         format!("{}/{below}", path::repo(&self.surface.repository))
-    }
-
-    fn is_gone(&self, post: PostId) -> bool {
-        self.client.is_gone(post, &path::repo(&self.surface.repository))
     }
 
     fn reviewers_path(&self) -> String {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Client;
 use crate::github::{Error, ErrorKind, transport::Outgoing};
-use loopgate_core::{CheckRunId, CommentId, Timestamp};
+use loopgate_core::Timestamp;
 
 /// What is in doubt is looked at again so long after it was first read so, whatever other looks there are in between.
 pub(crate) const LOOKS: [TimeDelta; 4] =
@@ -43,13 +43,6 @@ const LISTS_LAG: TimeDelta = TimeDelta::minutes(2);
 /// In GitHub's answers to a token of an installation that is suspended.
 pub(super) const SUSPENDED: &str = "installation has been suspended";
 
-/// A comment or a check run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum PostId {
-    Comment(CommentId),
-    CheckRun(CheckRunId),
-}
-
 /// What GitHub refuses or does not show. It is believed when two answers that lie apart agree, or an event states it.
 #[derive(Debug, Clone, Copy)]
 struct Absence {
@@ -79,8 +72,9 @@ pub(super) struct StaleReads {
     doubts: u64,
     /// By method and path, with the last answer.
     refused: HashMap<String, (Absence, Error)>,
-    /// When posts of ours were deleted, by us or as an event states: this wins over lists, and over what we created.
-    deleted: HashMap<PostId, Timestamp>,
+    /// When posts of ours were deleted, by us or as an event states, by path: this wins over lists, and over what we
+    /// created.
+    deleted: HashMap<String, Timestamp>,
     created: Vec<Created>,
     /// GitHub gave no token for the installation, or its answer names a suspension; with its message.
     silence: Option<(String, Absence)>,
@@ -94,33 +88,25 @@ pub(super) struct Created {
     item: Value,
 }
 
-impl PostId {
-    /// The post with this id in the list at this path, and its repository's path.
-    fn in_list(list: &str, id: u64) -> Option<(Self, &str)> {
-        if list.ends_with("/comments") {
-            return Some((Self::Comment(CommentId::new(id)), list.split_once("/issues/")?.0));
-        }
-        let (repository, _) = list.strip_suffix("/check-runs")?.split_once("/commits/")?;
-        Some((Self::CheckRun(CheckRunId::new(id)), repository))
+/// The path of a comment or check run of ours, by its id in the list at this path.
+fn post(list: &str, id: u64) -> Option<String> {
+    if list.ends_with("/comments") {
+        let (repository, _) = list.split_once("/issues/")?;
+        return Some(format!("{repository}/issues/comments/{id}"));
     }
-
-    /// Its path below its repository's.
-    pub(crate) fn path(self) -> String {
-        match self {
-            Self::Comment(id) => format!("issues/comments/{id}"),
-            Self::CheckRun(id) => format!("check-runs/{id}"),
-        }
-    }
+    let (repository, _) = list.strip_suffix("/check-runs")?.split_once("/commits/")?;
+    Some(format!("{repository}/check-runs/{id}"))
 }
 
 impl StaleReads {
     /// Whether a post of ours was deleted, or two answers to changes of it agree that it is gone.
-    fn is_gone(&self, post: PostId, repository: &str, now: Timestamp) -> bool {
+    fn is_gone(&self, post: &str, now: Timestamp) -> bool {
         let is_remembered = |at: Timestamp| now - at < GONE_IS_REMEMBERED;
-        let refused = || self.refused.get(&format!("PATCH {repository}/{}", post.path()));
-        self.deleted.get(&post).is_some_and(|at| is_remembered(*at))
-            || matches!(refused(), Some((absence, Error::NotFound { .. }))
-                if absence.is_confirmed() && is_remembered(absence.last))
+        let is_refused = || match self.refused.get(&format!("PATCH {post}")) {
+            Some((absence, Error::NotFound { .. })) => absence.is_confirmed() && is_remembered(absence.last),
+            _ => false,
+        };
+        self.deleted.get(post).is_some_and(|at| is_remembered(*at)) || is_refused()
     }
 }
 
@@ -141,11 +127,11 @@ impl Client {
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
         let (mut stale, now) = (self.stale(), self.now());
         let name = || format!("{} {}", request.method, request.target);
-        let may_be_absent = request.may_be_absent || request.target.contains("/git/ref/loopgate/");
+        let is_own_ref = request.target.contains("/git/ref/loopgate/");
         match answer {
             Ok(()) if stale.refused.is_empty() => {}
             Ok(()) => drop(stale.refused.remove(&name())),
-            Err(error) if error.kind() == ErrorKind::Refusal => {
+            Err(error) if error.kind() == ErrorKind::Refusal && !request.may_be_absent => {
                 if stale.refused.len() >= MOST_REFUSALS {
                     stale.refused.clear();
                 }
@@ -153,7 +139,7 @@ impl Client {
                     stale.refused.entry(name()).or_insert_with(|| (Absence::first(now), error.clone()));
                 (absence.last, absence.is_doubted, *last) = (now, false, error.clone());
                 let is_confirmed = absence.is_confirmed();
-                stale.doubts += u64::from(!is_confirmed && !may_be_absent);
+                stale.doubts += u64::from(!is_confirmed && !is_own_ref);
             }
             Err(_) => {}
         }
@@ -167,9 +153,8 @@ impl Client {
     /// Notes that nothing is done because a path of ours was answered by 404.
     pub(crate) fn relies_on_absence(&self, path: &str) {
         let mut stale = self.stale();
-        let refused = stale.refused.get(&format!("GET {path}"));
-        let is_doubtful = refused.is_some_and(|(absence, _)| !absence.is_confirmed());
-        stale.doubts += u64::from(is_doubtful);
+        let is_confirmed = stale.refused.get(&format!("GET {path}")).is_none_or(|(absence, _)| absence.is_confirmed());
+        stale.doubts += u64::from(!is_confirmed);
     }
 
     /// Whether a path that names its content was answered by 404, and need not be asked again yet.
@@ -201,8 +186,8 @@ impl Client {
         stale.created.push(Created { list: list.to_owned(), id, at: now, item });
     }
 
-    /// Notes that a post of ours was deleted: lists may still show it.
-    pub(crate) fn deleted(&self, post: PostId) {
+    /// Notes that the post of ours at this path was deleted: lists may still show it.
+    pub(crate) fn deleted(&self, post: String) {
         let (mut stale, now) = (self.stale(), self.now());
         stale.deleted.retain(|_, at| now - *at < GONE_IS_REMEMBERED);
         if stale.deleted.len() >= MOST_REFUSALS {
@@ -211,23 +196,21 @@ impl Client {
         stale.deleted.insert(post, now);
     }
 
-    /// Whether a post of ours in this repository is gone, whatever lists show.
-    pub(crate) fn is_gone(&self, post: PostId, repository: &str) -> bool {
-        self.stale().is_gone(post, repository, self.now())
+    /// Whether the post of ours at this path is gone, whatever lists show.
+    pub(crate) fn is_gone(&self, post: &str) -> bool {
+        self.stale().is_gone(post, self.now())
     }
 
     /// Whether the item of a list with this id is gone, although the list may show it.
     pub(crate) fn is_gone_from(&self, list: &str, id: u64) -> bool {
-        PostId::in_list(list, id).is_some_and(|(post, repository)| self.is_gone(post, repository))
+        post(list, id).is_some_and(|post| self.is_gone(&post))
     }
 
     /// What we created in a list a moment ago, is not gone again, and is not among these ids.
     pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
         let (stale, now) = (self.stale(), self.now());
         let young = stale.created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG);
-        let is_there = |item: &&Created| {
-            PostId::in_list(list, item.id).is_none_or(|(post, repository)| !stale.is_gone(post, repository, now))
-        };
+        let is_there = |item: &&Created| post(list, item.id).is_none_or(|post| !stale.is_gone(&post, now));
         let missing = young.filter(|item| !is_listed(item.id)).filter(is_there);
         missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
     }

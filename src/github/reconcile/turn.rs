@@ -13,9 +13,9 @@ use super::{
 use crate::{
     github::{
         Client, Executed, Observation, Problem, PullRequestFacts,
-        client::{LOOK_AGAIN_AFTER, PostId, next_look},
+        client::{LOOK_AGAIN_AFTER, next_look},
         observe::escalation_template,
-        plan,
+        path, plan,
         storage::Storage,
     },
     refs::{self, AttemptFile, Follows, LoadedRun, RefsError, Retry, Save, StateStore},
@@ -52,6 +52,8 @@ struct Decided {
     refused: Option<Problem>,
     /// When another process saved a state of this pull request, if that was a moment ago.
     concurrent_save: Option<Timestamp>,
+    /// Whether something that was read is in doubt.
+    is_in_doubt: bool,
     /// When to ask for the comparison of the proposed configuration.
     compared_at: Option<Timestamp>,
 }
@@ -101,22 +103,16 @@ impl Reconcile {
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let Some(mut decided) = decided else { return Ok(None) };
         decided.concurrent_save = decided.concurrent_save.or(concurrent_save);
+        decided.is_in_doubt = self.is_in_doubt(&client, doubts);
         if let Some(saved) = decided.saved {
             self.recent.note_save(job, saved);
         }
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decided.decision);
         }
-        let shown = Box::pin(self.show(
-            &client,
-            job,
-            &mut observation,
-            &mut decided,
-            (&storage, &facts_of_events),
-            doubts,
-            now,
-        ))
-        .await?;
+        let shown =
+            Box::pin(self.show(&client, job, &mut observation, &mut decided, (&storage, &facts_of_events), now))
+                .await?;
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(&client, job, days, now)).await;
 
@@ -182,7 +178,7 @@ impl Reconcile {
         }
         for hint in &job.hints {
             if let Hint::CommentDeleted { comment, .. } = hint {
-                client.deleted(PostId::Comment(*comment));
+                client.deleted(format!("{}/issues/comments/{comment}", path::repo(&job.repository)));
             }
         }
         let dormant = |revisit_at| Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
@@ -287,7 +283,15 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Some(Decided { decision, texts, saved, refused, concurrent_save, compared_at }));
+            return Ok(Some(Decided {
+                decision,
+                texts,
+                saved,
+                refused,
+                concurrent_save,
+                is_in_doubt: false,
+                compared_at,
+            }));
         }
         Err(Failed {
             reason: "the state was saved by others again and again meanwhile".into(),
@@ -322,10 +326,9 @@ impl Reconcile {
         observation: &mut Observation,
         decided: &mut Decided,
         (storage, facts_of_events): (&Storage, &[Fact]),
-        doubts: u64,
         now: Timestamp,
     ) -> Result<Shown, Failed> {
-        let Decided { decision, texts, concurrent_save, .. } = decided;
+        let Decided { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
         Box::pin(self.share(job, observation, &mut decision.surface, texts, now)).await?;
         Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
@@ -335,8 +338,7 @@ impl Reconcile {
         let unanswered = self.recent.unanswered(job, rights_are_unknown || observation.awaits_logs, now);
         let awaits_answer = rights_are_unknown && unanswered.is_some_and(|since| next_look(since, now).is_some());
         let is_stale = self.lifetime == Lifetime::Stays && (looks.is_some() || awaits_answer);
-        let is_in_doubt = self.is_in_doubt(client, doubts);
-        let post_at = recent::hold_back(&mut effects, is_stale, is_in_doubt, *concurrent_save);
+        let post_at = recent::hold_back(&mut effects, is_stale, *is_in_doubt, *concurrent_save);
         let executed = Box::pin(self.executor.execute(client, &observation.surface, &effects)).await?;
         let question_at = unanswered.and_then(|since| recent::next_question(since, now));
         let revisit_at = [post_at, executed.again_at, looks, question_at].into_iter().flatten().min();

@@ -190,7 +190,7 @@ async fn a_post_that_is_gone_is_made_again_three_times_an_hour() {
     let executed = bench.execute(&change).await.unwrap();
     assert_eq!(executed, Executed::default(), "it is no problem yet");
     assert!(!bench.client.is_gone_from(list, 1), "a server that lags behind says it of what is new");
-    bench.client.deleted(PostId::Comment(CommentId::new(1)));
+    bench.client.deleted("/repos/acme/widgets/issues/comments/1".to_owned());
     assert!(bench.client.is_gone_from(list, 1) && !bench.client.is_gone_from(list, 2));
     assert!(bench.client.unlisted::<Value>(list, |_| false).is_empty(), "what we created does not win over that");
     for _ in 0..3 {
