@@ -4,6 +4,21 @@ use serde_json::json;
 
 use crate::kit::{CHEATS, Project, REPAIRS, Ran};
 
+/// What is to be done about it is not known, as about most failures that no rule explains.
+#[test]
+fn a_failure_without_a_known_next_step_is_repaired_too() {
+    let project = Project::fixed_by("cat > /dev/null\necho fixed > state\n", "");
+    let test = "echo 1..1\ngrep -qs fixed state && echo 'ok 1 - packs' && exit\n\
+                echo 'not ok 1 - packs'\necho \"# (in test file t/rotate.bats, line 65)\"\necho '#   packed failed'\nexit 1\n";
+    project.write("tests/test_calc.sh", test);
+    project.commit("A test that fails");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(0);
+    assert!(ran.out.contains("calc: completed after 2 iterations"), "{}", ran.out);
+    let critique = project.git(&["log", "--format=%s", "refs/loopgate/task/calc"]);
+    assert!(critique.contains("iteration 1: critique, 1 item"), "{critique}");
+}
+
 #[test]
 fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     let project = Project::fixed_by(REPAIRS, "  author: { name: Mend Bot, email: mend@example.com }\n");

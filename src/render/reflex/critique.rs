@@ -54,10 +54,12 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
             // Said once: most causes begin with their test.
             let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+            // Where no rule is certain what to do about the failure, the rule that failed asks for what it always does.
+            let action = Some(view.told.action.clone()).filter(|action| !action.trim().is_empty());
             CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: short(&format!("{place}{name}{cause}")),
-                fix: short(&view.told.action),
+                fix: short(&action.unwrap_or_else(|| words::fix(why))),
             }
         }));
         if items.len() == before {
