@@ -19,6 +19,37 @@ fn a_failure_without_a_known_next_step_is_repaired_too() {
     assert!(critique.contains("iteration 1: critique, 1 item"), "{critique}");
 }
 
+/// pytest and prove, as most tools, name the tests that fail and no others. That none is named once all pass is no loss.
+#[test]
+fn a_tool_that_names_only_failing_tests_completes_the_loop() {
+    let pytest = [
+        "=========== FAILURES ===========\n__________ test_adds __________\n\n    def test_adds():\n\
+         >       assert add(1, 2) == 3\nE       assert 4 == 3\nE        +  where 4 = add(1, 2)\n\n\
+         tests/test_cart.py:4: AssertionError\n=========== short test summary info ===========\n\
+         FAILED tests/test_cart.py::test_adds - assert 4 == 3\n========= 1 failed, 2 passed in 0.02s =========\n",
+        "tests/test_cart.py ...                [100%]\n========= 3 passed in 0.02s =========\n",
+    ];
+    let prove = [
+        "\n#   Failed test 'right'\n#   at t/align.t line 9.\n#          got: '1 '\n#     expected: ' 1'\n\
+         # Looks like you failed 1 test of 2.\nt/align.t .. \nDubious, test returned 1 (wstat 256, 0x100)\n\
+         Failed 1/2 subtests \n\nTest Summary Report\n-------------------\n\
+         t/align.t (Wstat: 256 (exited 1) Tests: 2 Failed: 1)\n  Failed test:  2\n  Non-zero exit status: 1\n\
+         Files=1, Tests=2,  0 wallclock secs\nResult: FAIL\n",
+        "t/align.t .. ok\nAll tests successful.\nFiles=1, Tests=2,  0 wallclock secs\nResult: PASS\n",
+    ];
+    for [fails, passes] in [pytest, prove] {
+        let project = Project::fixed_by("cat > /dev/null\necho fixed > state\n", "");
+        project.write("fails.txt", fails);
+        project.write("passes.txt", passes);
+        let test = "grep -qs fixed state && exec cat passes.txt\ncat fails.txt\nexit 1\n";
+        project.write("tests/test_calc.sh", test);
+        project.commit("A test that fails");
+        project.begin(&[]);
+        let ran = project.run(&["run"]).ended_with(0);
+        assert!(ran.out.contains("calc: completed after 2 iterations"), "{}", ran.out);
+    }
+}
+
 #[test]
 fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     let project = Project::fixed_by(REPAIRS, "  author: { name: Mend Bot, email: mend@example.com }\n");

@@ -287,11 +287,12 @@ impl<'o> Collector<'o> {
             report.quality = if is_empty && !has_tests { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
             report.notes.push(reason.to_string());
         }
+        let unnamed = self.unnamed + u64::from(self.notes.is_cut_off());
         report.notes.extend(self.notes.into_lines());
         // The table's memory is given back before the tables of failures are built.
         let wants_outcomes = self.options.test_outcomes == OutcomesMode::Build;
         let identities = self.identities;
-        report.test_outcomes = wants_outcomes.then(|| identities.into_test_outcomes(self.unnamed));
+        report.test_outcomes = wants_outcomes.then(|| identities.into_test_outcomes(unnamed));
         // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
         let changes = Changes::default();
         report.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));

@@ -93,6 +93,11 @@ impl Notes {
         }
     }
 
+    /// Whether a part has no end: more may have run than the report names.
+    pub fn is_cut_off(&self) -> bool {
+        self.flaws.iter().any(|seen| seen.flaw == Flaw::NoEnd)
+    }
+
     /// The quality as far as flaws tell.
     pub fn quality(&self) -> ReportQuality {
         if self.flaws.is_empty() { ReportQuality::Valid } else { ReportQuality::SubOptimal }

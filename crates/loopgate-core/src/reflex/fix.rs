@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     deciding::View,
-    evidence::{CheckEvidence, CheckKind},
+    evidence::{CheckEvidence, CheckKind, OutcomesExtent},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents},
     policy::Trigger,
@@ -91,7 +91,8 @@ pub struct FewerTests {
 }
 
 /// Whether an evaluation ran fewer tests than the one before although only a fixer has changed anything, and none of
-/// its test checks fails: then they did not go because something broke.
+/// its test checks fails: then they did not go because something broke. Known only where both name every test: many
+/// tools name those that fail and no others.
 pub fn fewer_tests(state: &LoopState, checks: &[CheckEvidence]) -> Option<FewerTests> {
     let reflex = state.reflex.as_ref()?;
     let fix = reflex.fixes.last().filter(|fix| fix.iteration + 1 == state.iteration)?;
@@ -102,9 +103,11 @@ pub fn fewer_tests(state: &LoopState, checks: &[CheckEvidence]) -> Option<FewerT
     if checks.iter().any(|check| tests(check.kind) && check.outcome.is_failure()) {
         return None;
     }
-    let before = state.attempts.iter().rev().find(|attempt| attempt.number < state.iteration)?.tests.as_ref()?.len();
-    let after = state.attempts.iter().find(|attempt| attempt.number == state.iteration)?.tests.as_ref()?.len();
-    (after < before).then_some(FewerTests { before, after, fix: fix.head_sha })
+    let before = state.attempts.iter().rev().find(|attempt| attempt.number < state.iteration)?.tests.as_ref()?;
+    let after = state.attempts.iter().find(|attempt| attempt.number == state.iteration)?.tests.as_ref()?;
+    let are_whole = [before, after].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
+    let (before, after) = (before.len(), after.len());
+    (are_whole && after < before).then_some(FewerTests { before, after, fix: fix.head_sha })
 }
 
 /// What runs elsewhere than in the checks, or says who decides: no commit of a fixer may hold it, even if a later one takes

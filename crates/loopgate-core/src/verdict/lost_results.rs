@@ -6,7 +6,7 @@ use twox_hash::XxHash3_64;
 
 use super::gather::{GatheredCheck, HeadEvidence};
 use crate::{
-    evidence::{CheckKind, Outcome},
+    evidence::{CheckEvidence, CheckKind, Outcome, OutcomesExtent, TestOutcomes},
     ids::CheckName,
     observed::BaseEvidence,
     policy::{CheckSource, Policy},
@@ -14,9 +14,10 @@ use crate::{
     verdict::CheckStanding,
 };
 
-/// The checks of tests with results by test, each with a digest of its command and its reports: 16 hexadecimal digits.
+/// The checks of tests that have results by test when they pass, each with a digest of its command and its reports: 16
+/// hexadecimal digits.
 pub fn with_results(evidence: &HeadEvidence, policy: &Policy) -> BTreeMap<CheckName, String> {
-    let has_results = |check: &GatheredCheck| check.evidence().is_some_and(|found| found.tests.is_some());
+    let has_results = |check: &GatheredCheck| check.evidence().is_some_and(has_results_when_passing);
     let tests = evidence.checks.iter().filter(|(_, check)| is_test(check.kind) && has_results(check));
     tests.filter_map(|(name, _)| Some((name.clone(), digest(policy, name)?))).collect()
 }
@@ -34,7 +35,7 @@ pub fn fail(
         let Some(digest) = digest(policy, name).filter(|_| is_test(check.kind) && !accepted.contains(name)) else {
             continue;
         };
-        let had_on_base = base.and_then(|base| base.checks.get(name)).is_some_and(|check| check.tests.is_some());
+        let had_on_base = base.and_then(|base| base.checks.get(name)).is_some_and(has_results_when_passing);
         let had_before = || attempts.iter().any(|attempt| attempt.with_results.get(name) == Some(&digest));
         if let CheckStanding::Done(found) = &mut check.standing
             && found.outcome == Outcome::Passed
@@ -44,6 +45,12 @@ pub fn fail(
             found.outcome = Outcome::ResultsLost;
         }
     }
+}
+
+/// Many tools name the tests that fail and no others: such a list says nothing about what they print when all pass.
+fn has_results_when_passing(found: &CheckEvidence) -> bool {
+    let is_whole = |tests: &TestOutcomes| tests.extent() == OutcomesExtent::Whole;
+    found.tests.as_ref().is_some_and(|tests| found.outcome == Outcome::Passed || is_whole(tests))
 }
 
 const fn is_test(kind: CheckKind) -> bool {
