@@ -42,7 +42,8 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
     let mut items = Vec::new();
     for (rule, why) in rules {
         let failures = view.failures.iter().filter(|failure| failure.check.as_str() == rule.id.as_str());
-        let before = items.len();
+        // What to do about a failure may not be known.
+        let (usual, before) = (short(&words::fix(why)), items.len());
         items.extend(failures.take(PER_RULE).map(|view| {
             let failure = &view.failure;
             let place = match failure.location() {
@@ -54,19 +55,17 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
             // Said once: most causes begin with their test.
             let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
-            // Where no rule is certain what to do about the failure, the rule that failed asks for what it always does.
-            let action = Some(view.told.action.clone()).filter(|action| !action.trim().is_empty());
             CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: short(&format!("{place}{name}{cause}")),
-                fix: short(&action.unwrap_or_else(|| words::fix(why))),
+                fix: Some(short(&view.told.action)).filter(|fix| !fix.is_empty()).unwrap_or_else(|| usual.clone()),
             }
         }));
         if items.len() == before {
             items.push(CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: short(&format!("“{}” does not hold", rule.description)),
-                fix: short(&words::fix(why)),
+                fix: usual,
             });
         }
     }
