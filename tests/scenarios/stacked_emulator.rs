@@ -3,6 +3,7 @@
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
 //! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked for
 //! raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>). `threads_emulator.rs` has its review threads.
+//! Two documents of [`shown_on_github`] are answered by 404 on the emulator.
 //!
 //! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
 
@@ -149,6 +150,20 @@ async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
     http::Response::from_parts(head, body.collect().await.expect("an answer").to_bytes())
 }
 
+/// What GitHub shows where the emulator answers 404, which the server does not believe within the half minute that a
+/// scenario lasts: a branch without rules has an empty list of them, and the organisation has a file of defaults that sets
+/// none.
+fn shown_on_github(parts: &[&str]) -> Option<Value> {
+    match parts {
+        ["", "repos", _, _, "rules", "branches", ..] => Some(json!([])),
+        ["", "repos", _, ".github", "contents", "loopgate.yml"] => {
+            let content = BASE64_STANDARD.encode("version: 1\n");
+            Some(json!({ "type": "file", "encoding": "base64", "content": content }))
+        }
+        _ => None,
+    }
+}
+
 /// A request of the server, as the emulator answers it, and what it lacks.
 async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> Response {
     if proxy.refuses(&head) {
@@ -165,7 +180,8 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
     let parts: Vec<&str> = path.split('/').collect();
     let repo = parts.get(2..4).unwrap_or_default().join("/");
     let layer = head.uri.query().and_then(|query| query.split('&').find_map(|it| it.strip_prefix("pull_request=")));
-    let shows_pulls = head.method == http::Method::GET
+    let is_read = head.method == http::Method::GET;
+    let shows_pulls = is_read
         && matches!(
             parts[..],
             ["", "repos", _, _, "pulls"] | ["", "repos", _, _, "pulls", _] | ["", "repos", _, _, "commits", _, "pulls"]
@@ -195,6 +211,12 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
         let blob: Value = serde_json::from_slice(&body).expect("a blob");
         let content = blob["content"].as_str().expect("its content").replace('\n', "");
         return Response::new(Body::from(BASE64_STANDARD.decode(content).expect("base64")));
+    }
+    if is_read
+        && head.status == StatusCode::NOT_FOUND
+        && let Some(document) = shown_on_github(&parts)
+    {
+        return tagged(document.to_string().into(), HeaderMap::new(), None);
     }
     if !shows_pulls || head.status != StatusCode::OK {
         return Response::from_parts(head, Body::from(body));
