@@ -3,7 +3,7 @@
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
 //! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked for
 //! raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>). `threads_emulator.rs` has its review threads.
-//! Two documents of [`shown_on_github`] are answered by 404 on the emulator.
+//! Some documents of [`shown_on_github`] are answered by 404 on the emulator.
 //!
 //! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
 
@@ -155,6 +155,9 @@ async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
 /// none.
 fn shown_on_github(parts: &[&str]) -> Option<Value> {
     match parts {
+        ["", "graphql"] => {
+            Some(json!({ "data": null, "errors": [{ "message": "The emulator answers no such query." }] }))
+        }
         ["", "repos", _, _, "rules", "branches", ..] => Some(json!([])),
         ["", "repos", _, ".github", "contents", "loopgate.yml"] => {
             let content = BASE64_STANDARD.encode("version: 1\n");
@@ -212,8 +215,8 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
         let content = blob["content"].as_str().expect("its content").replace('\n', "");
         return Response::new(Body::from(BASE64_STANDARD.decode(content).expect("base64")));
     }
-    if is_read
-        && head.status == StatusCode::NOT_FOUND
+    if head.status == StatusCode::NOT_FOUND
+        && (is_read || path == "/graphql")
         && let Some(document) = shown_on_github(&parts)
     {
         return tagged(document.to_string().into(), HeaderMap::new(), None);
