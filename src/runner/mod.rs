@@ -45,6 +45,6 @@ pub use lock::{Holder, Lock, LockError};
 pub use observer::Observer;
 pub use orphans::{LOOP_MARK, end_left_behind};
 pub use plan::{Plan, Selection, SelectionError};
-pub use rerun::{Trial, base_tests, burn_in, prove};
+pub use rerun::{Trial, base_tests, burn_in, prove, with_files_put_back};
 pub use schedule::{Ran, run};
 pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError};

@@ -19,7 +19,7 @@ fn a_failure_without_a_known_next_step_is_repaired_too() {
     assert!(critique.contains("iteration 1: critique, 1 item"), "{critique}");
 }
 
-/// pytest and prove, as most tools, name the tests that fail and no others. That none is named once all pass is no loss.
+/// pytest, prove and go, as most tools, name the tests that fail and no others. That none is named once all pass is no loss.
 #[test]
 fn a_tool_that_names_only_failing_tests_completes_the_loop() {
     let pytest = [
@@ -37,7 +37,11 @@ fn a_tool_that_names_only_failing_tests_completes_the_loop() {
          Files=1, Tests=2,  0 wallclock secs\nResult: FAIL\n",
         "t/align.t .. ok\nAll tests successful.\nFiles=1, Tests=2,  0 wallclock secs\nResult: PASS\n",
     ];
-    for [fails, passes] in [pytest, prove] {
+    let go = [
+        "--- FAIL: TestAdds (0.00s)\n    cart_test.go:9: got 4, want 3\nFAIL\nFAIL\texample.com/cart\t0.002s\nFAIL\n",
+        "ok  \texample.com/cart\t0.002s\n",
+    ];
+    for [fails, passes] in [pytest, prove, go] {
         let project = Project::fixed_by("cat > /dev/null\necho fixed > state\n", "");
         project.write("fails.txt", fails);
         project.write("passes.txt", passes);
@@ -148,6 +152,38 @@ fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
     assert!(ran.out.contains("completed after 2 iterations"), "{}", ran.out);
     assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), project.status()["fixes"][0]["subject"]);
     assert!(!project.read("tests/test_calc.sh").contains("test_adds"));
+}
+
+/// The failing test is written anew. The tests as they were pass
+/// too, so the edit is not why it passes.
+#[test]
+fn a_repair_that_passes_the_tests_as_they_were_may_write_them_anew() {
+    let rewrites = r#"cat > /dev/null
+sed -i 's/sum=1/sum=0/' calc.sh
+sed -i 's/^test_adds.*/test_adds() { wanted=6; check "adds all numbers" "$wanted" "$(total 1 2 3)"; }/' tests/test_calc.sh
+"#;
+    let project = Project::fixed_by(rewrites, "");
+    let of_the_sum = project.read("tests/test_calc.sh").replace("test_first\ntest_greatest\n", "");
+    project.write("tests/test_calc.sh", &of_the_sum);
+    project.commit("The sum alone");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(0);
+    assert!(ran.err.contains("The fixer changed files of tests: the tests run as they were before."), "{}", ran.err);
+    assert!(ran.out.contains("calc: completed after 2 iterations"), "{}", ran.out);
+    assert!(project.read("tests/test_calc.sh").contains("wanted=6"));
+}
+
+/// Nothing in the tests is weakened that can be read, and yet they test another program.
+#[test]
+fn a_repair_without_which_the_tests_as_they_were_fail_is_refused() {
+    let stands_in = "cat > /dev/null\nprintf 'total() { echo 6; }\\ngreatest() { echo 9; }\\n' > tests/better.sh\n\
+                     sed -i 's|^\\. ./calc.sh|&\\n. tests/better.sh|' tests/test_calc.sh\n";
+    let project = Project::fixed_by(stands_in, "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains("fails as it was before"), "{}", ran.out);
+    assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 }
 
 #[test]

@@ -88,6 +88,7 @@ pub(super) struct Collector<'o> {
     suites: u32,
     suite: u32,
     unnamed: u64,
+    has_uncounted: bool,
     pub coverage: CoverageTable,
     /// Compile errors so far.
     seen: HashSet<TestId>,
@@ -105,6 +106,7 @@ impl<'o> Collector<'o> {
             suites: 0,
             suite: 0,
             unnamed: 0,
+            has_uncounted: false,
             coverage: CoverageTable::default(),
             seen: HashSet::new(),
         }
@@ -113,6 +115,11 @@ impl<'o> Collector<'o> {
     /// Says that this report is about tests, so that none is a result too.
     pub fn expect_tests(&mut self) {
         self.report.results.get_or_insert_default();
+    }
+
+    /// Says that tests ran of which neither the names nor the number is known.
+    pub fn ran_uncounted(&mut self) {
+        self.has_uncounted = true;
     }
 
     /// Whether the details of one more failure would be kept.
@@ -287,7 +294,9 @@ impl<'o> Collector<'o> {
             report.quality = if is_empty && !has_tests { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
             report.notes.push(reason.to_string());
         }
-        let unnamed = self.unnamed + u64::from(self.notes.is_cut_off());
+        // That none is counted does not say that none ran.
+        report.results = report.results.filter(|results| results.total > 0 || !self.has_uncounted);
+        let unnamed = self.unnamed + u64::from(self.notes.is_cut_off() || self.has_uncounted);
         report.notes.extend(self.notes.into_lines());
         // The table's memory is given back before the tables of failures are built.
         let wants_outcomes = self.options.test_outcomes == OutcomesMode::Build;

@@ -350,6 +350,7 @@ pub(super) fn by_a_person(iteration: u32, head: Sha, subject: String, files: &Ch
         diff_summary: format!("+{added}/-{removed}"),
         files_modified: files.known().iter().map(|file| file.path.clone()).take(50).collect(),
         outside_scope: Vec::new(),
+        proven: Vec::new(),
         cost_usd: None,
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     let files = &changes(*before, *after)?;
     let wanted = tamper::files_to_read(files, Some(*before), *after);
     let contents = &worktree.contents(wanted)?;
-    let edits = reflex::Edits { files, contents, before: *before, after: *after };
+    let edits = reflex::Edits { files, contents, before: *before, after: *after, base_tests: &[] };
     let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), None, CONFIGURATION) {
         EditVerdict::Refuse(refusals) => refusals,
         EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),

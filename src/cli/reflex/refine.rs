@@ -8,14 +8,18 @@ use std::collections::BTreeMap;
 
 use chrono::{TimeDelta, Utc};
 
-use super::drive::{Progress, Session, by_a_person, settings};
+use super::{
+    drive::{Progress, Session, by_a_person, settings},
+    local_workspace::only,
+};
 use crate::{
-    cli::{CliError, actions, working_tree::CONFIGURATION},
+    cli::{CliError, actions, progress, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
-    runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
+    runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head, Plan, Selection},
 };
 use loopgate_core::{
     Sha,
+    evidence::{BaseTestRun, CheckKind, ProofEnd},
     policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
     reflex::{self, EditVerdict, FixMaker, FixRecord, Senior, Turn},
     verdict::tamper,
@@ -212,12 +216,23 @@ impl Session<'_> {
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
         let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
-        let failed = view.failures.iter().filter_map(|view| view.failure.test_name.as_deref()).collect();
         let (before, after) = (edits.before(), edits.tree);
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
-        let judged = reflex::Edits { files: &edits.files, contents, before, after };
-        let verdict = reflex::judge_edits(judged, &scope, failed, Some(&self.state), configuration);
+        let judge = |base_tests: &[BaseTestRun]| {
+            let failed = view.failures.iter().filter_map(|view| view.failure.test_name.as_deref()).collect();
+            let judged = reflex::Edits { files: &edits.files, contents, before, after, base_tests };
+            reflex::judge_edits(judged, &scope, failed, Some(&self.state), configuration)
+        };
+        let mut verdict = judge(&[]);
+        let base_tests = self.with_files_put_back(edits, &verdict, policy).await?;
+        if self.interrupt.is_interrupted() {
+            self.put_aside(edits, "Edits of a fixer, interrupted before they were judged\n")?;
+            return Ok(Progress::Interrupted);
+        }
+        if !base_tests.is_empty() {
+            verdict = judge(&base_tests);
+        }
         let mut described = format!("{} in {}", edits.diff_summary(), few(&edits.paths()));
         if let EditVerdict::Take { outside } = &verdict
             && !outside.is_empty()
@@ -258,6 +273,7 @@ impl Session<'_> {
                 let commit = self.workspace.worktree.commit(edits, &message, &fixer.author)?;
                 self.workspace.worktree.advance(self.state.head_sha, commit)?;
                 let subject = message.lines().next().unwrap_or_default().to_owned();
+                let passing = base_tests.into_iter().filter(|run| run.on_head == ProofEnd::Passed);
                 let fix = FixRecord {
                     iteration: self.state.iteration,
                     by: maker,
@@ -267,12 +283,38 @@ impl Session<'_> {
                     diff_summary: edits.diff_summary(),
                     files_modified: edits.paths().into_iter().take(50).collect(),
                     outside_scope: outside,
+                    proven: passing.map(|run| run.file).collect(),
                     cost_usd: report.cost_usd,
                 };
                 self.console.fixed(&fix);
                 self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
             }
         }
+    }
+}
+
+impl Session<'_> {
+    /// How the test checks end with the files put back that the edits change of tests, or weaken.
+    async fn with_files_put_back(
+        &self,
+        edits: &Edits,
+        verdict: &EditVerdict,
+        policy: &Policy,
+    ) -> Result<Vec<BaseTestRun>, CliError> {
+        let files = reflex::files_to_put_back(&edits.files, verdict);
+        let mut wanted = only(policy, &self.state.prepared_checks).verify.checks;
+        wanted.retain(|_, check| matches!(check.kind, CheckKind::Test | CheckKind::Integration));
+        let plan = Plan::new(&wanted, &Selection::All, self.workspace.root().to_owned(), None);
+        let plan = plan.map_err(CliError::bad_data)?;
+        if files.is_empty() || plan.is_empty() {
+            return Ok(Vec::new());
+        }
+        let worktree = &self.workspace.worktree;
+        let edited = worktree.stand_in(edits.tree, worktree.head()?)?;
+        self.console.note("The fixer changed files of tests: the tests run as they were before.");
+        let interrupt = self.interrupt.clone();
+        let observer = progress::observer();
+        Ok(runner::with_files_put_back(&plan, edited, edits.before(), &files, interrupt, observer).await)
     }
 }
 

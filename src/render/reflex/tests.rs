@@ -100,6 +100,7 @@ fn blocked() -> LoopState {
             diff_summary: "+1/-1".into(),
             files_modified: vec!["calc.sh".into()],
             outside_scope: vec!["README.md".into()],
+            proven: Vec::new(),
             cost_usd: Some(0.25),
         }],
         spent: Spent { calls: 2, wall_ms: 92_000, cost_usd: 0.5 },

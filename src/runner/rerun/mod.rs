@@ -1,20 +1,22 @@
 //! Tests that run again: chosen tests, in a tree, so many times. Burn-in, the base's tests on the head and the proof of
 //! regression all run them here, and each makes its own of how they ended. The flake test runs a check once more
-//! (`job.rs`), on its failing tests: it needs the reports.
+//! (`job.rs`), on its failing tests: it needs the reports. `put_back.rs` runs whole checks.
 
 mod burn_in;
 #[cfg(all(test, unix))]
 mod burn_in_tests;
 mod flake;
 mod proof;
+mod put_back;
 mod tree;
 
-use std::{fs, path::Path, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 pub use self::{
     burn_in::burn_in,
     flake::{KeptReports, settle, worth_another_run},
     proof::{base_tests, prove},
+    put_back::with_files_put_back,
 };
 use super::{
     command::{self, CommandLine, Ending},
@@ -80,13 +82,7 @@ impl Rerun {
     async fn run(&self, top: &Path, timeout: Duration, interrupt: Interrupt) -> (ProofEnd, Vec<String>) {
         let mut line = CommandLine { directory: top.to_owned(), timeout, ..self.line.clone() };
         if top != self.line.directory {
-            let paths = [top.to_owned(), top.join("src")].map(|path| path.display().to_string());
-            // An editable installation leads to the working tree; what stands first in the path wins.
-            line.environment.entry("PYTHONPATH".to_owned()).or_insert(paths.join(":"));
-            if line.shell.contains("cargo ") && std::env::var_os("CARGO_TARGET_DIR").is_none() {
-                let target = self.line.directory.join("target").display().to_string();
-                line.environment.entry("CARGO_TARGET_DIR".to_owned()).or_insert(target);
-            }
+            use_installed(&mut line.environment, &line.shell, top, &self.line.directory);
         }
         let read = |output| loopgate_reports::read("output", output, &ReadOptions::default());
         let finished = command::run(line, interrupt, read, |_| {}).await;
@@ -100,6 +96,16 @@ impl Rerun {
             Ending::Exited(1..) if !failing.is_empty() => (ProofEnd::Failed, failing),
             _ => (ProofEnd::Broken, Vec::new()),
         }
+    }
+}
+
+/// Makes a command in the tree below `top` use what is built in the working tree at `root`, and the tree's own modules.
+fn use_installed(environment: &mut BTreeMap<String, String>, command: &str, top: &Path, root: &Path) {
+    let paths = [top.to_owned(), top.join("src")].map(|path| path.display().to_string());
+    // An editable installation leads to the working tree; what stands first in the path wins.
+    environment.entry("PYTHONPATH".to_owned()).or_insert(paths.join(":"));
+    if command.contains("cargo ") && std::env::var_os("CARGO_TARGET_DIR").is_none() {
+        environment.entry("CARGO_TARGET_DIR".to_owned()).or_insert(root.join("target").display().to_string());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The base with the change's tests laid over it, or the head with the base's, in a worktree of its own.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -8,11 +9,7 @@ use std::{
 
 use super::Trial;
 use crate::git::GitCommand;
-use loopgate_core::{
-    Sha,
-    observed::FileStatus,
-    source_files::{in_test_folder, is_test},
-};
+use loopgate_core::{Sha, observed::FileStatus, source_files::belongs_to_tests};
 
 /// Largest file laid over the base, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -56,15 +53,43 @@ impl BaseTree {
     /// In words.
     pub fn with_files_of_base(trial: &Trial<'_>, head: Sha, files: &[&str]) -> Result<Self, String> {
         let tree = Self::of(trial.root, head)?;
-        let source = format!("--source={}", trial.base);
-        let arguments = ["--literal-pathspecs", "restore", &source, "--worktree", "--"];
-        git(&tree.path, &[&arguments, files].concat())?;
+        tree.restore(trial.base, files)?;
         tree.link_installed(trial.root);
         Ok(tree)
     }
 
+    /// A commit as it is.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn at(root: &Path, commit: Sha) -> Result<Self, String> {
+        let tree = Self::of(root, commit)?;
+        tree.link_installed(root);
+        Ok(tree)
+    }
+
+    /// Puts files back as they are in another tree.
+    fn restore(&self, from: Sha, files: &[&str]) -> Result<(), String> {
+        let source = format!("--source={from}");
+        git(&self.path, &[&["--literal-pathspecs", "restore", &source, "--worktree", "--"], files].concat())
+    }
+
+    /// Puts files back as they are in another tree, and takes out those that it does not have.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn put_back(&self, from: Sha, files: &BTreeSet<&str>) -> Result<(), String> {
+        let is_there = |path: &&str| git(&self.root, &["cat-file", "-e", &format!("{from}:{path}")]).is_ok();
+        let (there, new): (Vec<&str>, Vec<&str>) = files.iter().copied().partition(is_there);
+        for path in new {
+            let place = self.inside(path).map_err(|error| error.to_string())?;
+            fs::remove_file(place).map_err(|error| format!("{path}: {error}"))?;
+        }
+        if there.is_empty() { Ok(()) } else { self.restore(from, &there) }
+    }
+
     fn lay_over(&self, trial: &Trial<'_>) -> std::io::Result<()> {
-        for file in trial.files.known().iter().filter(|file| is_of_tests(&file.path)) {
+        for file in trial.files.known().iter().filter(|file| belongs_to_tests(&file.path)) {
             let target = self.inside(&file.path)?;
             if file.status == FileStatus::Removed {
                 let _ = fs::remove_file(&target);
@@ -100,8 +125,9 @@ impl BaseTree {
 
     /// Packages are installed beside the manifest, and are no part of the repository.
     fn link_installed(&self, root: &Path) {
-        for package in ["", "packages", "apps", "frontend", "web"] {
-            let place = Path::new(package).join("node_modules");
+        let places = ["", "packages", "apps", "frontend", "web"].map(|package| Path::new(package).join("node_modules"));
+        let others = [".venv", "venv", "vendor", "deps"].map(PathBuf::from);
+        for place in places.into_iter().chain(others) {
             let (installed, wanted) = (root.join(&place), self.path.join(&place));
             if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
                 // Without it the run is broken, and says so.
@@ -130,11 +156,4 @@ fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(output.said.lines().last().unwrap_or("git failed").chars().take(200).collect())
-}
-
-/// Whether a file belongs to the tests: data and snapshots beside them do too.
-fn is_of_tests(path: &str) -> bool {
-    let mut folders = path.rsplit('/').skip(1);
-    let in_data_folder = folders.any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
-    is_test(path) || in_test_folder(path) || in_data_folder
 }

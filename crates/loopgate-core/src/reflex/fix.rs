@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::{
     deciding::View,
-    evidence::{CheckEvidence, CheckKind, OutcomesExtent},
+    evidence::{BaseTestRun, CheckEvidence, CheckKind, OutcomesExtent},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents},
     policy::Trigger,
-    source_files::is_test,
+    source_files::{belongs_to_tests, is_code, is_test},
     state::{FixMaker, LoopState},
     text,
     verdict::tamper::{self, Tampering},
@@ -53,6 +53,8 @@ pub struct Edits<'a> {
     pub contents: &'a Contents,
     pub before: Sha,
     pub after: Sha,
+    /// How the checks end with [`files_to_put_back`] as they were before; empty where that did not run.
+    pub base_tests: &'a [BaseTestRun],
 }
 
 /// Judges the edits of a fixer. `scope` is what the failures and the change itself point at (none: not known);
@@ -65,13 +67,14 @@ pub fn judge_edits(
     state: Option<&LoopState>,
     configuration: &str,
 ) -> EditVerdict {
-    let Edits { files, contents, before, after } = edits;
+    let Edits { files, contents, before, after, base_tests } = edits;
     let known = files.known();
     if let (true, ChangedFiles::Complete(_)) = (known.is_empty(), files) {
         return EditVerdict::Nothing;
     }
     let mut refusals = intrusions(files, configuration);
-    let change = tamper::Change::of_fixer(files, contents, before, after, failed, state);
+    let mut change = tamper::Change::of_fixer(files, contents, before, after, failed, state);
+    change.runs.base_tests = base_tests.iter().collect();
     refusals.extend(tamper::findings(&change).into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
@@ -80,6 +83,24 @@ pub fn judge_edits(
     EditVerdict::Take {
         outside: known.iter().map(|file| file.path.as_str()).filter(outside).map(str::to_owned).collect(),
     }
+}
+
+/// The files of which it is to be seen whether the checks pass with them as they were before the edits: those of tests, and
+/// those of settings in which something weakens the checks. None where the edits are refused for another reason.
+pub fn files_to_put_back<'a>(files: &'a ChangedFiles, verdict: &EditVerdict) -> BTreeSet<&'a str> {
+    let refusals = match verdict {
+        EditVerdict::Refuse(refusals) => &refusals[..],
+        EditVerdict::Nothing | EditVerdict::Take { .. } => &[],
+    };
+    let weakens = |path: &str| {
+        !is_code(path)
+            && refusals
+                .iter()
+                .any(|one| matches!(one, EditRefusal::Weakens(found) if found.path.as_deref() == Some(path)))
+    };
+    let counts = |file: &&ChangedFile| file.paths().any(|path| belongs_to_tests(path) || weakens(path));
+    let is_refused = refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_)));
+    files.known().iter().filter(|file| !is_refused && counts(file)).flat_map(ChangedFile::paths).collect()
 }
 
 /// Fewer tests ran after a fix than before it.

@@ -15,7 +15,7 @@ fn file(path: &str, patch: &str) -> ChangedFile {
 
 fn judge(files: &ChangedFiles, scope: &BTreeSet<String>) -> EditVerdict {
     let commit = |byte: u8| hex::encode([byte; 20]).parse().unwrap();
-    let edits = Edits { files, contents: &Contents::default(), before: commit(1), after: commit(2) };
+    let edits = Edits { files, contents: &Contents::default(), before: commit(1), after: commit(2), base_tests: &[] };
     judge_edits(edits, scope, BTreeSet::new(), None, "ci/loopgate.yml")
 }
 
@@ -74,7 +74,13 @@ fn a_fixer_may_edit_a_test_that_was_settled_to_be_wrong() {
     let mut state = crate::fixtures::Story::opened().state;
     let commit = |byte: u8| hex::encode([byte; 20]).parse().unwrap();
     let verdict = |state: &LoopState| {
-        let edits = Edits { files: &files, contents: &Contents::default(), before: commit(1), after: commit(2) };
+        let edits = Edits {
+            files: &files,
+            contents: &Contents::default(),
+            before: commit(1),
+            after: commit(2),
+            base_tests: &[],
+        };
         judge_edits(edits, &BTreeSet::new(), BTreeSet::from(["test_sum"]), Some(state), "ci/loopgate.yml")
     };
     assert!(matches!(verdict(&state), EditVerdict::Refuse(_)));

@@ -92,6 +92,7 @@ fn refine(state: &mut LoopState, line: &HistoryLine) {
         diff_summary: diff_summary.clone(),
         files_modified: files_modified.clone(),
         outside_scope: outside_scope.clone(),
+        proven: Vec::new(),
         cost_usd: *cost_usd,
     };
     if fix.by != FixMaker::Person {

@@ -115,6 +115,13 @@ pub fn in_test_folder(path: &str) -> bool {
     keeps_tests(path, None, &[])
 }
 
+/// Whether a file belongs to the tests: data and snapshots beside them do too.
+pub fn belongs_to_tests(path: &str) -> bool {
+    let mut folders = path.rsplit('/').skip(1);
+    let in_data_folder = folders.any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
+    is_test(path) || in_test_folder(path) || in_data_folder
+}
+
 /// Whether a folder of the path holds tests, those of these names apart. Below `src/main` no folder does: packages are
 /// called so (`src/main/java/test/acme/`).
 fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool {

@@ -148,6 +148,9 @@ pub struct FixRecord {
     /// Files outside what the failures and the change itself point at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside_scope: Vec<String>,
+    /// Files that are no reason why it passes: the checks passed with each of them as it was before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proven: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

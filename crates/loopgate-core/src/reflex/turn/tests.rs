@@ -124,6 +124,7 @@ fn fix(state: &LoopState) -> FixRecord {
         diff_summary: "+1/-1".into(),
         files_modified: vec!["src/lib.rs".into()],
         outside_scope: Vec::new(),
+        proven: Vec::new(),
         cost_usd: None,
     }
 }

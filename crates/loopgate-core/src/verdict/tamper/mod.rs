@@ -136,13 +136,14 @@ pub struct Runs<'a> {
     /// Each check of tests has results by test.
     pub is_read: bool,
     pub base_tests: Vec<&'a BaseTestRun>,
+    /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
+    pub proven: BTreeSet<&'a str>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
     pub wrong: BTreeSet<&'a str>,
 }
 
 impl<'a> Change<'a> {
-    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend; `state` is that of the loop
-    /// that it works for.
+    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend; `state` is that of the loop that it works for.
     pub fn of_fixer(
         files: &'a ChangedFiles,
         contents: &'a Contents,
@@ -171,6 +172,7 @@ impl<'a> Change<'a> {
         let of_base = on_base().filter(|_| is_old_side).filter_map(|check| check.tests.clone());
         let of_base = of_base.reduce(TestOutcomes::join);
         let of_last_attempt = earlier().next_back().and_then(|last| last.tests.clone());
+        let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
         let runs = Runs {
             failed: failed.chain(failed_on_base).collect(),
             named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
@@ -178,9 +180,16 @@ impl<'a> Change<'a> {
             now: of_tests().filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join),
             is_read: of_tests().next().is_some() && of_tests().all(|check| check.tests.is_some()),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
+            proven: fixes.flat_map(|fix| &fix.proven).map(String::as_str).collect(),
             wrong: settled_as_wrong(state),
         };
         Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
+    }
+
+    /// Whether the checks pass with the file as it was, so that its edit is not why they pass.
+    fn is_proven(&self, file: &ChangedFile) -> bool {
+        let (path, Runs { base_tests, proven, .. }) = (file.old_path(), &self.runs);
+        proven.contains(path) || base_tests.iter().any(|run| run.file == path && run.on_head == ProofEnd::Passed)
     }
 
     /// What a finding weighs. One of a fixer holds its edits, whatever it is.

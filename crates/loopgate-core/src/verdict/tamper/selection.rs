@@ -91,7 +91,8 @@ fn by_words(change: &Change<'_>, file: &ChangedFile, changed: &Sides, has_comman
         (is_program, &WORDS.asks, "the program asks whether it is tested"),
         (runs_tests, &WORDS.ends_run, "the test run is ended with success"),
     ];
-    let settings = settings.iter().map(|(_, words)| (true, words, "a setting selects or retries tests"));
+    let is_proven = change.is_proven(file);
+    let settings = settings.iter().map(|(_, words)| (!is_proven, words, "a setting selects or retries tests"));
     let mut all = Vec::new();
     // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
     let is_script = is_program && language_of(path) == Some("shell");
@@ -138,7 +139,10 @@ fn commands(change: &Change<'_>, file: &ChangedFile, changed: &Sides) -> Vec<Tam
         if let Some(same) = added.iter().position(|(_, now)| !programs(now).is_disjoint(&programs(text))) {
             let (new, now) = added.remove(same);
             let selects = |token: &String| !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
-            if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
+            if !change.is_proven(file)
+                && tokens(text).symmetric_difference(&tokens(now)).any(selects)
+                && !WORDS.ignores_failures.is_match(now)
+            {
                 let deed = format!("the test command selects other tests: `{}`", quoted(now));
                 all.push(found(file, deed, change.weight(false), Some(old), Some(new)));
             }

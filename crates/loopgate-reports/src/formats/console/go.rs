@@ -44,7 +44,14 @@ impl Go {
                 || ["\t", "too many errors"].iter().any(|start| line.starts_with(start))
         };
         if let Some((package, end)) = package_end(line) {
-            self.end_package(package, end, out);
+            // Without `-v` no test of a package that passes is named or counted.
+            if end == PackageEnd::Passed && self.package.tests.is_empty() && !line.ends_with(']') {
+                out.framework = Some(TestFramework::GoTest);
+                out.ran_uncounted();
+                *self = Self::default();
+            } else {
+                self.end_package(package, end, out);
+            }
             return true;
         }
         if let Some((name, state)) = result(line) {
@@ -161,6 +168,16 @@ fn is_end_of_process(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{ReadOptions, read};
+
+    #[test]
+    fn a_package_that_passes_counts_no_test_and_one_without_tests_counts_none() {
+        let total = |text: &str| read("go", text.as_bytes(), &ReadOptions::default()).results.map(|it| it.total);
+        assert_eq!(total("ok  \texample.com/shop\t0.002s\n"), None);
+        assert_eq!(total("ok  \texample.com/shop\t(cached)\n?   \texample.com/shop/cmd\t[no test files]\n"), None);
+        assert_eq!(total("?   \texample.com/shop/cmd\t[no test files]\n"), Some(0));
+        assert_eq!(total("ok  \texample.com/shop\t0.002s [no tests to run]\n"), Some(0));
+        assert_eq!(total("=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \texample.com/shop\t0.002s\n"), Some(1));
+    }
 
     #[test]
     fn what_a_library_printed_above_the_end_of_the_only_failing_test_is_of_that_test() {
