@@ -27,8 +27,8 @@ const FORM: &str = "4";
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\
-    At most 15 requests are made for each pull request, and those for the rights of people. What was read is kept below\n\
-    the user's cache folder, so that a second run asks only for what is new.\n\nExample:\n  \
+    At most 15 requests are made for each pull request, and those for the rights of people; with --logs also two for\n\
+    each failed job. What was read is kept below the user's cache folder, so that a second run asks only for what is new.\n\nExample:\n  \
     loopgate try acme/widgets --last 30 --html widgets.html", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The repository on GitHub
@@ -40,6 +40,9 @@ pub struct Arguments {
     /// A configuration to judge by [default: the presets, with the checks that ran]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Read the logs of failed jobs too, which name their errors; it takes a token that may read Actions
+    #[arg(long)]
+    logs: bool,
     /// Write a page with charts
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -51,7 +54,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
     };
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
-    let kept = TryCache::of(&arguments.repository, &text);
+    let kept = TryCache::of(&arguments.repository, &format!("{text}{}", arguments.logs));
     let by_own_checks = arguments.config.is_none();
     let policy = |checks: &[ExternalCheck]| match by_own_checks {
         true => policy.clone().with_checks_of(checks),
@@ -89,7 +92,7 @@ async fn read(
         if let Some(known) = kept.read(one) {
             return Ok(known);
         }
-        let past = observer.past(&client, repository, one.number, Vec::new(), &policy).await?;
+        let past = observer.past(&client, repository, one.number, Vec::new(), arguments.logs, &policy).await?;
         let tried = render::tried(&past, &past.judge(|head| policy(&head.checks)));
         kept.write(one, &tried);
         Ok(tried)

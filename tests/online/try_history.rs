@@ -1,7 +1,8 @@
 //! `loopgate try`: pull requests that ended without Loopgate.
 
+use chrono::TimeDelta;
 use loopgate_core::RepoName;
-use loopgate_simulator::{CheckSpec, CommentView, Conclusion, Pr, PullSpec, Simulator};
+use loopgate_simulator::{CheckSpec, CommentView, Conclusion, JobLog, LoggedStep, Pr, PullSpec, RunSpec, Simulator};
 use serde_json::{Value, json};
 
 use crate::{As, assert_nothing_written, explain::look, github, run};
@@ -65,6 +66,42 @@ async fn history_tells_what_would_have_been_done() {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(!page.contains("<script") && !page.contains("never merged"), "{page}");
+}
+
+/// Of a job GitHub tells that it failed; which error came back is in its log.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_logs_the_error_that_came_back_is_named() {
+    let github = github().await;
+    let workflow = ".github/workflows/test.yml";
+    let repo = github.create_repo("acme/widgets", &[("README.md", "# Widgets\n"), (workflow, "on: push\n")]).unwrap();
+    let pr = opened(&github, &repo, "feat: rates", "src/rates.py");
+    for text in ["pub fn rate() {}\n", "pub fn rate() { 2 }\n"] {
+        github.user("alice").push(&pr, &[("src/rates.py", text)], "Mend it").unwrap();
+        let spec = RunSpec::new(github.head(&pr).unwrap(), workflow).jobs(&["unit tests"]);
+        let run = github.start_workflow(&repo, spec).unwrap();
+        let step = LoggedStep {
+            name: "Run tests".to_owned(),
+            conclusion: Conclusion::Failure,
+            command: "pytest".to_owned(),
+            text: "FAILED tests/test_rates.py::test_rate - assert 4 == 3\n1 failed in 0.02s\n".to_owned(),
+        };
+        let log = JobLog { steps: vec![step], late: TimeDelta::zero(), is_gone: false };
+        github.print(&repo, github.job(&repo, run, "unit tests").unwrap(), log).unwrap();
+        github.finish_workflow(&repo, run, Conclusion::Failure, Vec::new()).unwrap();
+    }
+    github.user("olga").merge(&pr).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let same_error = |arguments: &[&str]| {
+        let said =
+            run(&github, &As::App, here.path(), &[&["try", "acme/widgets", "--format", "json"], arguments].concat());
+        let told: Value = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{}{}", said.out, said.err));
+        told["pull_requests"][0].clone()
+    };
+    let (without, with) = (same_error(&[]), same_error(&["--logs"]));
+    assert!(!without.to_string().contains("test_rate"), "{without}");
+    assert!(with.to_string().contains("test_rate"), "{with}");
+    assert_eq!(with["same_error"], 1, "{with}");
+    assert_nothing_written(&github, &repo);
 }
 
 /// Where Loopgate is at work already, what it writes tells how to approve. That is nobody's word.

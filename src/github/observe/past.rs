@@ -90,7 +90,7 @@ impl Observer {
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let asked = |checks: &[ExternalCheck]| other.clone().with_checks_of(checks);
-        let mut past = self.past(client, repository, listed.number, recorded, asked).await?;
+        let mut past = self.past(client, repository, listed.number, recorded, false, asked).await?;
         let problem = |reason| ObservationProblem { what: "the recorded attempts".to_owned(), reason };
         past.last.problems.extend(unread.map(problem));
         let other = other.clone();
@@ -102,8 +102,8 @@ impl Observer {
         compared.await.map_err(|error| Error::Setup(error.to_string()))
     }
 
-    /// Reads one of them, with at most 15 requests, those for the rights of people aside. `recorded` are the attempts of
-    /// its state ref, oldest first.
+    /// Reads one of them, with at most 15 requests, those for the rights of people aside, and two for each failed job whose
+    /// log is read. `recorded` are the attempts of its state ref, oldest first.
     ///
     /// # Errors
     /// Those of the API; what may not be read is among the snapshot's problems.
@@ -113,6 +113,7 @@ impl Observer {
         repository: &RepoName,
         number: PrNumber,
         mut recorded: Vec<RecordedAttempt>,
+        reads_logs: bool,
         policy: impl Fn(&[ExternalCheck]) -> Policy,
     ) -> Result<PastPullRequest, Error> {
         let pull = pull::read(client, repository, number).await?;
@@ -151,6 +152,9 @@ impl Observer {
             };
             let verify = policy(&found.external).verify;
             found.annotate(client, repository, &verify, MOST_ANNOTATED).await?;
+            if reads_logs {
+                found.read_logs(client, repository, &verify, pull.is_private, &[]).await?;
+            }
             problems.append(&mut found.problems);
             let attempt = recorded.iter().position(|attempt| attempt.head_sha == sha).map(|at| recorded.remove(at));
             // Only a commit that was pushed has checks.

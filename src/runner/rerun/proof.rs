@@ -4,7 +4,7 @@
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{Rerun, Trial, tree::BaseTree};
 use crate::runner::interrupt::Interrupt;
@@ -61,11 +61,14 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
 pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> Vec<BaseTestRun> {
     let edited = trial.files.known().iter().filter(|file| file.deletions > 0 && file.status != FileStatus::Added);
     let before = edited.filter_map(|file| file.paths().last());
-    let files: Vec<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
+    let files: BTreeSet<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
     if files.is_empty() {
         return Vec::new();
     }
-    let Ok(tree) = BaseTree::with_files_of_base(trial, head, &files) else { return Vec::new() };
+    let Ok(tree) = BaseTree::at(trial.root, head) else { return Vec::new() };
+    if tree.put_back(trial.base, &files).is_err() {
+        return Vec::new();
+    }
     let mut runs = Vec::new();
     for file in files {
         let Some(rerun) = Rerun::of_file(trial, &tree.path, file) else { continue };

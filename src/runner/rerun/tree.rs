@@ -22,7 +22,11 @@ pub struct BaseTree {
 }
 
 impl BaseTree {
-    fn of(root: &Path, commit: Sha) -> Result<Self, String> {
+    /// The commit as it is.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn at(root: &Path, commit: Sha) -> Result<Self, String> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
         let path = std::env::temp_dir().join(name);
@@ -31,7 +35,10 @@ impl BaseTree {
         let worktree = Self { root: root.to_owned(), path };
         let shown = worktree.path.display().to_string();
         match git(root, &["worktree", "add", "--quiet", "--detach", &shown, &commit.to_string()]) {
-            Ok(()) => Ok(worktree),
+            Ok(()) => {
+                worktree.link_installed(root);
+                Ok(worktree)
+            }
             Err(reason) => Err(format!("{} cannot be checked out: {reason}", commit.short())),
         }
     }
@@ -41,37 +48,9 @@ impl BaseTree {
     /// # Errors
     /// In words.
     pub fn with_tests_of(trial: &Trial<'_>) -> Result<Self, String> {
-        let tree = Self::of(trial.root, trial.base)?;
+        let tree = Self::at(trial.root, trial.base)?;
         tree.lay_over(trial).map_err(|error| format!("the tests cannot be laid over the base: {error}"))?;
-        tree.link_installed(trial.root);
         Ok(tree)
-    }
-
-    /// The head with files as they are in the base.
-    ///
-    /// # Errors
-    /// In words.
-    pub fn with_files_of_base(trial: &Trial<'_>, head: Sha, files: &[&str]) -> Result<Self, String> {
-        let tree = Self::of(trial.root, head)?;
-        tree.restore(trial.base, files)?;
-        tree.link_installed(trial.root);
-        Ok(tree)
-    }
-
-    /// A commit as it is.
-    ///
-    /// # Errors
-    /// In words.
-    pub fn at(root: &Path, commit: Sha) -> Result<Self, String> {
-        let tree = Self::of(root, commit)?;
-        tree.link_installed(root);
-        Ok(tree)
-    }
-
-    /// Puts files back as they are in another tree.
-    fn restore(&self, from: Sha, files: &[&str]) -> Result<(), String> {
-        let source = format!("--source={from}");
-        git(&self.path, &[&["--literal-pathspecs", "restore", &source, "--worktree", "--"], files].concat())
     }
 
     /// Puts files back as they are in another tree, and takes out those that it does not have.
@@ -85,7 +64,8 @@ impl BaseTree {
             let place = self.inside(path).map_err(|error| error.to_string())?;
             fs::remove_file(place).map_err(|error| format!("{path}: {error}"))?;
         }
-        if there.is_empty() { Ok(()) } else { self.restore(from, &there) }
+        let restore = ["--literal-pathspecs", "restore", &format!("--source={from}"), "--worktree", "--"];
+        if there.is_empty() { Ok(()) } else { git(&self.path, &[&restore[..], &there].concat()) }
     }
 
     fn lay_over(&self, trial: &Trial<'_>) -> std::io::Result<()> {
