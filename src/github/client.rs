@@ -197,8 +197,9 @@ struct Shared {
     reading: Semaphore,
     writing: Semaphore,
     budget: Mutex<Budget>,
-    /// Points that this process has taken of those that all share, and until when it may use them.
-    points: tokio::sync::Mutex<(u32, Timestamp)>,
+    /// Points that this process has taken of those that all share, and until when it may use them: people's, which are
+    /// taken for nobody else, and others'.
+    points: [tokio::sync::Mutex<(u32, Timestamp)>; 2],
     limit: Mutex<Limit>,
     stale: Mutex<StaleReads>,
 }
@@ -212,7 +213,7 @@ impl Client {
                 reading: Semaphore::new(READS_AT_ONCE),
                 writing: Semaphore::new(WRITES_AT_ONCE),
                 budget: Mutex::new(Budget::new(hub.points)),
-                points: tokio::sync::Mutex::new((0, Timestamp::UNIX_EPOCH)),
+                points: Default::default(),
                 hub,
                 limit: Mutex::default(),
                 stale: Mutex::default(),

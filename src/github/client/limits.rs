@@ -80,11 +80,11 @@ impl Client {
     }
 
     /// Whether there are points for a request among those that all processes share.
-    async fn has_points(&self, class: WorkClass, points: u32) -> bool {
+    pub(super) async fn has_points(&self, class: WorkClass, points: u32) -> bool {
         if self.shared.budget().points == PointsLimit::Off || self.shared.hub.shared_budget.get().is_none() {
             return true;
         }
-        let mut held = self.shared.points.lock().await;
+        let mut held = self.shared.points[usize::from(class != WorkClass::Person)].lock().await;
         if held.0 < points || held.1 <= self.now() {
             let limits = vec![(TimeDelta::minutes(1), points_of(class) as usize)];
             match self.take(Limited::Points, POINTS_AT_ONCE, limits, POINTS_ARE_USABLE).await {

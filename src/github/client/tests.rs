@@ -1,4 +1,5 @@
 use std::{
+    pin::Pin,
     sync::atomic::{AtomicI64, AtomicU32, Ordering},
     time::Duration,
 };
@@ -14,7 +15,7 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    github::{AppCredentials, AppSlug, Secret, auth::tests::TEST_KEY},
+    github::{AppCredentials, AppSlug, Claim, Granted, Secret, WorkClass, auth::tests::TEST_KEY, budget::points_of},
     refs::Retry,
 };
 use loopgate_core::{AppId, observed::Completeness};
@@ -564,4 +565,26 @@ async fn a_token_that_is_refused_once_is_asked_for_again_and_twice_waits_for_an_
     assert_eq!(retry().await, Retry::OnEvent, "nothing is asked");
     bench.client().ask_once_more();
     assert_eq!(retry().await, Retry::OnEvent);
+}
+
+/// What is taken together with other processes, which leave points to people alone.
+struct Ledger;
+
+impl SharedBudget for Ledger {
+    fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>> {
+        let is_granted = claim.limits.iter().all(|(_, most)| *most != points_of(WorkClass::Author) as usize);
+        let taken = vec![(claim.now + claim.usable_for, claim.amount)];
+        Box::pin(std::future::ready(Some(Granted { is_granted, taken })))
+    }
+}
+
+#[tokio::test]
+async fn points_that_were_taken_for_people_are_nobody_elses() {
+    let bench = Bench::with_app().await;
+    bench.github.share_budget(Arc::new(Ledger));
+    let client = bench.client();
+    client.shared.budget().points = PointsLimit::On;
+    assert!(client.has_points(WorkClass::Person, 1).await);
+    assert!(!client.has_points(WorkClass::Author, 1).await);
+    assert!(client.has_points(WorkClass::Person, 1).await);
 }
