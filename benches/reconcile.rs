@@ -198,9 +198,9 @@ impl World {
         let objects = loopgate::github::GithubObjects::new(client.clone(), self.repository.clone());
         let loaded = StateStore::new(&objects, RefName::pull_request(pr.number)).load().await.expect("a state");
         let observer = Observer::new(self.github.clone());
-        let target = Target { repository: &self.repository, number: pr.number };
-        let ground = observer.facts(&client, target).await.expect("an answer").expect("it is active");
-        let observed = observer.complete(&client, target, ground, Vec::new(), loaded.intact()).await;
+        let target = Target { repo: client.repo(&self.repository), number: pr.number };
+        let ground = observer.facts(target).await.expect("an answer").expect("it is active");
+        let observed = observer.complete(target, ground, Vec::new(), loaded.intact()).await;
         (observed.expect("an answer"), loaded.intact().expect("it is whole").clone())
     }
 }

@@ -100,7 +100,7 @@ async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     let Online { github, installation } = online::connect(&repository).await?;
     let client = github.client(installation);
     let CheckedConfiguration { file, found, .. } =
-        Observer::new(github).check_configuration(&client, &repository, own).await?;
+        Observer::new(github).check_configuration(client.repo(&repository), own).await?;
     let name = file.unwrap_or_else(|| format!("{repository}, without a file of its own,"));
     Ok(Checked { name, repository: Some(repository), found })
 }

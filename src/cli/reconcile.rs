@@ -169,7 +169,7 @@ impl Run<'_> {
             let open = found.iter().map(|(_, number)| *number).collect();
             let left = self.arguments.most_requests.saturating_sub(self.github.usage().total);
             let left = usize::try_from(left).unwrap_or(usize::MAX);
-            match github::fold_ended_runs(&client, repository, &open, left, Utc::now()).await {
+            match github::fold_ended_runs(client.repo(repository), &open, left, Utc::now()).await {
                 Ok(folded) if folded.runs == 0 => {}
                 Ok(folded) => output::note_line(format_args!("refs of {} ended runs are folded", folded.runs)),
                 Err(error) => output::note_line(format_args!("refs of ended runs are not folded: {error}")),

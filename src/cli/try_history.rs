@@ -86,13 +86,13 @@ async fn read(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed = observer.changed_last(&client, repository, PastState::Ended, arguments.last.into()).await;
+    let listed = observer.changed_last(client.repo(repository), PastState::Ended, arguments.last.into()).await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     Ok(read_each(&listed, async |one| {
         if let Some(known) = kept.read(one) {
             return Ok(known);
         }
-        let past = observer.past(&client, repository, one.number, Vec::new(), arguments.logs, &policy).await?;
+        let past = observer.past(client.repo(repository), one.number, Vec::new(), arguments.logs, &policy).await?;
         let tried = render::tried(&past, &past.judge(|head| policy(&head.checks)));
         kept.write(one, &tried);
         Ok(tried)

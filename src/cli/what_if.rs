@@ -63,7 +63,7 @@ async fn compare(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed = observer.changed_last(&client, repository, PastState::All, MOST).await;
+    let listed = observer.changed_last(client.repo(repository), PastState::All, MOST).await;
     let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     let from = SystemClock.now() - since;
     let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
@@ -73,7 +73,7 @@ async fn compare(
     }
     let mut compared = WhatIf::new();
     let (_, stopped) = read_each(&listed, async |one| {
-        compared = observer.compare_past(&client, repository, one, policy, compared.clone()).await?;
+        compared = observer.compare_past(client.repo(repository), one, policy, compared.clone()).await?;
         Ok(())
     })
     .await;

@@ -31,6 +31,7 @@ use tokio::sync::Semaphore;
 #[cfg(test)]
 pub(super) use self::cached::blob_id;
 pub(super) use self::{
+    cached::Contents,
     job_log::LONGEST_LOG,
     stale::{LOOK_AGAIN_AFTER, next_look},
 };

@@ -47,7 +47,7 @@ impl Reconcile {
         if let Some(stack) = stack {
             (base.branch, base.sha) = (stack.base.branch, stack.base.sha);
         }
-        let check_runs = self.observer.own_check_runs(&client, &job.repository, head.sha).await?;
+        let check_runs = self.observer.own_check_runs(client.repo(&job.repository), head.sha).await?;
         let configuration = format!("{repository}/contents/{CONFIGURATION}?ref={}", base.sha);
         let scope = match base.branch == base.repo.default_branch {
             true => CheckScope::DefaultBranch,

@@ -146,7 +146,7 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<(GroupMember, Option<Decision>), Failed> {
         let Looked { snapshot, policy, decision } = looked;
-        let on_group = self.observer.on_commit(client, &group.repository, group.head, snapshot, policy).await?;
+        let on_group = self.observer.on_commit(client.repo(&group.repository), group.head, snapshot, policy).await?;
         let closed = decision.view.gates.iter().filter(|gate| gate.is_closed());
         let closed = closed.map(|gate: &GateReport| gate.name.clone()).collect();
         let tested = on_group.map(|on_group| {
@@ -170,7 +170,7 @@ impl Reconcile {
         group: &MergeGroup,
         of: &Snapshot,
     ) -> Result<ObservedSurface, Failed> {
-        let check_runs = self.observer.own_check_runs(client, &group.repository, group.head).await?;
+        let check_runs = self.observer.own_check_runs(client.repo(&group.repository), group.head).await?;
         let pull_request = &of.pull_request;
         let (base, author) = (pull_request.base.clone(), pull_request.author.login.clone());
         let nothing =

@@ -4,18 +4,15 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use super::{AppSlug, Client, Credentials, Error, Github, error::OrAbsent as _, path};
-use loopgate_core::{AppId, Login, UserId, observed::AppIdentity};
+use loopgate_core::{
+    AppId, Login, UserId,
+    observed::{Actor, AppIdentity},
+};
 
 #[derive(Deserialize)]
 struct App {
     id: AppId,
     slug: String,
-}
-
-#[derive(Deserialize)]
-struct User {
-    id: UserId,
-    login: Login,
 }
 
 /// GitHub Actions on the public GitHub: App and bot, so that no workflow has to ask for them.
@@ -41,7 +38,7 @@ impl Knowledge {
             return Ok(actor);
         }
         let ask = async || {
-            let user: User = client.get(&format!("/users/{}", path::escape(actor.bot.as_str()))).await?;
+            let user: Actor = client.get(&format!("/users/{}", path::escape(actor.bot.as_str()))).await?;
             Ok::<_, Error>(user.id)
         };
         let bot_id = self.bot.get_or_try_init(ask).await;
@@ -73,7 +70,7 @@ async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> R
         // Somebody's own token answers with that somebody
         // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
         Credentials::Token(_) => {
-            let user: User = client.get("/user").await?;
+            let user: Actor = client.get("/user").await?;
             return Ok(AppIdentity { id: AppId::new(0), bot: user.login, bot_id: Some(user.id) });
         }
     };

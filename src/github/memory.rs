@@ -12,9 +12,7 @@ use std::{
 use chrono::TimeDelta;
 use futures::future::join_all;
 
-use super::{
-    Client, Error, GithubObjects, Observation, ReconcileRequest, objects::told, observe::pushed_between, path,
-};
+use super::{Client, Error, Observation, ReconcileRequest, Repo, objects::told, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -118,7 +116,7 @@ impl DebugMemory {
         let questions = decision.memory_questions(policy);
         let since = questions.changed_since.map(|from| PushedSince::of(from, snapshot, decision, client.now()));
         let change = match &since {
-            Some(since) => since.ask(client, &snapshot.repository).await,
+            Some(since) => since.ask(client.repo(&snapshot.repository)).await,
             None => Ok(Answer::Known(None)),
         };
         if let (Some(since), Err(_) | Ok(Answer::InDoubt)) = (since, &change) {
@@ -149,7 +147,7 @@ impl DebugMemory {
         if self.with(repository, |of| of.without_cards_until.is_some_and(|until| until > now)) {
             return Ok(Memory::default());
         }
-        let objects = GithubObjects::new(client.clone(), repository.clone());
+        let objects = client.repo(repository).objects();
         let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days }, now);
         let (tip, memory) = store.cards().await?;
         let until = tip.is_none().then(|| now + ABSENCE_IS_BELIEVED_FOR);
@@ -208,8 +206,8 @@ impl DebugMemory {
             Ok(Some(notes)) => notes,
             Err(at) => return at,
         };
-        let objects = GithubObjects::new(client.clone(), repository.clone());
-        let written = match self.ask_again(client, repository, &mut notes, now).await {
+        let objects = client.repo(repository).objects();
+        let written = match self.ask_again(client.repo(repository), &mut notes, now).await {
             Ok(()) => MemoryStore::new(&objects, Retention { days }, now).record(&notes).await,
             Err(error) => Err(error),
         };
@@ -238,17 +236,11 @@ impl DebugMemory {
     }
 
     /// Asks again what GitHub did not answer when the lines were made.
-    async fn ask_again(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        notes: &mut MemoryNotes,
-        now: Timestamp,
-    ) -> Result<(), RefsError> {
+    async fn ask_again(&self, repo: Repo<'_>, notes: &mut MemoryNotes, now: Timestamp) -> Result<(), RefsError> {
         for line in &mut notes.lines {
-            let since = self.with(repository, |of| of.unanswered.get(&line.session_id).cloned());
+            let since = self.with(repo.name, |of| of.unanswered.get(&line.session_id).cloned());
             let Some(since) = since.filter(|since| since.to == line.head_sha) else { continue };
-            match since.ask(client, repository).await {
+            match since.ask(repo).await {
                 Ok(Answer::Known(change)) => line.fix_applied = change.map(|(fix, _)| fix),
                 Ok(Answer::InDoubt) if now < since.asked_until => {
                     let message = "GitHub shows no comparison for the moment".to_owned();
@@ -257,7 +249,7 @@ impl DebugMemory {
                 Err(error) if now < since.asked_until => return Err(told(error)),
                 Ok(Answer::InDoubt) | Err(_) => {}
             }
-            self.with(repository, |of| of.unanswered.remove(&line.session_id));
+            self.with(repo.name, |of| of.unanswered.remove(&line.session_id));
         }
         Ok(())
     }
@@ -275,10 +267,10 @@ impl PushedSince {
         }
     }
 
-    async fn ask(&self, client: &Client, repository: &RepoName) -> Result<Answer, Error> {
-        let doubts = client.doubts();
-        let Some((mut files, subjects)) = pushed_between(client, repository, self.from, self.to).await? else {
-            return Ok(if client.doubts() > doubts { Answer::InDoubt } else { Answer::Known(None) });
+    async fn ask(&self, repo: Repo<'_>) -> Result<Answer, Error> {
+        let doubts = repo.doubts();
+        let Some((mut files, subjects)) = pushed_between(repo, self.from, self.to).await? else {
+            return Ok(if repo.doubts() > doubts { Answer::InDoubt } else { Answer::Known(None) });
         };
         files.retain(|file| self.own.contains(&file.path));
         let is_failing = |file: &&ChangedFile| self.failing.contains(&file.path);

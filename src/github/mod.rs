@@ -33,6 +33,7 @@ mod pull_request;
 mod reconcile;
 mod recorded_loop;
 pub mod registration;
+mod repo;
 mod resolve;
 mod retry;
 mod secret;
@@ -68,6 +69,7 @@ pub use reconcile::{
     Failed, Folded, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary, fold_ended_runs,
 };
 pub use recorded_loop::LoopReader;
+pub use repo::Repo;
 pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Client, Error, ErrorKind, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, error::OrAbsent as _,
+    Error, ErrorKind, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, error::OrAbsent as _,
     objects::told, path, ttl_cache::TtlCache,
 };
 use crate::{
@@ -136,11 +136,11 @@ impl LoopReader {
         at: Option<Sha>,
     ) -> Result<Option<RecordedLoop>, RefsError> {
         let client = self.github.client(Some(installation));
-        let objects = GithubObjects::new(client.clone(), repository.clone());
+        let objects = client.repo(repository).objects();
         let seal = self.seal.as_ref().map(|seal| seal.of(repository, number));
         let store = StateStore::new(&objects, RefName::pull_request(number)).sealed(seal);
         let Some(tip) = store.tip().await? else { return Ok(None) };
-        let saved = saved_states(&client, repository, tip).await?;
+        let saved = saved_states(client.repo(repository), tip).await?;
         let commit = match at {
             // Any other commit of the repository holds nothing that was saved here.
             Some(at) if !saved.iter().any(|saved| saved.sha == at) => return Ok(None),
@@ -162,9 +162,9 @@ impl LoopReader {
 }
 
 /// The commits of a state ref, newest first.
-async fn saved_states(client: &Client, repository: &RepoName, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
-    let path = format!("{}/commits?sha={tip}", path::repo(repository));
-    let listed = client.list::<Vec<Listed>>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
+async fn saved_states(repo: Repo<'_>, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
+    let path = repo.path(format!("commits?sha={tip}"));
+    let listed = repo.list::<Vec<Listed>>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
     let saved = |listed: Listed| SavedState {
         sha: listed.sha,
         at: listed.commit.committer.date,

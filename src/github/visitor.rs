@@ -20,7 +20,7 @@ use super::{
     client::parse,
     transport::{Accept, Incoming, Outgoing, Transport},
 };
-use loopgate_core::{InstallationId, Login, RepoName, UserId};
+use loopgate_core::{InstallationId, Login, RepoName, UserId, observed::Actor};
 
 /// Requests for repositories whenever rights are asked for; what lies beyond is not shown.
 const MOST_PAGES: usize = 30;
@@ -61,12 +61,6 @@ struct App {
 struct Exchanged {
     access_token: Option<String>,
     expires_in: Option<i64>,
-}
-
-#[derive(Deserialize)]
-struct User {
-    id: UserId,
-    login: Login,
 }
 
 #[derive(Deserialize)]
@@ -146,7 +140,7 @@ impl SignIn {
         };
         let Exchanged { access_token, expires_in } = parsed(&request, &sent(&self.web, &request, None).await?)?;
         let Some(token) = access_token.map(Secret::new) else { return Ok(None) };
-        let User { id, login } = self.read("/user", &token).await?;
+        let Actor { id, login } = self.read("/user", &token).await?;
         let lives = expires_in.and_then(TimeDelta::try_seconds).unwrap_or(LONGEST).min(LONGEST);
         Ok(Some(Visitor { id, login, token, lives }))
     }

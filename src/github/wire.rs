@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-use super::{Client, Error, error::OrAbsent as _};
+use super::{Client, Error, Repo, error::OrAbsent as _};
 use loopgate_core::{
-    AppId, Login, PrNumber, RepoName, Sha, UserId,
+    AppId, Login, PrNumber, Sha, UserId,
     observed::{Account, AccountKind},
 };
 
@@ -88,6 +88,30 @@ pub(super) struct Repository {
     pub mirror_url: Option<String>,
 }
 
+/// A commit with the files it changes, as far as they are listed.
+#[derive(Deserialize)]
+pub(super) struct CommitFiles {
+    pub sha: Sha,
+    #[serde(default)]
+    pub parents: Vec<ObjectRef>,
+    #[serde(default)]
+    pub files: Vec<CommitFile>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CommitFile {
+    pub filename: String,
+    pub previous_filename: Option<String>,
+    #[serde(default)]
+    pub status: String,
+}
+
+/// A commit as GraphQL names it.
+#[derive(Deserialize)]
+pub(super) struct CommitOid {
+    pub oid: Sha,
+}
+
 /// A label, a folder, a secret.
 #[derive(Debug, Deserialize)]
 pub(super) struct Named {
@@ -146,8 +170,7 @@ pub(super) async fn graphql_nodes<T: DeserializeOwned>(
 /// # Errors
 /// Every error that is no refusal.
 pub(super) async fn graphql_pull<T: DeserializeOwned>(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     number: PrNumber,
     query: &str,
     before: Option<&str>,
@@ -165,13 +188,13 @@ pub(super) async fn graphql_pull<T: DeserializeOwned>(
         #[serde(rename = "pullRequest")]
         pull_request: Option<T>,
     }
-    let (owner, name) = (repository.owner(), repository.name());
+    let (owner, name) = (repo.name.owner(), repo.name.name());
     let mut variables = json!({ "owner": owner, "name": name, "number": number });
     if let Some(before) = before {
         variables["before"] = before.into();
     }
     let question = json!({ "query": query, "variables": variables });
-    let answer = client.graphql::<Answer<T>>(&question).await.or_refused()?;
+    let answer = repo.graphql::<Answer<T>>(&question).await.or_refused()?;
     Ok(answer.and_then(|answer| answer.data?.repository?.pull_request))
 }
 

@@ -67,9 +67,10 @@ impl Bench {
         hints: Vec<Hint>,
         previous: Option<&LoopState>,
     ) -> Result<Option<Observation>, Error> {
-        let (client, target) = (self.client(), Target { repository: &pr.repo, number: pr.number });
-        let Some(ground) = observer.facts(&client, target).await? else { return Ok(None) };
-        observer.complete(&client, target, ground, hints, previous).await.map(Some)
+        let client = self.client();
+        let target = Target { repo: client.repo(&pr.repo), number: pr.number };
+        let Some(ground) = observer.facts(target).await? else { return Ok(None) };
+        observer.complete(target, ground, hints, previous).await.map(Some)
     }
 }
 

@@ -48,7 +48,7 @@ async fn ended(bench: &Bench, numbers: impl IntoIterator<Item = u64>) -> Vec<(Pr
 async fn fold(bench: &Bench, open: &[u64]) -> Result<Folded, RefsError> {
     let open = open.iter().copied().map(PrNumber::new).collect();
     let client = app(&bench.sim, &bench.clock).client(Some(bench.installation()));
-    fold_ended_runs(&client, &bench.repo, &open, 100_000, bench.now()).await
+    fold_ended_runs(client.repo(&bench.repo), &open, 100_000, bench.now()).await
 }
 
 /// Those that `git ls-remote` would list.

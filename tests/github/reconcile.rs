@@ -284,7 +284,7 @@ async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
     let Settled::Decided(summary) = &merged.result else { panic!("{merged:?}") };
     assert_eq!(summary.word, DecisionWord::Proceed);
     bench.clock.advance(TimeDelta::days(15));
-    let folded = fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
+    let folded = fold_ended_runs(bench.client().repo(&bench.repo), &BTreeSet::new(), 100, bench.now()).await.unwrap();
     assert_eq!(folded.runs, 1);
     assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Nothing, "a late comment begins no new run");
 }
@@ -334,7 +334,7 @@ async fn a_reopened_pull_request_gets_its_run_back() {
     bench.run(&reconcile, &pr).await;
     bench.run(&reconcile, &pr).await;
     bench.clock.advance(TimeDelta::days(20));
-    fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
+    fold_ended_runs(bench.client().repo(&bench.repo), &BTreeSet::new(), 100, bench.now()).await.unwrap();
     assert!(bench.sim.state_ref(&bench.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().is_none());
     alice.reopen(&pr).unwrap();
     assert_eq!(bench.decided(&reconcile, &pr).await.run_id, run);

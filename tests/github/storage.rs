@@ -262,7 +262,7 @@ async fn what_was_archived_comes_back_into_the_comment() {
     bench.run(&reconcile, &pr).await;
     assert_eq!(bench.view(&pr).comments.len(), comments, "an ended run does not move");
     bench.clock.advance(chrono::TimeDelta::days(15));
-    let folded = fold_ended_runs(&bench.client(), &bench.repo, &BTreeSet::new(), 100, bench.now()).await.unwrap();
+    let folded = fold_ended_runs(bench.client().repo(&bench.repo), &BTreeSet::new(), 100, bench.now()).await.unwrap();
     assert_eq!(folded.runs, 1);
     alice.reopen(&pr).unwrap();
     let summary = bench.decided(&reconcile, &pr).await;

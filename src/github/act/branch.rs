@@ -7,13 +7,13 @@ use http::Method;
 use serde::Deserialize;
 
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     error::OrAbsent,
     path,
     retry::Repeat,
     wire::{Branch, Repository},
 };
-use loopgate_core::{RepoName, deciding::MergedBranch};
+use loopgate_core::deciding::MergedBranch;
 
 /// The outcome of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +33,9 @@ struct Pull {}
 ///
 /// # Errors
 /// What GitHub refuses, and faults.
-pub(super) async fn delete(client: &Client, repository: &RepoName, merged: &MergedBranch) -> Result<Deletion, Error> {
-    let (repo, name) = (path::repo(repository), path::escape_path(&merged.name));
-    let Some(branch) = client.get::<Branch>(&format!("{repo}/branches/{name}")).await.or_absent()? else {
+pub(super) async fn delete(repo: Repo<'_>, merged: &MergedBranch) -> Result<Deletion, Error> {
+    let name = path::escape_path(&merged.name);
+    let Some(branch) = repo.get::<Branch>(&repo.path(format!("branches/{name}"))).await.or_absent()? else {
         return Ok(Deletion::Gone);
     };
     if branch.commit.sha != merged.sha {
@@ -44,18 +44,18 @@ pub(super) async fn delete(client: &Client, repository: &RepoName, merged: &Merg
     if branch.protected {
         return Ok(Deletion::Kept("it is protected"));
     }
-    if client.get::<Repository>(&repo).await?.default_branch == merged.name {
+    if repo.get::<Repository>(&repo.root()).await?.default_branch == merged.name {
         return Ok(Deletion::Kept("it is the default branch"));
     }
-    let (owner, value) = (path::escape(repository.owner()), path::escape(&merged.name));
+    let (owner, value) = (path::escape(repo.name.owner()), path::escape(&merged.name));
     for filter in [format!("head={owner}:{value}"), format!("base={value}")] {
-        let open = client.list::<Vec<Pull>>(&format!("{repo}/pulls?state=open&{filter}"), 1).await?;
+        let open = repo.list::<Vec<Pull>>(&repo.path(format!("pulls?state=open&{filter}")), 1).await?;
         if !open.items.is_empty() {
             return Ok(Deletion::Kept("another open pull request uses it"));
         }
     }
-    let reference = format!("{repo}/git/refs/heads/{name}");
-    match client.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await {
+    let reference = repo.path(format!("git/refs/heads/{name}"));
+    match repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await {
         Ok(()) => Ok(Deletion::Deleted),
         Err(Error::NotFound { .. }) => Ok(Deletion::Gone),
         Err(error) => Err(error),

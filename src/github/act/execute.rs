@@ -22,7 +22,7 @@ use super::{
 use crate::{
     channels::{Channels, Message},
     github::{
-        Client, Error, Observation, ObservedSurface, OwnCheckRun,
+        Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo,
         budget::Need,
         error::OrAbsent as _,
         path,
@@ -249,8 +249,7 @@ impl Executor {
     /// As [`execute`](Self::execute); a refusal is left to that, which will meet and show it.
     pub async fn begin_verify(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         head: Sha,
         name: String,
         us: &AppIdentity,
@@ -258,10 +257,10 @@ impl Executor {
         let body = json!({
             "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
         });
-        let path = format!("{}/check-runs", path::repo(repository));
-        let Ok(_booked) = client.book(Need::Verify, head).await else { return Ok(None) };
-        let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
-        match created.and_then(|created| remember_check_run(client, repository, head, created)) {
+        let path = repo.path("check-runs");
+        let Ok(_booked) = repo.book(Need::Verify, head).await else { return Ok(None) };
+        let created = repo.write(Method::POST, &path, &body, Repeat::Never).await;
+        match created.and_then(|created| remember_check_run(repo, head, created)) {
             // If we went on, we would never find our own comments again.
             Ok(Created { app: Some(app), .. }) if app.id != us.id => {
                 let (slug, us) = (app.slug.as_deref().unwrap_or("another App"), &us.bot);
@@ -332,7 +331,7 @@ impl Executor {
                 return self.ask_once(place, AskedOf::Approval(*run), &path).await;
             }
             Effect::DeleteBranch(merged) => {
-                match branch::delete(place.client, &place.surface.repository, merged).await? {
+                match branch::delete(place.client.repo(&place.surface.repository), merged).await? {
                     Deletion::Deleted => {}
                     Deletion::Gone => return Ok(Did::Nothing),
                     Deletion::Kept(reason) => {
@@ -484,11 +483,11 @@ struct Created {
 }
 
 /// Remembers a check run that was just created, until the commit's list shows it.
-fn remember_check_run(client: &Client, repository: &RepoName, head: Sha, created: Value) -> Result<Created, Error> {
-    let list = format!("{}/commits/{head}/check-runs", path::repo(repository));
+fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Created, Error> {
+    let list = repo.path(format!("commits/{head}/check-runs"));
     let run: Created = serde_json::from_value(created.clone())
         .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
-    client.created(&list, run.id.get(), created);
+    repo.created(&list, run.id.get(), created);
     Ok(run)
 }
 
@@ -551,7 +550,8 @@ impl Place<'_> {
         let booked = self.client.book(need_of_run(self.surface, write), self.surface.head).await?;
         let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
-        let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
+        let Created { id, .. } =
+            remember_check_run(self.client.repo(&self.surface.repository), self.surface.head, created)?;
         self.annotate(id, write).await
     }
 

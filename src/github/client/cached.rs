@@ -194,13 +194,13 @@ impl Client {
 /// `GET …/contents/{path}`.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Contents {
+pub(in crate::github) enum Contents {
     File(FileContents),
     Other(IgnoredAny),
 }
 
 #[derive(Deserialize)]
-struct FileContents {
+pub(in crate::github) struct FileContents {
     size: usize,
     sha: Sha,
     content: String,
@@ -209,7 +209,7 @@ struct FileContents {
 
 impl FileContents {
     /// The bytes, where they came along.
-    fn inline(&self) -> Option<Bytes> {
+    pub fn inline(&self) -> Option<Bytes> {
         let packed: String = self.content.split_ascii_whitespace().collect();
         let bytes = (self.encoding == "base64").then(|| BASE64_STANDARD.decode(packed).ok())??;
         Some(bytes.into())

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::super::{
-    CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, error::OrAbsent as _, path, registration,
+    CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, Repo, error::OrAbsent as _, path,
+    registration,
 };
 use crate::{
     github::{
@@ -252,12 +253,13 @@ impl RepositoryFacts {
             return Self { name, installation, configuration, required, branch, mirror_of, rulesets };
         };
         let client = github.client(Some(id));
-        let configuration = said(Observer::new(github.clone()).check_configuration(&client, name, None).await);
-        let (branch, mirror_of, required) = match said(required(&client, name).await) {
+        let repo = client.repo(name);
+        let configuration = said(Observer::new(github.clone()).check_configuration(repo, None).await);
+        let (branch, mirror_of, required) = match said(required(repo).await) {
             Ok((Repository { default_branch, mirror_url }, required)) => (default_branch, mirror_url, Ok(required)),
             Err(reason) => (String::new(), None, Err(reason)),
         };
-        let rulesets = said(client.fetch(&format!("{}/rulesets?per_page=100", path::repo(name))).await);
+        let rulesets = said(repo.fetch(&repo.path("rulesets?per_page=100")).await);
         Self { name: name.clone(), installation, configuration, required, branch, mirror_of, rulesets }
     }
 }
@@ -293,15 +295,14 @@ struct Classic {
 
 /// The repository, and the checks that its default branch requires: by rulesets, and by classic protection, which the branch itself
 /// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
-async fn required(client: &Client, name: &RepoName) -> Result<(Repository, Vec<Required>), Error> {
-    let base = path::repo(name);
-    let repository = client.get::<Repository>(&base).await?;
+async fn required(repo: Repo<'_>) -> Result<(Repository, Vec<Required>), Error> {
+    let repository = repo.get::<Repository>(&repo.root()).await?;
     let escaped = path::escape_path(&repository.default_branch);
-    let rules = client.fetch::<Vec<Rule>>(&format!("{base}/rules/branches/{escaped}?per_page=100")).await?;
+    let rules = repo.fetch::<Vec<Rule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;
     let by_rules = rules.into_iter().filter(|rule| rule.kind == "required_status_checks");
     let mut required: Vec<_> =
         by_rules.filter_map(|rule| rule.parameters).flat_map(|parameters| parameters.required_status_checks).collect();
-    let branch_itself = client.fetch::<Branch>(&format!("{base}/branches/{escaped}")).await.or_absent()?;
+    let branch_itself = repo.fetch::<Branch>(&repo.path(format!("branches/{escaped}"))).await.or_absent()?;
     let classic = branch_itself.and_then(|branch| branch.protection?.required_status_checks);
     required.extend(classic.into_iter().flat_map(|classic| classic.checks));
     Ok((repository, required))

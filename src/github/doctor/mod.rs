@@ -15,17 +15,13 @@ use facts::Facts;
 pub use facts::{Arrives, Expected};
 use loopgate_core::RepoName;
 
-/// What a check found.
-struct Finding {
-    outcome: Outcome,
-    message: String,
-    remedy: String,
-    link: Option<String>,
-}
+/// What a check finds. The name of the check is added to it in [`told`].
+type Finding = Line;
 
-impl Finding {
+impl Line {
     fn new(outcome: Outcome, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { outcome, message: message.into(), remedy: remedy.into(), link: None }
+        let remedy = Some(remedy.into()).filter(|remedy: &String| !remedy.is_empty());
+        Self { check: "", outcome, message: message.into(), remedy, link: None }
     }
 
     fn fault(message: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -117,18 +113,13 @@ pub async fn examine(github: &Github, expected: &Expected, repository: Option<&R
 }
 
 fn told(checks: &[Check], facts: &Facts) -> Vec<Line> {
-    let line = |check: &Check| {
-        let found = (check.find)(facts);
-        let name = check.name;
+    let mut lines = Vec::new();
+    for check in checks {
+        let mut found = (check.find)(facts);
         if found.is_empty() {
-            let (message, remedy, link) = (check.healthy.to_owned(), None, None);
-            return vec![Line { check: name, outcome: Outcome::Healthy, message, remedy, link }];
+            found.push(Finding::new(Outcome::Healthy, check.healthy, ""));
         }
-        let line = |Finding { outcome, message, remedy, link }| {
-            let remedy = Some(remedy).filter(|remedy| !remedy.is_empty());
-            Line { check: name, outcome, message, remedy, link }
-        };
-        found.into_iter().map(line).collect()
-    };
-    checks.iter().flat_map(line).collect()
+        lines.extend(found.into_iter().map(|found| Line { check: check.name, ..found }));
+    }
+    lines
 }

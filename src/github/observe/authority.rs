@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::survey;
 use crate::github::{
-    Client, Error, ErrorKind,
+    Client, Error, ErrorKind, Repo,
     error::OrAbsent as _,
     path,
     ttl_cache::TtlCache,
@@ -54,28 +54,21 @@ impl Registry {
         self.organisations.clear();
     }
 
-    pub(super) async fn look_up(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        questions: &AuthorityQuestions,
-    ) -> Result<Authority, Error> {
-        let organisations = self.organisations(client, repository, &questions.teams).await?;
+    pub(super) async fn look_up(&self, repo: Repo<'_>, questions: &AuthorityQuestions) -> Result<Authority, Error> {
+        let organisations = self.organisations(repo, &questions.teams).await?;
         let teams = questions.teams.iter().map(|team| {
-            let standing = self.team(client, repository, team, organisations.get(team.org()));
+            let standing = self.team(repo, team, organisations.get(team.org()));
             standing.map_ok(|standing| (team.clone(), standing))
         });
         let logins =
-            questions.logins.iter().map(|login| self.login(client, login).map_ok(|account| (login.clone(), account)));
-        let people = questions
-            .people
-            .iter()
-            .map(|(id, login)| self.person(client, repository, *id, login).map_ok(|standing| (*id, standing)));
+            questions.logins.iter().map(|login| self.login(&repo, login).map_ok(|account| (login.clone(), account)));
+        let people =
+            questions.people.iter().map(|(id, login)| self.person(repo, *id, login).map_ok(|standing| (*id, standing)));
         let (teams, logins, people, writers) = futures::try_join!(
             try_join_all(teams),
             try_join_all(logins),
             try_join_all(people),
-            writers(client, repository, questions.writers)
+            writers(repo, questions.writers)
         )?;
         let teams: BTreeMap<_, _> = teams.into_iter().collect();
         let people = people.into_iter().map(|(id, standing)| (id, with_teams(standing, id, &teams))).collect();
@@ -83,20 +76,14 @@ impl Registry {
     }
 
     /// One person's rights, teams aside.
-    pub(super) async fn person(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        id: UserId,
-        login: &Login,
-    ) -> Result<Standing, Error> {
-        let (key, now) = ((repository.clone(), id), client.now());
+    pub(super) async fn person(&self, repo: Repo<'_>, id: UserId, login: &Login) -> Result<Standing, Error> {
+        let (key, now) = ((repo.name.clone(), id), repo.now());
         if let Some(known) = self.people.get(&key, now) {
             return Ok(known);
         }
         // `[bot]` must be escaped. Bots have no authority, but they get an answer.
-        let path = format!("{}/collaborators/{}/permission", path::repo(repository), path::escape(login.as_str()));
-        let standing = match client.get::<Rights>(&path).await {
+        let path = repo.path(format!("collaborators/{}/permission", path::escape(login.as_str())));
+        let standing = match repo.get::<Rights>(&path).await {
             // The login may belong to somebody else by now: ids are never reused.
             Ok(rights) if rights.user.as_ref().is_some_and(|user| user.id != id) => Standing::Gone,
             Ok(rights) => Standing::Known { permission: rights.permission(), teams: BTreeSet::new() },
@@ -125,13 +112,12 @@ impl Registry {
 
     async fn team(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         team: &TeamSlug,
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
-        let key = (repository.clone(), team.clone());
-        if let Some(known) = self.teams.recall(&key, client) {
+        let key = (repo.name.clone(), team.clone());
+        if let Some(known) = self.teams.recall(&key, &repo) {
             return Ok(known);
         }
         match organisation {
@@ -140,13 +126,13 @@ impl Registry {
             Some(Organisation::Teams(teams)) if !teams.contains(team) => return Ok(TeamStanding::Missing),
             Some(Organisation::Teams(_)) | None => {}
         }
-        let doubts = client.doubts();
-        let standing = match ask_for_team(client, repository, team).await {
+        let doubts = repo.doubts();
+        let standing = match ask_for_team(repo, team).await {
             Ok(standing) => standing,
             Err(error) => unread(error, TeamStanding::Unreadable, TeamStanding::Unknown)?,
         };
         if !matches!(standing, TeamStanding::Unknown(_)) {
-            self.teams.keep(key, standing.clone(), client, doubts);
+            self.teams.keep(key, standing.clone(), &repo, doubts);
         }
         Ok(standing)
     }
@@ -155,14 +141,13 @@ impl Registry {
     /// have: one list answers for all of them.
     async fn organisations(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         teams: &BTreeSet<TeamSlug>,
     ) -> Result<BTreeMap<String, Organisation>, Error> {
-        let unknown = |team: &&TeamSlug| self.teams.get(&(repository.clone(), (*team).clone()), client.now()).is_none();
+        let unknown = |team: &&TeamSlug| self.teams.get(&(repo.name.clone(), (*team).clone()), repo.now()).is_none();
         let names: BTreeSet<_> = teams.iter().filter(unknown).map(|team| team.org().to_owned()).collect();
         let asked = names.into_iter().map(|name| async {
-            let organisation = self.organisation(client, &name).await?;
+            let organisation = self.organisation(&repo, &name).await?;
             Ok((name, organisation))
         });
         Ok(try_join_all(asked).await?.into_iter().collect())
@@ -191,21 +176,21 @@ impl Registry {
 }
 
 /// Everybody with write access, if they are needed and GitHub lists them.
-async fn writers(client: &Client, repository: &RepoName, are_needed: bool) -> Result<Option<BTreeSet<UserId>>, Error> {
+async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<UserId>>, Error> {
     if !are_needed {
         return Ok(None);
     }
-    let listed = survey::collaborators(client, repository).await?.ok();
+    let listed = survey::collaborators(repo).await?.ok();
     let write = |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
     Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
 }
 
-async fn ask_for_team(client: &Client, repository: &RepoName, team: &TeamSlug) -> Result<TeamStanding, Error> {
+async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<TeamStanding, Error> {
     let base = format!("/orgs/{}/teams/{}", team.org(), team.slug());
-    let (access, members) = (format!("{base}/repos/{repository}"), format!("{base}/members"));
+    let (access, members) = (format!("{base}/repos/{}", repo.name), format!("{base}/members"));
     // Members include those of child teams
     // (<https://docs.github.com/en/rest/teams/members#list-team-members>).
-    let (access, members) = futures::join!(client.exists(&access), client.list::<Vec<User>>(&members, MOST_PAGES));
+    let (access, members) = futures::join!(repo.exists(&access), repo.list::<Vec<User>>(&members, MOST_PAGES));
     if !access? {
         return Ok(TeamStanding::NoAccess);
     }

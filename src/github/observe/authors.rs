@@ -6,13 +6,12 @@ use futures::future::try_join_all;
 use serde::Deserialize;
 
 use crate::github::{
-    Client, Error,
+    Client, Error, Repo,
     error::OrAbsent as _,
-    path,
-    wire::{GraphqlAccount, Nodes, graphql_nodes},
+    wire::{CommitFile, CommitFiles, GraphqlAccount, Nodes, graphql_nodes},
 };
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     gate::co_authors,
     observed::{Account, AccountKind, Commit, Makers},
 };
@@ -39,12 +38,7 @@ struct Author {
 }
 
 /// Enters both into what is known of the makers.
-pub(super) async fn read(
-    client: &Client,
-    repository: &RepoName,
-    commits: &[Commit],
-    nodes: &BTreeMap<Sha, String>,
-) -> Result<Makers, Error> {
+pub(super) async fn read(repo: Repo<'_>, commits: &[Commit], nodes: &BTreeMap<Sha, String>) -> Result<Makers, Error> {
     let co_authored: Vec<&Commit> =
         commits.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
     if co_authored.is_empty() {
@@ -52,10 +46,10 @@ pub(super) async fn read(
     }
     let by_pages = |commit: &&&Commit| commit.committer.as_ref().is_some_and(|by| by.login.as_str() == WEB_FLOW);
     let suggested = co_authored.iter().filter(by_pages).take(MOST_SUGGESTIONS);
-    let suggestions = try_join_all(suggested.map(|commit| files(client, repository, commit.sha)));
+    let suggestions = try_join_all(suggested.map(|commit| files(repo, commit.sha)));
     let ids: Vec<&str> =
         co_authored.iter().take(MOST_COMMITS).filter_map(|commit| Some(nodes.get(&commit.sha)?.as_str())).collect();
-    let (suggestions, addresses) = futures::try_join!(suggestions, addresses(client, &ids))?;
+    let (suggestions, addresses) = futures::try_join!(suggestions, addresses(&repo, &ids))?;
     Ok(Makers { addresses, suggestions: suggestions.into_iter().flatten().collect(), ..Makers::default() })
 }
 
@@ -75,22 +69,11 @@ async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Acc
 }
 
 /// The files that a commit changes, by either name; `None` if they are not all shown.
-async fn files(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>, Error> {
-    #[derive(Deserialize)]
-    struct Details {
-        #[serde(default)]
-        files: Vec<File>,
-    }
-    #[derive(Deserialize)]
-    struct File {
-        filename: String,
-        previous_filename: Option<String>,
-    }
-    /// A page of files; more are on further pages.
+async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>, Error> {
     const PAGE: usize = 100;
-    let path = format!("{}/commits/{commit}?per_page={PAGE}", path::repo(repository));
-    let details = client.get_immutable_json::<Details>(&path).await.or_refused()?.flatten();
+    let path = repo.path(format!("commits/{commit}?per_page={PAGE}"));
+    let details = repo.get_immutable_json::<CommitFiles>(&path).await.or_refused()?.flatten();
     let details = details.filter(|details| details.files.len() < PAGE);
-    let names = |file: File| [Some(file.filename), file.previous_filename].into_iter().flatten();
+    let names = |file: CommitFile| [Some(file.filename), file.previous_filename].into_iter().flatten();
     Ok(details.map(|details| (commit, details.files.into_iter().flat_map(names).collect())))
 }

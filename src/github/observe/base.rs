@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{checks, checks::Checks, config, pull};
-use crate::github::{Client, Error, error::OrAbsent as _};
+use crate::github::{Client, Error, Repo, error::OrAbsent as _};
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     escalation::disputes,
     observed::{
         AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, PullRequest, ReceivedEvidence,
@@ -21,15 +21,14 @@ const MOST_DISPUTED: usize = 5;
 
 /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
 pub(super) async fn codeowners(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     tip: Sha,
     policy: &Policy,
     previous: Option<&LoopState>,
 ) -> Result<Option<String>, Error> {
     let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
     let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.total_failures() > 0);
-    if approve || called { config::codeowners(client, repository, tip).await } else { Ok(None) }
+    if approve || called { config::codeowners(repo, tip).await } else { Ok(None) }
 }
 
 /// Where somebody disputes a failure: whose test it is.
@@ -42,20 +41,19 @@ pub(super) async fn owners_in_question(
 ) -> Result<(), Error> {
     let files = disputes::files_in_question(snapshot, policy, previous, client.now());
     for file in files.iter().take(MOST_DISPUTED) {
-        let newest = pull::newest_commit(client, &snapshot.repository, tip, file).await?;
+        let newest = pull::newest_commit(client.repo(&snapshot.repository), tip, file).await?;
         let author = newest.and_then(|commit| commit.author).map(|author| (file.clone(), author));
         snapshot.test_authors.extend(author);
     }
     if !files.is_empty() && snapshot.codeowners.is_none() {
-        snapshot.codeowners = config::codeowners(client, &snapshot.repository, tip).await?;
+        snapshot.codeowners = config::codeowners(client.repo(&snapshot.repository), tip).await?;
     }
     Ok(())
 }
 
 /// The base's folders matter where a gate asks for new ones and a file was added in some folder.
 pub(super) async fn folders(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     tip: Sha,
     files: &ChangedFiles,
     policy: &Policy,
@@ -68,7 +66,7 @@ pub(super) async fn folders(
     let adds = |file: &ChangedFile| {
         matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied) && file.path.contains('/')
     };
-    if asks && files.known().iter().any(adds) { config::folders(client, repository, tip).await } else { Ok(None) }
+    if asks && files.known().iter().any(adds) { config::folders(repo, tip).await } else { Ok(None) }
 }
 
 /// Whether the base's own evidence matters: something fails, or the change is to keep what the base has.
@@ -102,8 +100,7 @@ pub(super) fn with_documents(checks: Option<BaseEvidence>, documents: Option<Bas
 /// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
 /// runs themselves.
 pub(super) async fn evidence(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     base: Sha,
     us: &AppIdentity,
     checks: &Checks,
@@ -114,14 +111,14 @@ pub(super) async fn evidence(
         return Ok((None, Vec::new()));
     }
     let read = if checks.has_mapped(&policy.verify, |check| check.id.is_none() && checks::has_failed(check)) {
-        checks::read(client, repository, base, us).await
+        checks::read(repo, base, us).await
     } else {
-        checks::read_runs(client, repository, base, us).await
+        checks::read_runs(repo, base, us).await
     };
     let Some(mut on_base) = read.or_refused()? else { return Ok((None, Vec::new())) };
     // Two failures are distinguished by their logs and annotations.
-    on_base.read_logs(client, repository, &policy.verify, is_private, &[]).await?;
-    on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
+    on_base.read_logs(repo, &policy.verify, is_private, &[]).await?;
+    on_base.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
     let mut evidence = BTreeMap::new();
     for (name, check) in &policy.verify.checks {
         if let CheckSource::External(source) = &check.source

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::pull::Pull;
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     error::OrAbsent as _,
-    path,
-    wire::{ObjectRef, graphql_pull},
+    wire::{CommitOid, ObjectRef, graphql_pull},
 };
-use loopgate_core::{PrNumber, RepoName, Sha};
+use loopgate_core::{PrNumber, Sha};
 
 /// Commits of a rebased pull request that are followed back at most.
 const MOST_COMMITS: usize = 30;
@@ -22,22 +21,17 @@ struct Commit {
 }
 
 /// The commit that a pull request was merged as; none where GitHub does not return it.
-pub(super) async fn merged_as(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Sha>, Error> {
+pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>, Error> {
     match pull.merged_as {
         Some(commit) => Ok(Some(commit)),
-        None => merge_commit(client, repository, pull.pull_request.number).await,
+        None => merge_commit(repo, pull.pull_request.number).await,
     }
 }
 
 /// The base's last commit before the merge; none where the merge cannot be followed.
-pub(super) async fn base(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    merged_as: Sha,
-) -> Result<Option<Sha>, Error> {
-    let landed = commit(client, repository, merged_as).await?;
-    let head = commit(client, repository, pull.pull_request.head.sha).await?;
+pub(super) async fn base(repo: Repo<'_>, pull: &Pull, merged_as: Sha) -> Result<Option<Sha>, Error> {
+    let landed = commit(repo, merged_as).await?;
+    let head = commit(repo, pull.pull_request.head.sha).await?;
     let Some(landed) = landed else { return Ok(None) };
     // A merge and a squash put one commit on the branch. A rebase puts each commit there anew, with its own message.
     let is_rebase = landed.parents.len() == 1
@@ -54,7 +48,7 @@ pub(super) async fn base(
         if steps == 0 {
             return Ok(Some(parent));
         }
-        let Some(next) = commit(client, repository, parent).await? else { return Ok(None) };
+        let Some(next) = commit(repo, parent).await? else { return Ok(None) };
         at = next;
     }
 }
@@ -64,23 +58,19 @@ const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { rep
 
 /// The merge commit of a pull request, from GraphQL: from version 2026-03-10 on the REST API does not return it
 /// (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>).
-async fn merge_commit(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Sha>, Error> {
+async fn merge_commit(repo: Repo<'_>, number: PrNumber) -> Result<Option<Sha>, Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct MergedPull {
-        merge_commit: Option<MergeCommit>,
+        merge_commit: Option<CommitOid>,
     }
-    #[derive(Deserialize)]
-    struct MergeCommit {
-        oid: Sha,
-    }
-    let pull = graphql_pull::<MergedPull>(client, repository, number, QUERY, None).await?;
+    let pull = graphql_pull::<MergedPull>(repo, number, QUERY, None).await?;
     Ok(pull.and_then(|pull| pull.merge_commit).map(|commit| commit.oid))
 }
 
-async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Option<Commit>, Error> {
-    let path = format!("{}/git/commits/{sha}", path::repo(repository));
-    Ok(client.get_immutable_json::<Commit>(&path).await.or_refused()?.flatten())
+async fn commit(repo: Repo<'_>, sha: Sha) -> Result<Option<Commit>, Error> {
+    let path = repo.path(format!("git/commits/{sha}"));
+    Ok(repo.get_immutable_json::<Commit>(&path).await.or_refused()?.flatten())
 }
 
 #[cfg(test)]
@@ -142,9 +132,9 @@ mod tests {
         let api = ApiUrl::parse(&server.uri()).unwrap();
         let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
         let (client, repository) = (github.client(None), "acme/widgets".parse().unwrap());
-        let pull = pull::read(&client, &repository, PrNumber::new(12)).await.unwrap();
-        match merged_as(&client, &repository, &pull).await.unwrap() {
-            Some(commit) => base(&client, &repository, &pull, commit).await.unwrap().map(|base| base.to_string()),
+        let pull = pull::read(client.repo(&repository), PrNumber::new(12)).await.unwrap();
+        match merged_as(client.repo(&repository), &pull).await.unwrap() {
+            Some(commit) => base(client.repo(&repository), &pull, commit).await.unwrap().map(|base| base.to_string()),
             None => None,
         }
     }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::surface::OwnCheckRun;
-use crate::github::{Client, Error, act, error::OrAbsent as _, paging::wrapped_pages, path, wire::App};
+use crate::github::{Error, Repo, act, error::OrAbsent as _, paging::wrapped_pages, wire::App};
 use loopgate_core::{
-    CheckName, CheckRunId, RepoName, Sha, Timestamp,
+    CheckName, CheckRunId, Sha, Timestamp,
     evidence::{CheckEvidence, CheckKind},
     observed::{
         Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
@@ -70,16 +70,11 @@ pub(super) struct Checks {
 }
 
 /// Reads both kinds of check of a commit.
-pub(super) async fn read(
-    client: &Client,
-    repository: &RepoName,
-    commit: Sha,
-    us: &AppIdentity,
-) -> Result<Checks, Error> {
-    let base = format!("{}/commits/{commit}", path::repo(repository));
+pub(super) async fn read(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks, Error> {
+    let base = repo.path(format!("commits/{commit}"));
     let (runs_path, status_path) = (format!("{base}/check-runs"), format!("{base}/status"));
-    let runs = client.list_with_created::<CheckRuns>(&runs_path, MOST_PAGES, |run| run.id.get());
-    let statuses = client.list::<CombinedStatus>(&status_path, MOST_PAGES);
+    let runs = repo.list_with_created::<CheckRuns>(&runs_path, MOST_PAGES, |run| run.id.get());
+    let statuses = repo.list::<CombinedStatus>(&status_path, MOST_PAGES);
     let (runs, statuses) = futures::join!(runs, statuses);
     let mut checks = Checks::default();
     for run in checks.tolerated("check runs", runs)? {
@@ -92,15 +87,10 @@ pub(super) async fn read(
 }
 
 /// Reads the check runs of a commit, without its statuses.
-pub(super) async fn read_runs(
-    client: &Client,
-    repository: &RepoName,
-    commit: Sha,
-    us: &AppIdentity,
-) -> Result<Checks, Error> {
-    let path = format!("{}/commits/{commit}/check-runs", path::repo(repository));
+pub(super) async fn read_runs(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks, Error> {
+    let path = repo.path(format!("commits/{commit}/check-runs"));
     let mut checks = Checks::default();
-    for run in client.list_with_created::<CheckRuns>(&path, MOST_PAGES, |run| run.id.get()).await?.items {
+    for run in repo.list_with_created::<CheckRuns>(&path, MOST_PAGES, |run| run.id.get()).await?.items {
         checks.add_run(run, us);
     }
     Ok(checks)
@@ -200,13 +190,7 @@ impl Checks {
 
     /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures, unless a job's log
     /// names them.
-    pub(super) async fn annotate(
-        &mut self,
-        client: &Client,
-        repository: &RepoName,
-        verify: &VerifyPolicy,
-        most: usize,
-    ) -> Result<(), Error> {
+    pub(super) async fn annotate(&mut self, repo: Repo<'_>, verify: &VerifyPolicy, most: usize) -> Result<(), Error> {
         let wanted = |check: &ExternalCheck| {
             let is_explained = check.output.as_ref().is_some_and(|output| !output.failures.is_empty());
             has_failed(check) && is_mapped(check, verify) && !is_explained
@@ -214,7 +198,7 @@ impl Checks {
         let places = self.annotated.iter().filter(|(place, _)| self.external.get(*place).is_some_and(wanted));
         let reads = places.take(most).filter_map(|(place, count)| {
             let check = self.external.get(*place)?;
-            Some(async move { Ok::<_, Error>((*place, annotations(client, repository, check, *count).await?)) })
+            Some(async move { Ok::<_, Error>((*place, annotations(repo, check, *count).await?)) })
         });
         for (place, annotations) in futures::future::try_join_all(reads).await? {
             if let Some(check) = self.external.get_mut(place) {
@@ -254,24 +238,19 @@ struct WireAnnotation {
 }
 
 /// The annotations of a check run that has ended: kept for as long as it ended then, with so many.
-async fn annotations(
-    client: &Client,
-    repository: &RepoName,
-    check: &ExternalCheck,
-    count: u64,
-) -> Result<Vec<Annotation>, Error> {
+async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Result<Vec<Annotation>, Error> {
     let Some(id) = check.id else { return Ok(Vec::new()) };
     let ended = match check.progress {
         CheckProgress::Completed { at: Some(at), .. } => at.timestamp(),
         _ => 0,
     };
-    let path = format!("{}/check-runs/{id}/annotations", path::repo(repository));
+    let path = repo.path(format!("check-runs/{id}/annotations"));
     let read = async || {
         // The annotations of a failing check are useful, but not required.
-        let listed = client.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await.or_refused()?;
+        let listed = repo.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await.or_refused()?;
         Ok(listed.map(|listed| listed.items).unwrap_or_default())
     };
-    let listed = client.once(&format!("{path}@{ended}-{count}"), read).await?;
+    let listed = repo.once(&format!("{path}@{ended}-{count}"), read).await?;
     Ok(listed.into_iter().map(annotation).collect())
 }
 

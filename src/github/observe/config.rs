@@ -10,7 +10,7 @@ use super::{contents, organisation::Defaults};
 use crate::{
     config::{self, Source},
     github::{
-        Client, Error,
+        Error, Repo,
         error::OrAbsent as _,
         path,
         ttl_cache::TtlCache,
@@ -36,86 +36,74 @@ const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWN
 const CODEOWNERS_LIMIT: usize = 3 << 20;
 
 /// The base branch; none when it was deleted.
-pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -> Result<Option<Branch>, Error> {
-    client.get(&format!("{}/branches/{}", path::repo(repository), path::escape_path(name))).await.or_absent()
+pub(super) async fn branch(repo: Repo<'_>, name: &str) -> Result<Option<Branch>, Error> {
+    repo.get(&repo.path(format!("branches/{}", path::escape_path(name)))).await.or_absent()
 }
 
 /// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither
 /// switches Loopgate on: then nothing is observed and nothing written. That the file is absent is asked again if it
 /// `is_doubted`.
 pub(super) async fn policy(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     tip: Sha,
     defaults: Option<&Defaults>,
     is_doubted: bool,
 ) -> Result<Option<Policy>, Error> {
     if is_doubted {
-        client.doubt_absence(&file_path(repository, tip));
+        repo.doubt_absence(&file_path(repo, tip));
     }
-    let text = file(client, repository, tip).await?;
+    let text = file(repo, tip).await?;
     if text.is_none() && defaults.is_none() {
         return Ok(None);
     }
     let policy = match parse(defaults, text.as_ref()) {
         Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
-        Err(error) => last_good(client, repository, tip, defaults, error).await?,
+        Err(error) => last_good(repo, tip, defaults, error).await?,
     };
     Ok((policy.activation == Activation::Active).then_some(policy))
 }
 
 /// The policy, with the remembered commit as its origin if that holds the same file. Most commits on a base branch do
 /// not touch the file, and each would look like a change of the configuration.
-pub(super) async fn settled(
-    client: &Client,
-    repository: &RepoName,
-    policy: Policy,
-    remembered: Option<Sha>,
-) -> Result<Policy, Error> {
+pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<Sha>) -> Result<Policy, Error> {
     let (PolicyOrigin::Base { commit }, Some(earlier)) = (&policy.origin, remembered) else { return Ok(policy) };
     if *commit == earlier {
         return Ok(policy);
     }
-    let (now, then) = futures::try_join!(file(client, repository, *commit), file(client, repository, earlier))?;
+    let (now, then) = futures::try_join!(file(repo, *commit), file(repo, earlier))?;
     let same = now == then;
     Ok(if same { policy.with_origin(PolicyOrigin::Base { commit: earlier }) } else { policy })
 }
 
+/// A configuration file's text, or the error of a file that holds none.
+type FileText = Result<String, ConfigError>;
+
 /// The text of the file in a commit; too large a file is one that does not validate.
-async fn file(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<FileText>, Error> {
-    match client.get_file(&file_path(repository, commit), FILE_LIMIT).await {
-        Ok(bytes) => Ok(bytes.map(|bytes| FileText::of(&bytes))),
-        Err(Error::TooLarge { .. }) => Ok(Some(FileText::Unreadable("the file is larger than 256 KB"))),
+async fn file(repo: Repo<'_>, commit: Sha) -> Result<Option<FileText>, Error> {
+    match repo.get_file(&file_path(repo, commit), FILE_LIMIT).await {
+        Ok(bytes) => Ok(bytes.map(|bytes| file_text(FILE, Some(&bytes)))),
+        Err(Error::TooLarge { .. }) => Ok(Some(file_text(FILE, None))),
         Err(error) => Err(error),
     }
 }
 
-fn file_path(repository: &RepoName, commit: Sha) -> String {
-    format!("{}/contents/{FILE}?ref={commit}", path::repo(repository))
+fn file_path(repo: Repo<'_>, commit: Sha) -> String {
+    repo.path(format!("contents/{FILE}?ref={commit}"))
 }
 
-#[derive(PartialEq)]
-enum FileText {
-    Text(String),
-    Unreadable(&'static str),
-}
-
-impl FileText {
-    fn of(bytes: &[u8]) -> Self {
-        std::str::from_utf8(bytes).map_or(Self::Unreadable("the file is not UTF-8"), |text| Self::Text(text.to_owned()))
-    }
+/// The text in a file's bytes. `None` stands for more bytes than are read.
+pub(super) fn file_text(file: &str, bytes: Option<&[u8]>) -> FileText {
+    let message = match bytes.filter(|bytes| bytes.len() <= FILE_LIMIT).map(std::str::from_utf8) {
+        Some(Ok(text)) => return Ok(text.to_owned()),
+        Some(Err(_)) => "the file is not UTF-8".to_owned(),
+        None => "the file is larger than 256 KB".to_owned(),
+    };
+    Err(ConfigError { file: file.to_owned(), line: 1, column: 1, snippet: String::new(), message, hint: None })
 }
 
 fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy, ConfigError> {
-    let own = match text {
-        Some(FileText::Text(text)) => Some(Source::new(FILE, text)),
-        Some(FileText::Unreadable(why)) => {
-            let (file, snippet, message) = (FILE.to_owned(), String::new(), (*why).to_owned());
-            return Err(ConfigError { file, line: 1, column: 1, snippet, message, hint: None });
-        }
-        None => None,
-    };
-    match config::load(defaults.map(Defaults::source), own) {
+    let own = text.map(|text| text.as_ref().map_err(Clone::clone)).transpose()?;
+    match config::load(defaults.map(Defaults::source), own.map(|text| Source::new(FILE, text))) {
         Ok(loaded) => Ok(loaded.policy),
         Err(errors) => Err(errors.into_first()),
     }
@@ -123,51 +111,35 @@ fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy,
 
 /// The newest older version that validates, else the presets under the organisation's defaults. The commits of a file
 /// up to a commit never change.
-async fn last_good(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    defaults: Option<&Defaults>,
-    error: ConfigError,
-) -> Result<Policy, Error> {
-    let path = format!(
-        "{}/commits?sha={tip}&path={}&per_page={}",
-        path::repo(repository),
-        path::escape(FILE),
-        MOST_VERSIONS + 1
-    );
-    let versions = client.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
+async fn last_good(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy, Error> {
+    let path = repo.path(format!("commits?sha={tip}&path={}&per_page={}", path::escape(FILE), MOST_VERSIONS + 1));
+    let versions = repo.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
     for version in versions.iter().skip(1) {
-        let Some(text) = file(client, repository, version.sha).await? else { continue };
+        let Some(text) = file(repo, version.sha).await? else { continue };
         if let Ok(policy) = parse(defaults, Some(&text)) {
             return Ok(policy.with_origin(PolicyOrigin::LastGood { commit: version.sha, broken_at: tip, error }));
         }
     }
-    let nothing = FileText::Text(String::new());
-    let policy = parse(defaults, Some(&nothing)).unwrap_or_else(|_| config::presets());
+    let policy = parse(defaults, Some(&Ok(String::new()))).unwrap_or_else(|_| config::presets());
     Ok(policy.with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
 }
 
 /// The code owners' file in a commit: the first that exists counts.
-pub(super) async fn codeowners(client: &Client, repository: &RepoName, tip: Sha) -> Result<Option<String>, Error> {
-    Ok(owners_file(client, repository, tip).await?.map(|(_, text)| text))
+pub(super) async fn codeowners(repo: Repo<'_>, tip: Sha) -> Result<Option<String>, Error> {
+    Ok(owners_file(repo, tip).await?.map(|(_, text)| text))
 }
 
 /// Its text and path. The trees of the commit show which of the places exist, and do not change with every commit.
-pub(super) async fn owners_file(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-) -> Result<Option<(&'static str, String)>, Error> {
-    let places = contents::of_commit(client, repository, tip, &CODEOWNERS).await?;
+pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'static str, String)>, Error> {
+    let places = contents::of_commit(repo, tip, &CODEOWNERS).await?;
     for place in CODEOWNERS {
         match places.get(tip, place) {
             Some(Content::Absent) => {}
             Some(Content::Text(text)) => return Ok(Some((place, text.to_string()))),
             // A link, for example, which this request follows.
             Some(Content::Unreadable) | None => {
-                let path = format!("{}/contents/{place}?ref={tip}", path::repo(repository));
-                match client.get_file(&path, CODEOWNERS_LIMIT).await {
+                let path = repo.path(format!("contents/{place}?ref={tip}"));
+                match repo.get_file(&path, CODEOWNERS_LIMIT).await {
                     Ok(Some(bytes)) => return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned()))),
                     Ok(None) | Err(Error::TooLarge { .. }) => {}
                     Err(error) => return Err(error),
@@ -185,13 +157,9 @@ const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
 ///
 /// # Errors
 /// Faults and rate limits.
-pub(in crate::github) async fn escalation_template(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-) -> Result<Option<String>, Error> {
-    let path = format!("{}/contents/{ESCALATION_TEMPLATE}?ref={tip}", path::repo(repository));
-    let bytes = client.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
+pub(in crate::github) async fn escalation_template(repo: Repo<'_>, tip: Sha) -> Result<Option<String>, Error> {
+    let path = repo.path(format!("contents/{ESCALATION_TEMPLATE}?ref={tip}"));
+    let bytes = repo.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
 }
 
@@ -203,29 +171,20 @@ pub(super) enum Depth {
 }
 
 /// A commit's tree; none if GitHub does not list all of it.
-pub(super) async fn tree(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    depth: Depth,
-) -> Result<Option<Vec<TreeEntry>>, Error> {
+pub(super) async fn tree(repo: Repo<'_>, tip: Sha, depth: Depth) -> Result<Option<Vec<TreeEntry>>, Error> {
     let query = match depth {
         Depth::Top => "",
         Depth::All => "?recursive=1",
     };
-    let path = format!("{}/git/trees/{tip}{query}", path::repo(repository));
-    let tree = client.get_immutable_json::<Tree>(&path).await?.filter(|tree| !tree.truncated);
+    let path = repo.path(format!("git/trees/{tip}{query}"));
+    let tree = repo.get_immutable_json::<Tree>(&path).await?.filter(|tree| !tree.truncated);
     Ok(tree.map(|tree| tree.tree))
 }
 
 /// The folders at the top of a commit's tree.
-pub(super) async fn folders(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-) -> Result<Option<BTreeSet<String>>, Error> {
+pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>, Error> {
     let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
-    let tree = tree(client, repository, tip, Depth::Top).await?;
+    let tree = tree(repo, tip, Depth::Top).await?;
     Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
 }
 
@@ -239,46 +198,35 @@ pub(super) struct BranchRules {
 impl BranchRules {
     /// How many approvals the branch's rules ask for: rulesets first, then classic protection where we may read it
     /// (that takes administration rights we do not ask for; a 403 or 404 counts as none).
-    pub(super) async fn required_approvals(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        name: &str,
-        branch: Branch,
-    ) -> Result<u32, Error> {
-        let key = (repository.clone(), name.to_owned());
-        if let Some(known) = self.approvals.recall(&key, client) {
+    pub(super) async fn required_approvals(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<u32, Error> {
+        let key = (repo.name.clone(), name.to_owned());
+        if let Some(known) = self.approvals.recall(&key, &repo) {
             return Ok(known);
         }
-        let doubts = client.doubts();
-        let rules = rules(client, repository, name).await?;
+        let doubts = repo.doubts();
+        let rules = rules(repo, name).await?;
         let reviews = rules.into_iter().filter(|rule| rule.kind == "pull_request").filter_map(|rule| rule.parameters);
         let mut approvals = reviews.map(|it| it.required_approving_review_count).max().unwrap_or(0);
         if branch.protected && approvals == 0 {
-            approvals = by_protection(client, repository, name).await?;
+            approvals = by_protection(repo, name).await?;
         }
-        self.approvals.keep(key, approvals, client, doubts);
+        self.approvals.keep(key, approvals, &repo, doubts);
         Ok(approvals)
     }
 
     /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic
     /// branch protection takes administration rights to read, so it counts for nothing.
-    pub(super) async fn keep_people_out(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        name: &str,
-    ) -> Result<bool, Error> {
-        let key = (repository.clone(), name.to_owned());
-        if let Some(known) = self.closed.recall(&key, client) {
+    pub(super) async fn keep_people_out(&self, repo: Repo<'_>, name: &str) -> Result<bool, Error> {
+        let key = (repo.name.clone(), name.to_owned());
+        if let Some(known) = self.closed.recall(&key, &repo) {
             return Ok(known);
         }
-        let doubts = client.doubts();
-        let rules = rules(client, repository, name).await?;
+        let doubts = repo.doubts();
+        let rules = rules(repo, name).await?;
         let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
         // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
         let closed = has("creation") && (has("pull_request") || has("update"));
-        self.closed.keep(key, closed, client, doubts);
+        self.closed.keep(key, closed, &repo, doubts);
         Ok(closed)
     }
 }
@@ -296,14 +244,14 @@ struct Parameters {
     required_approving_review_count: u32,
 }
 
-async fn rules(client: &Client, repository: &RepoName, branch: &str) -> Result<Vec<Rule>, Error> {
-    let path = format!("{}/rules/branches/{}", path::repo(repository), path::escape_path(branch));
-    Ok(client.list::<Vec<Rule>>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default())
+async fn rules(repo: Repo<'_>, branch: &str) -> Result<Vec<Rule>, Error> {
+    let path = repo.path(format!("rules/branches/{}", path::escape_path(branch)));
+    Ok(repo.list::<Vec<Rule>>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default())
 }
 
-async fn by_protection(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
+async fn by_protection(repo: Repo<'_>, branch: &str) -> Result<u32, Error> {
     let branch = path::escape_path(branch);
-    let path = format!("{}/branches/{branch}/protection/required_pull_request_reviews", path::repo(repository));
-    let parameters = client.get::<Parameters>(&path).await.or_refused()?;
+    let path = repo.path(format!("branches/{branch}/protection/required_pull_request_reviews"));
+    let parameters = repo.get::<Parameters>(&path).await.or_refused()?;
     Ok(parameters.map_or(0, |parameters| parameters.required_approving_review_count))
 }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{TryFutureExt as _, future::try_join_all};
 
 use super::update_merges::tree;
-use crate::github::{Client, Error, error::OrAbsent as _, path, wire::TreeEntry};
+use crate::github::{Client, Error, Repo, error::OrAbsent as _, wire::TreeEntry};
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     observed::{Content, Contents, FileAt, FileEntry, FilesToRead, ObservationProblem, Snapshot},
 };
 
@@ -30,7 +30,7 @@ pub(super) async fn read(
     wanted_beside: impl Fn(&Snapshot) -> FilesToRead,
 ) -> Result<(), Error> {
     let repository = snapshot.repository.clone();
-    let mut reader = Reader { client, repository: &repository, folders: 0, texts: 0, bytes: 0, left_out: 0 };
+    let mut reader = Reader { repo: client.repo(&repository), folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let mut asked = FilesToRead::default();
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted_beside(snapshot);
@@ -48,13 +48,8 @@ pub(super) async fn read(
 }
 
 /// Reads these files of one commit. An absence is certain where the commit's trees were read.
-pub(super) async fn of_commit(
-    client: &Client,
-    repository: &RepoName,
-    commit: Sha,
-    paths: &[&str],
-) -> Result<Contents, Error> {
-    let mut reader = Reader { client, repository, folders: 0, texts: 0, bytes: 0, left_out: 0 };
+pub(super) async fn of_commit(repo: Repo<'_>, commit: Sha, paths: &[&str]) -> Result<Contents, Error> {
+    let mut reader = Reader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let texts = paths.iter().map(|path| (commit, (*path).to_owned())).collect();
     let mut contents = Contents::default();
     reader.fill(&mut contents, &FilesToRead { texts, ..FilesToRead::default() }).await?;
@@ -65,8 +60,7 @@ pub(super) async fn of_commit(
 const FOLDER: u32 = 0o40_000;
 
 struct Reader<'a> {
-    client: &'a Client,
-    repository: &'a RepoName,
+    repo: Repo<'a>,
     folders: usize,
     texts: usize,
     bytes: usize,
@@ -139,7 +133,7 @@ impl Reader<'_> {
     async fn folder(&self, found: Option<Option<FileEntry>>) -> Result<Option<Vec<TreeEntry>>, Error> {
         match found {
             Some(Some(entry)) if entry.mode == FOLDER && self.folders <= MOST_FOLDERS => {
-                tree(self.client, self.repository, Some(entry.id)).await
+                tree(self.repo, Some(entry.id)).await
             }
             None | Some(Some(FileEntry { mode: FOLDER, .. })) => Ok(None),
             Some(_) => Ok(Some(Vec::new())),
@@ -152,7 +146,7 @@ impl Reader<'_> {
         if !entry.is_file() || self.texts >= MOST_TEXTS || self.bytes >= MOST_BYTES {
             return Ok(Content::Unreadable);
         }
-        let bytes = self.client.get_blob(&path::repo(self.repository), entry.id, LARGEST_TEXT).await.or_refused()?;
+        let bytes = self.repo.get_blob(&self.repo.root(), entry.id, LARGEST_TEXT).await.or_refused()?;
         let Some(bytes) = bytes.map(Option::unwrap_or_default) else { return Ok(Content::Unreadable) };
         let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
         Ok(text.map_or(Content::Unreadable, |text| Content::Text(text.into())))

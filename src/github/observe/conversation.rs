@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::github::{
-    Client, Error, path,
+    Client, Error, Repo,
     wire::{App, User, account},
 };
 use loopgate_core::{
-    CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
+    CommentId, PrNumber, ReviewId, Sha, Timestamp,
     gate::Reacted,
     observed::{Comment, Listing, Review, ReviewVerdict, Visibility},
 };
@@ -54,30 +54,23 @@ pub(super) struct Comments {
     pub nodes: BTreeMap<CommentId, String>,
 }
 
-pub(super) async fn comments(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Comments, Error> {
-    read(client, &format!("{}/issues/{number}/comments", path::repo(repository)), Reacted::Comment).await
+pub(super) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comments, Error> {
+    read(&repo, &repo.path(format!("issues/{number}/comments")), Reacted::Comment).await
 }
 
 /// Comments on lines of the diff, where the pull request has any.
-pub(super) async fn inline(
-    client: &Client,
-    repository: &RepoName,
-    number: PrNumber,
-    presence: Inline,
-) -> Result<Comments, Error> {
+pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, presence: Inline) -> Result<Comments, Error> {
     match presence {
         Inline::None => {
             Ok(Comments { listing: Listing::complete(Vec::new()), reactions: BTreeMap::new(), nodes: BTreeMap::new() })
         }
-        Inline::Some => {
-            read(client, &format!("{}/pulls/{number}/comments", path::repo(repository)), Reacted::Inline).await
-        }
+        Inline::Some => read(&repo, &repo.path(format!("pulls/{number}/comments")), Reacted::Inline).await,
     }
 }
 
 /// Whether a pull request has comments on lines of its diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inline {
+pub(in crate::github) enum Inline {
     None,
     Some,
 }
@@ -112,13 +105,9 @@ fn comment(wire: WireComment) -> Comment {
     }
 }
 
-pub(super) async fn reviews(
-    client: &Client,
-    repository: &RepoName,
-    number: PrNumber,
-) -> Result<Listing<Review>, Error> {
-    let path = format!("{}/pulls/{number}/reviews", path::repo(repository));
-    let listing = client.list::<Vec<WireReview>>(&path, MOST_PAGES).await?;
+pub(super) async fn reviews(repo: Repo<'_>, number: PrNumber) -> Result<Listing<Review>, Error> {
+    let path = repo.path(format!("pulls/{number}/reviews"));
+    let listing = repo.list::<Vec<WireReview>>(&path, MOST_PAGES).await?;
     let items = listing.items.into_iter().filter_map(review).collect();
     Ok(Listing { items, completeness: listing.completeness })
 }

@@ -7,13 +7,12 @@ use serde::Deserialize;
 
 use super::authority::Registry;
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     error::OrAbsent as _,
-    path,
     wire::{Named, User, account},
 };
 use loopgate_core::{
-    Login, PrNumber, RepoName, ReviewId, Timestamp,
+    Login, PrNumber, ReviewId, Timestamp,
     observed::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
@@ -51,8 +50,7 @@ struct DismissedReview {
 /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
 /// one.
 pub(super) async fn declared_type(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull_request: &PullRequest,
     registry: &Registry,
 ) -> Result<Option<CodeType>, Error> {
@@ -61,7 +59,7 @@ pub(super) async fn declared_type(
     if declaring.is_empty() {
         return Ok(None);
     }
-    let Some(events) = events(client, repository, pull_request.number).await? else { return Ok(None) };
+    let Some(events) = events(repo, pull_request.number).await? else { return Ok(None) };
     let mut declared = None;
     for (label, code_type) in declaring {
         let set =
@@ -72,7 +70,7 @@ pub(super) async fn declared_type(
         if by.kind != AccountKind::User {
             continue;
         }
-        let standing = registry.person(client, repository, by.id, &by.login).await?;
+        let standing = registry.person(repo, by.id, &by.login).await?;
         if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
             declared = Some(declared.map_or(code_type, |other| stricter(other, code_type)));
         }
@@ -83,8 +81,7 @@ pub(super) async fn declared_type(
 /// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not everybody
 /// may end a rejection by it. Asks nothing where none of them was dismissed.
 pub(super) async fn dismissed_by(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     number: PrNumber,
     reviews: &[Review],
     previous: Option<&LoopState>,
@@ -100,22 +97,21 @@ pub(super) async fn dismissed_by(
     if !reviews.iter().any(dismissed) {
         return Ok(BTreeMap::new());
     }
-    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    let told = events(repo, number).await?.unwrap_or_default().into_iter();
     let told = told.filter(|event| event.event == "review_dismissed");
     Ok(told.filter_map(|event| Some((event.dismissed_review?.review_id, account(event.actor)))).collect())
 }
 
 /// Who was assigned, where a coding agent opened it.
 pub(super) async fn assignments(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull_request: &PullRequest,
     agents: &BTreeSet<Login>,
 ) -> Result<Assignments, Error> {
     if !agents.contains(&pull_request.author.login) {
         return Ok(Assignments::NotAnAgents);
     }
-    let Some(events) = events(client, repository, pull_request.number).await? else {
+    let Some(events) = events(repo, pull_request.number).await? else {
         return Ok(Assignments::Unread("its events could not all be read".to_owned()));
     };
     let assigned = events.into_iter().filter(|event| event.event == "assigned").filter_map(|event| {
@@ -132,35 +128,26 @@ pub(super) async fn assignments(
 }
 
 /// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
-pub(super) async fn assigned_agents(
-    client: &Client,
-    repository: &RepoName,
-    number: PrNumber,
-    policy: &Policy,
-) -> Result<Vec<Account>, Error> {
+pub(super) async fn assigned_agents(repo: Repo<'_>, number: PrNumber, policy: &Policy) -> Result<Vec<Account>, Error> {
     let mut conditions = policy.gates.values().flat_map(|gate| gate.trigger.conditions());
     if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
         return Ok(Vec::new());
     }
-    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    let told = events(repo, number).await?.unwrap_or_default().into_iter();
     let assigned = told.filter(|event| event.event == "assigned").map(|event| account(event.assignee));
     Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
 }
 
 /// Who forced a push to the branch, by the events that GitHub returns
 /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
-pub(super) async fn forced_pushes(
-    client: &Client,
-    repository: &RepoName,
-    number: PrNumber,
-) -> Result<Vec<Account>, Error> {
-    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+pub(super) async fn forced_pushes(repo: Repo<'_>, number: PrNumber) -> Result<Vec<Account>, Error> {
+    let told = events(repo, number).await?.unwrap_or_default().into_iter();
     Ok(told.filter(|event| event.event == "head_ref_force_pushed").map(|event| account(event.actor)).collect())
 }
 
 /// The events of a pull request; none where they cannot all be read.
-async fn events(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Vec<Event>>, Error> {
-    let path = format!("{}/issues/{number}/events", path::repo(repository));
-    let events = client.list::<Vec<Event>>(&path, MOST_PAGES).await.or_refused()?;
+async fn events(repo: Repo<'_>, number: PrNumber) -> Result<Option<Vec<Event>>, Error> {
+    let path = repo.path(format!("issues/{number}/events"));
+    let events = repo.list::<Vec<Event>>(&path, MOST_PAGES).await.or_refused()?;
     Ok(events.filter(|events| events.completeness == Completeness::Complete).map(|events| events.items))
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
 use crate::github::{
-    Client, Error, artifacts, error::OrAbsent as _, evidence_memory, paging::wrapped_pages, path, transport::Accept,
+    Error, Repo, artifacts, error::OrAbsent as _, evidence_memory, paging::wrapped_pages, transport::Accept,
 };
 use loopgate_core::{
     CheckRunId, RepoName, Sha, Timestamp, WorkflowRunId,
@@ -89,10 +89,10 @@ pub(super) struct HeadRun {
 }
 
 /// The workflow runs on a commit, of all workflows.
-pub(super) async fn runs(client: &Client, repository: &RepoName, head: Sha) -> Result<Vec<HeadRun>, Error> {
-    let path = format!("{}/actions/runs?head_sha={head}", path::repo(repository));
-    let listing = client.list::<Runs>(&path, MOST_PAGES).await?;
-    Ok(listing.items.into_iter().map(|wire| head_run(wire, repository)).collect())
+pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>, Error> {
+    let path = repo.path(format!("actions/runs?head_sha={head}"));
+    let listing = repo.list::<Runs>(&path, MOST_PAGES).await?;
+    Ok(listing.items.into_iter().map(|wire| head_run(wire, repo.name)).collect())
 }
 
 fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
@@ -135,15 +135,14 @@ const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", 
 /// The newest evidence on the first of these commits that has any: the merge base, else the base's head.
 /// Only runs for the branch itself count: a fork's pull request can have the same commit as its head.
 pub(super) async fn of_base(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     commits: &[Sha],
     verify: &VerifyPolicy,
 ) -> Result<Option<BaseEvidence>, Error> {
     for &commit in commits {
-        let mut found = runs(client, repository, commit).await.or_refused()?.unwrap_or_default();
+        let mut found = runs(repo, commit).await.or_refused()?.unwrap_or_default();
         found.retain(|run| run.event.as_deref().is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event)));
-        let received = read(client, repository, commit, &listed(&found, repository, verify).0).await?;
+        let received = read(repo, commit, &listed(&found, repo.name, verify).0).await?;
         let accepted: Vec<Evidence> = received
             .into_iter()
             .filter_map(|received| match received {
@@ -160,25 +159,20 @@ pub(super) async fn of_base(
 
 /// Reads the evidence of listed runs. Artifacts never change, and those of a run that has ended are all there are: both
 /// are asked for once.
-pub(super) async fn read(
-    client: &Client,
-    repository: &RepoName,
-    head: Sha,
-    runs: &[&HeadRun],
-) -> Result<Vec<ReceivedEvidence>, Error> {
-    let mut found = uploaded(client, repository, runs).await?;
+pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>, Error> {
+    let mut found = uploaded(repo, runs).await?;
     // The newest first, so that a flood of artifacts cannot hide them.
     found.sort_by_key(|(run, artifact)| std::cmp::Reverse((run.run.id, artifact.id)));
     let flooded = found.len() > MOST_ARTIFACTS;
     found.truncate(MOST_ARTIFACTS);
     let (mut accepted, mut received, mut cost) = (Vec::new(), Vec::new(), 0);
     'all: for some in found.chunks(DOWNLOADS_AT_ONCE) {
-        let archives = some.iter().map(|(_, artifact)| download(client, repository, artifact));
+        let archives = some.iter().map(|(_, artifact)| download(repo, artifact));
         let archives = futures::future::try_join_all(archives).await?;
         // One after the other: each may take as much memory as all that were read before it.
         for ((run, artifact), archive) in some.iter().zip(archives) {
             let read = match archive {
-                Ok(archive) => read_archive(&archive, repository, head, run).await,
+                Ok(archive) => read_archive(&archive, repo.name, head, run).await,
                 Err(reason) => Err(reason),
             };
             match read {
@@ -211,8 +205,7 @@ pub(super) async fn read(
 /// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which legs spoke:
 /// the newest run of a workflow, and the older ones that some evidence is of.
 pub(super) async fn with_jobs(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     runs: &[&HeadRun],
     received: &[ReceivedEvidence],
 ) -> Result<Vec<WorkflowRun>, Error> {
@@ -237,7 +230,7 @@ pub(super) async fn with_jobs(
         .collect();
     let jobs = runs.iter().zip(asked).map(|(run, asked)| async move {
         match asked {
-            true => jobs_of(client, repository, run).await,
+            true => jobs_of(repo, run).await,
             false => Ok(Vec::new()),
         }
     });
@@ -249,10 +242,10 @@ pub(super) async fn with_jobs(
 }
 
 /// The executions of a run's jobs, of all its attempts; none where they may not be listed.
-async fn jobs_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
-    let path = format!("{}/actions/runs/{}/jobs?filter=all", path::repo(repository), run.id);
-    let list = async || Ok(client.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
-    let jobs = if has_ended(run) { client.once(&format!("{path}@{}", run.attempt), list).await } else { list().await };
+async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
+    let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
+    let list = async || Ok(repo.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
+    let jobs = if has_ended(run) { repo.once(&format!("{path}@{}", run.attempt), list).await } else { list().await };
     Ok(jobs.or_refused()?.into_iter().flatten().map(job).collect())
 }
 
@@ -273,26 +266,18 @@ fn job(wire: WireJob) -> WorkflowJob {
 
 /// Evidence that workflows uploaded which are not listed: refused, and reported. Only where no listed workflow runs at
 /// all, since people need the reason then.
-pub(super) async fn refuse_unlisted(
-    client: &Client,
-    repository: &RepoName,
-    unlisted: &[&HeadRun],
-) -> Result<Vec<ReceivedEvidence>, Error> {
+pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>, Error> {
     let ended = |run: &&&HeadRun| matches!(run.run.progress, CheckProgress::Completed { .. });
     let ended: Vec<_> = unlisted.iter().filter(ended).copied().take(MOST_UNLISTED).collect();
-    let found = uploaded(client, repository, &ended).await?;
+    let found = uploaded(repo, &ended).await?;
     let told = found.iter().take(MOST_REFUSALS);
     Ok(told.map(|(run, it)| refused(&it.name, Some(&run.run), artifacts::unlisted(&run.run.path))).collect())
 }
 
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
-async fn uploaded<'r>(
-    client: &Client,
-    repository: &RepoName,
-    runs: &[&'r HeadRun],
-) -> Result<Vec<(&'r HeadRun, WireArtifact)>, Error> {
+async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, WireArtifact)>, Error> {
     let lists = runs.iter().map(|run| async move {
-        let artifacts = artifacts_of(client, repository, &run.run).await.or_refused()?;
+        let artifacts = artifacts_of(repo, &run.run).await.or_refused()?;
         Ok(artifacts.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
     });
     let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
@@ -309,13 +294,13 @@ fn refused(artifact: &str, run: Option<&WorkflowRun>, reason: String) -> Receive
     }
 }
 
-async fn artifacts_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> Result<Vec<WireArtifact>, Error> {
-    let path = format!("{}/actions/runs/{}/artifacts", path::repo(repository), run.id);
+async fn artifacts_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WireArtifact>, Error> {
+    let path = repo.path(format!("actions/runs/{}/artifacts", run.id));
     let list = async || -> Result<Vec<WireArtifact>, Error> {
-        let listing = client.list::<Artifacts>(&path, MOST_PAGES).await?;
+        let listing = repo.list::<Artifacts>(&path, MOST_PAGES).await?;
         Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
     };
-    if has_ended(run) { client.once(&format!("{path}@{}", run.attempt), list).await } else { list().await }
+    if has_ended(run) { repo.once(&format!("{path}@{}", run.attempt), list).await } else { list().await }
 }
 
 /// Whether this attempt brings nothing more. A run that waits for approval is shown as completed, and goes on as the
@@ -325,11 +310,7 @@ fn has_ended(run: &WorkflowRun) -> bool {
 }
 
 /// An artifact's archive, or a sentence why it is not read.
-async fn download(
-    client: &Client,
-    repository: &RepoName,
-    artifact: &WireArtifact,
-) -> Result<Result<Bytes, String>, Error> {
+async fn download(repo: Repo<'_>, artifact: &WireArtifact) -> Result<Result<Bytes, String>, Error> {
     if artifact.expired {
         return Ok(Err("it has expired".into()));
     }
@@ -337,14 +318,14 @@ async fn download(
     if artifact.size_in_bytes > limit as u64 {
         return Ok(Err(format!("it is larger than {} MB", limit >> 20)));
     }
-    let path = format!("{}/actions/artifacts/{}/zip", path::repo(repository), artifact.id);
+    let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
     evidence_memory::room_for(usize::try_from(artifact.size_in_bytes).unwrap_or(limit)).await;
-    if let Some(archive) = client.recall(&path, Accept::Raw) {
+    if let Some(archive) = repo.recall(&path, Accept::Raw) {
         return Ok(Ok(archive));
     }
-    match client.download(&path, limit).await {
+    match repo.download(&path, limit).await {
         Ok(archive) => {
-            client.remember(&path, Accept::Raw, archive.clone());
+            repo.remember(&path, Accept::Raw, archive.clone());
             Ok(Ok(archive))
         }
         Err(error) => error.refusal().map(|error| Err(error.to_string())),

@@ -10,11 +10,11 @@ use super::{
     stack::{self, ComparedWith, Layers},
 };
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     wire::{Branch, ObjectRef},
 };
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     observed::{AppIdentity, Completeness, Lifecycle, ObservationProblem},
     policy::Policy,
 };
@@ -22,41 +22,40 @@ use loopgate_core::{
 impl Observer {
     pub(super) async fn try_facts(
         &self,
-        client: &Client,
         target: Target<'_>,
         us: &AppIdentity,
     ) -> Result<Option<PullRequestFacts>, Unread> {
-        let Target { repository, number } = target;
-        let read_pull = pull::read(client, repository, number);
+        let Target { repo, number } = target;
+        let read_pull = pull::read(repo, number);
         let talk = async || {
-            let comments = conversation::comments(client, repository, number);
-            let reviews = conversation::reviews(client, repository, number);
+            let comments = conversation::comments(repo, number);
+            let reviews = conversation::reviews(repo, number);
             Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
         };
-        let (pull, base, head, talk) = if self.dormant.is_dormant(repository) {
+        let (pull, base, head, talk) = if self.dormant.is_dormant(repo.name) {
             let pull = read_pull.await?;
-            let base = self.base_side(client, repository, &pull).await?;
+            let base = self.base_side(repo, &pull).await?;
             if base.policy.is_none() {
-                self.note_absence(client, repository, &pull);
+                self.note_absence(repo, &pull);
                 return Ok(None);
             }
-            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, &base, us), talk())?;
+            let (head, talk) = futures::try_join!(head_side(repo, &pull, &base, us), talk())?;
             (pull, base, head, talk)
         } else {
             let sides = async {
                 let pull = read_pull.await?;
-                let base = self.base_side(client, repository, &pull).await?;
-                let head = head_side(client, repository, &pull, &base, us).await?;
+                let base = self.base_side(repo, &pull).await?;
+                let head = head_side(repo, &pull, &base, us).await?;
                 Ok::<_, Unread>((pull, base, head))
             };
             let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
             (pull, base, head, talk)
         };
         let Some(policy) = base.policy else {
-            self.note_absence(client, repository, &pull);
+            self.note_absence(repo, &pull);
             return Ok(None);
         };
-        self.dormant.found(repository, &pull.pull_request.base.branch);
+        self.dormant.found(repo.name, &pull.pull_request.base.branch);
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
         pull.pull_request.base.scope = base.scope.scope;
@@ -94,24 +93,24 @@ impl Observer {
         }))
     }
 
-    fn note_absence(&self, client: &Client, repository: &RepoName, pull: &Pull) {
+    fn note_absence(&self, repo: Repo<'_>, pull: &Pull) {
         let Pull { pull_request, .. } = pull;
         let is_open = pull_request.lifecycle == Lifecycle::Open;
         let of = (pull_request.number, is_open);
-        self.dormant.not_found(repository, &pull_request.base.branch, of, client.now());
+        self.dormant.not_found(repo.name, &pull_request.base.branch, of, repo.now());
     }
 
     /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
-    async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
+    async fn base_side(&self, repo: Repo<'_>, pull: &Pull) -> Result<BaseSide, Error> {
         let base = &pull.pull_request.base.branch;
-        let branch = config::branch(client, repository, base);
-        let layers = stack::layers(client, repository, pull);
-        let defaults = self.organisations.of(client, repository.owner());
+        let branch = config::branch(repo, base);
+        let layers = stack::layers(repo, pull);
+        let defaults = self.organisations.of(&repo, repo.name.owner());
         let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
         let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
-        let merged_as = if is_merged { before_merge::merged_as(client, repository, pull).await? } else { None };
+        let merged_as = if is_merged { before_merge::merged_as(repo, pull).await? } else { None };
         let before = match merged_as {
-            Some(commit) => before_merge::base(client, repository, pull, commit).await?,
+            Some(commit) => before_merge::base(repo, pull, commit).await?,
             None => None,
         };
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
@@ -122,9 +121,9 @@ impl Observer {
             reason: "the commits of the merge could not be followed back".to_owned(),
         });
         let default_branch = pull.default_branch.as_deref();
-        let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
-        let is_doubted = self.dormant.is_doubted(repository, base);
-        let policy = config::policy(client, repository, tip, defaults.as_deref(), is_doubted);
+        let scope = scope::of_base(repo, (base, default_branch), defaults.as_deref(), &self.rules);
+        let is_doubted = self.dormant.is_doubted(repo.name, base);
+        let policy = config::policy(repo, tip, defaults.as_deref(), is_doubted);
         let (policy, scope) = futures::try_join!(policy, scope)?;
         let problem = defaults.and_then(|defaults| {
             let error = defaults.error.as_ref()?;
@@ -159,27 +158,18 @@ struct HeadSide {
     problems: Vec<ObservationProblem>,
 }
 
-async fn head_side(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    base: &BaseSide,
-    us: &AppIdentity,
-) -> Result<HeadSide, Unread> {
+async fn head_side(repo: Repo<'_>, pull: &Pull, base: &BaseSide, us: &AppIdentity) -> Result<HeadSide, Unread> {
     let head = pull.pull_request.head.sha;
     let with = match &base.layers {
         Some(Layers { problem: Some(_), .. }) => ComparedWith::StackBase(base.tip),
         Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
-            let target = config::branch(client, repository, &pull.target).await?;
+            let target = config::branch(repo, &pull.target).await?;
             ComparedWith::Target(target.map_or(pull.compared_base, |branch| branch.commit.sha))
         }
         _ => ComparedWith::Target(base.tip),
     };
-    let (changes, checks, runs) = futures::join!(
-        pull::changes(client, repository, pull, with),
-        checks::read(client, repository, head, us),
-        evidence::runs(client, repository, head),
-    );
+    let (changes, checks, runs) =
+        futures::join!(pull::changes(repo, pull, with), checks::read(repo, head, us), evidence::runs(repo, head),);
     let changes = changes?;
     let mut problems = Vec::new();
     let runs = match runs {

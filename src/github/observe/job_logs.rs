@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 
 use super::checks::{Checks, has_failed, is_mapped, progress};
-use crate::github::{Client, Error, client::LONGEST_LOG, path, transport::Accept};
+use crate::github::{Client, Error, Repo, client::LONGEST_LOG, transport::Accept};
 use loopgate_core::{
-    CheckRunId, RepoName, Timestamp,
+    CheckRunId, Timestamp,
     observed::{CheckProgress, Conclusion, ExternalCheck, JobOutput, ObservationProblem},
     policy::{ReadLogs, VerifyPolicy},
 };
@@ -54,8 +54,7 @@ impl Checks {
     /// Whether one is not there yet: then it is asked for again.
     pub(super) async fn read_logs(
         &mut self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         verify: &VerifyPolicy,
         is_private: bool,
         others: &[ExternalCheck],
@@ -85,7 +84,7 @@ impl Checks {
             let has_passed = |it| matches!(it, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
             let green =
                 others.iter().find(|other| other.name == check.name && has_passed(other.progress) && is_job(other));
-            match output(client, repository, check, green.and_then(|green| green.id)).await? {
+            match output(repo, check, green.and_then(|green| green.id)).await? {
                 Log::Read(output) => {
                     if output.is_cut {
                         let what = format!("all of the log of {}", check.name);
@@ -106,38 +105,33 @@ impl Checks {
 }
 
 /// What a job printed. Only an answer that was read is remembered, by the job's id: a log never changes.
-async fn output(
-    client: &Client,
-    repository: &RepoName,
-    check: &ExternalCheck,
-    green: Option<CheckRunId>,
-) -> Result<Log, Error> {
+async fn output(repo: Repo<'_>, check: &ExternalCheck, green: Option<CheckRunId>) -> Result<Log, Error> {
     let Some(id) = check.id else { return Ok(Log::Never("it is no job".to_owned())) };
-    let jobs = format!("{}/actions/jobs", path::repo(repository));
+    let jobs = repo.path("actions/jobs");
     let path = format!("{jobs}/{id}");
     let known = format!("{path}/output{}", green.map(|green| format!("-since-{green}")).unwrap_or_default());
-    let remembered = client.recall(&known, Accept::Json).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let remembered = repo.recall(&known, Accept::Json).and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(output) = remembered {
         return Ok(Log::Read(Box::new(output)));
     }
-    let read = match client.get(&path).await {
+    let read = match repo.get(&path).await {
         Ok(job) => {
             let green = match green {
-                Some(green) => green_log(client, &format!("{jobs}/{green}/logs")).await,
+                Some(green) => green_log(&repo, &format!("{jobs}/{green}/logs")).await,
                 None => None,
             };
-            read_job(client, &path, check, job, green).await
+            read_job(&repo, &path, check, job, green).await
         }
         Err(error) => Err(error),
     };
     match read {
         Ok(output) => {
             if let Ok(bytes) = serde_json::to_vec(&output) {
-                client.remember(&known, Accept::Json, bytes.into());
+                repo.remember(&known, Accept::Json, bytes.into());
             }
             Ok(Log::Read(Box::new(output)))
         }
-        Err(Error::NotFound { .. }) if is_young(check, client.now()) => Ok(Log::NotYet),
+        Err(Error::NotFound { .. }) if is_young(check, repo.now()) => Ok(Log::NotYet),
         Err(Error::NotFound { .. }) => Ok(Log::Never("GitHub has it no longer".to_owned())),
         // A log is welcome, and not needed.
         Err(error @ (Error::Unavailable { .. } | Error::Unreadable { .. })) => Ok(Log::Never(error.to_string())),

@@ -64,12 +64,12 @@ pub use self::{
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::CheckedConfiguration,
 };
-use super::{Client, Error, Github, path};
+use super::{Error, Github, Repo};
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
-    PrNumber, RepoName, Sha, Timestamp,
+    PrNumber, Sha,
     observed::{AppIdentity, ChangedFiles, Commit, Listing, ObservationProblem, PullRequest, Review, Snapshot},
-    policy::{Policy, StateBackend},
+    policy::Policy,
 };
 use std::collections::BTreeMap;
 
@@ -85,19 +85,20 @@ pub struct Observer {
 }
 
 /// Which pull request to read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Target<'a> {
-    pub repository: &'a RepoName,
+    pub repo: Repo<'a>,
     pub number: PrNumber,
 }
 
 /// What must be known before anything may be written.
 pub struct PullRequestFacts {
-    us: AppIdentity,
-    pull: Pull,
+    /// As whom we act here.
+    pub(in crate::github) us: AppIdentity,
+    pub(in crate::github) pull: Pull,
     tip: Sha,
     branch: Option<crate::github::wire::Branch>,
-    policy: Policy,
+    pub(in crate::github) policy: Policy,
     comments: Comments,
     reviews: Listing<Review>,
     files: ChangedFiles,
@@ -108,7 +109,7 @@ pub struct PullRequestFacts {
     checks: Checks,
     runs: Vec<HeadRun>,
     layers: Option<Layers>,
-    is_merge_followed: bool,
+    pub(in crate::github) is_merge_followed: bool,
     merged_as: Option<Sha>,
     problems: Vec<ObservationProblem>,
 }
@@ -160,16 +161,16 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found when there is no such pull request.
-    pub async fn facts(&self, client: &Client, target: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
-        let us = self.github.identity(client).await?;
+    pub async fn facts(&self, target: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
+        let us = self.github.identity(&target.repo).await?;
         for _ in 0..MOST_RESTARTS {
-            match self.try_facts(client, target, &us).await {
+            match self.try_facts(target, &us).await {
                 Err(Unread::HeadMoved) => {}
                 Err(Unread::Failed(error)) => return Err(error),
                 Ok(facts) => return Ok(facts),
             }
         }
-        let path = format!("{}/pulls/{}", path::repo(target.repository), target.number);
+        let path = target.repo.path(format!("pulls/{}", target.number));
         Err(Error::Unavailable { path, message: "the head moved while it was read".into(), retry_at: None })
     }
 }
@@ -180,39 +181,9 @@ impl PullRequestFacts {
         &self.pull.pull_request
     }
 
-    /// When something changed last, as lists of pull requests show it too.
-    pub const fn updated_at(&self) -> Option<Timestamp> {
-        self.pull.updated_at
-    }
-
-    /// Whether the base is the one that the pull request was merged into, or that which it has now.
-    pub const fn is_merge_followed(&self) -> bool {
-        self.is_merge_followed
-    }
-
-    /// Whether the repository takes no changes any more.
-    pub const fn is_archived(&self) -> bool {
-        self.pull.is_archived
-    }
-
-    /// Whether only some may see the repository.
-    pub const fn is_private(&self) -> bool {
-        self.pull.is_private
-    }
-
     /// Our status comments, the oldest first.
     pub fn status_comments(&self) -> Vec<OwnComment> {
         surface::own_comments(&self.comments.listing.items, &self.us).0
-    }
-
-    /// Where the configuration has the state kept.
-    pub const fn backend(&self) -> StateBackend {
-        self.policy.state
-    }
-
-    /// As whom we act here.
-    pub const fn us(&self) -> &AppIdentity {
-        &self.us
     }
 
     /// Our check runs on the head, as far as there are any.
@@ -231,9 +202,9 @@ mod tests {
 
     #[test]
     fn reading_can_move_between_threads() {
-        let _ = |observer: &Observer, client: &Client, target: Target<'_>, facts: PullRequestFacts| {
-            drop(is_send(observer.facts(client, target)));
-            drop(is_send(observer.complete(client, target, facts, Vec::new(), None)));
+        let _ = |observer: &Observer, target: Target<'_>, facts: PullRequestFacts| {
+            drop(is_send(observer.facts(target)));
+            drop(is_send(observer.complete(target, facts, Vec::new(), None)));
         };
     }
 }

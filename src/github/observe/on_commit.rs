@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull};
-use crate::github::{Client, Error, error::OrAbsent as _, resolve::OpenPull};
+use crate::github::{Error, Repo, error::OrAbsent as _, resolve::OpenPull};
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     observed::{AppIdentity, Base, CheckScope, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
     state::LoopState,
@@ -19,27 +19,23 @@ impl Observer {
     /// Every kind of [`Error`].
     pub async fn on_commit(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         commit: Sha,
         snapshot: &Snapshot,
         policy: &Policy,
     ) -> Result<Option<Snapshot>, Error> {
-        let (checks, runs) = futures::join!(
-            checks::read(client, repository, commit, &snapshot.app),
-            evidence::runs(client, repository, commit),
-        );
+        let (checks, runs) = futures::join!(checks::read(repo, commit, &snapshot.app), evidence::runs(repo, commit),);
         let mut checks = checks?;
         let runs = runs.or_refused()?.unwrap_or_default();
-        let (listed, _) = evidence::listed(&runs, repository, &policy.verify);
+        let (listed, _) = evidence::listed(&runs, repo.name, &policy.verify);
         if listed.is_empty() && !checks.has_mapped(&policy.verify, |_| true) {
             return Ok(None);
         }
-        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
+        checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
         let mut on_commit = snapshot.clone();
         on_commit.pull_request.head.sha = commit;
-        on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
-        on_commit.workflow_runs = evidence::with_jobs(client, repository, &listed, &on_commit.evidence).await?;
+        on_commit.evidence = evidence::read(repo, commit, &listed).await?;
+        on_commit.workflow_runs = evidence::with_jobs(repo, &listed, &on_commit.evidence).await?;
         on_commit.held_runs = evidence::held(&runs);
         on_commit.checks = checks.external;
         on_commit.hints.clear();
@@ -50,14 +46,9 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn own_check_runs(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        commit: Sha,
-    ) -> Result<Vec<OwnCheckRun>, Error> {
-        let us = self.github.identity(client).await?;
-        Ok(checks::read_runs(client, repository, commit, &us).await?.own)
+    pub async fn own_check_runs(&self, repo: Repo<'_>, commit: Sha) -> Result<Vec<OwnCheckRun>, Error> {
+        let us = self.github.identity(&repo).await?;
+        Ok(checks::read_runs(repo, commit, &us).await?.own)
     }
 
     /// What a pull request carries from another base into one that has no configuration: our check runs on its head
@@ -65,13 +56,9 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn left_for_nothing(
-        &self,
-        client: &Client,
-        target: Target<'_>,
-    ) -> Result<Option<ObservedSurface>, Error> {
-        let Target { repository, number } = target;
-        let pull = pull::read(client, repository, number).await?;
+    pub async fn left_for_nothing(&self, target: Target<'_>) -> Result<Option<ObservedSurface>, Error> {
+        let Target { repo, number } = target;
+        let pull = pull::read(repo, number).await?;
         let PullRequest { head, base, lifecycle, author, .. } = &pull.pull_request;
         let Some(default_branch) = pull.default_branch.as_deref().filter(|default| *default != base.branch) else {
             return Ok(None);
@@ -79,8 +66,8 @@ impl Observer {
         if *lifecycle != Lifecycle::Open {
             return Ok(None);
         }
-        let us = self.github.identity(client).await?;
-        let checks = checks::read_runs(client, repository, head.sha, &us).await.or_refused()?;
+        let us = self.github.identity(&repo).await?;
+        let checks = checks::read_runs(repo, head.sha, &us).await.or_refused()?;
         let check_runs = checks.map(|checks| checks.own).unwrap_or_default();
         let base = Base { scope: CheckScope::Branch(base.branch.clone()), ..base.clone() };
         let left: Vec<_> =
@@ -88,23 +75,18 @@ impl Observer {
         let surface = ObservedSurface {
             check_runs,
             left,
-            ..ObservedSurface::of_nothing(repository.clone(), number, head.sha, base, author.login.clone())
+            ..ObservedSurface::of_nothing(repo.name.clone(), number, head.sha, base, author.login.clone())
         };
         Ok((!surface.left.is_empty()).then_some(surface))
     }
 }
 
 /// Other open pull requests with the same head. A list that may not be read names none.
-pub(super) async fn others(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    may_be_shared: bool,
-) -> Result<Vec<OpenPull>, Error> {
+pub(super) async fn others(repo: Repo<'_>, pull: &Pull, may_be_shared: bool) -> Result<Vec<OpenPull>, Error> {
     if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
         return Ok(Vec::new());
     }
-    Ok(client.open_with_head(repository, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
+    Ok(repo.open_with_head(repo.name, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
 }
 
 /// Earlier heads that are looked at in one turn.
@@ -113,8 +95,7 @@ const MOST_LEFT_HEADS: usize = 5;
 /// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:
 /// until nothing is left there, since a turn may end before it acts.
 pub(super) async fn left_behind(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull: &Pull,
     us: &AppIdentity,
     previous: Option<&LoopState>,
@@ -132,7 +113,7 @@ pub(super) async fn left_behind(
             left_heads.insert(old);
             continue;
         }
-        let checks = match checks::read_runs(client, repository, old, us).await {
+        let checks = match checks::read_runs(repo, old, us).await {
             Ok(checks) => checks,
             // The commit may be gone after a force-push, and its check runs with it.
             Err(error) => {

@@ -5,19 +5,15 @@
 
 use std::sync::Arc;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::Deserialize;
-
+use super::config::{FILE_LIMIT, file_text};
 use crate::{
     config::{self, Source},
-    github::{Client, Error, error::OrAbsent as _, path, ttl_cache::TtlCache, wire::ObjectRef},
+    github::{Client, Error, Repo, client::Contents, error::OrAbsent as _, ttl_cache::TtlCache, wire::ObjectRef},
 };
 use loopgate_core::{RepoName, policy::ConfigError};
 
 const REPOSITORY: &str = ".github";
 const FILE: &str = "loopgate.yml";
-/// Bytes of it at most; the configuration's own limit.
-const FILE_LIMIT: usize = 256 << 10;
 /// Older versions tried when the newest is wrong.
 const MOST_VERSIONS: usize = 20;
 
@@ -64,74 +60,40 @@ impl Organisations {
     }
 }
 
-/// `GET …/contents/…`: the default branch's head, so it is asked conditionally rather than by commit.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Contents {
-    content: String,
-    encoding: String,
-}
-
+/// Reads the file on the default branch's head, conditionally rather than by commit.
 async fn read(client: &Client, owner: &str) -> Result<Option<Defaults>, Error> {
     let Ok(repository) = format!("{owner}/{REPOSITORY}").parse::<RepoName>() else { return Ok(None) };
-    let file = format!("{repository}/{FILE}");
-    let path = format!("{}/contents/{FILE}", path::repo(&repository));
-    let Some(contents) = client.get::<Contents>(&path).await.or_refused()? else { return Ok(None) };
-    let error = match contents.text().and_then(|text| right(&file, text)) {
-        Ok(text) => return Ok(Some(Defaults { file, text, error: None })),
-        Err(Wrong::Told(error)) => *error,
-        Err(Wrong::NoText(why)) => unreadable(&file, why),
+    let (repo, file) = (client.repo(&repository), format!("{repository}/{FILE}"));
+    let contents = repo.get::<Contents>(&repo.path(format!("contents/{FILE}"))).await.or_refused()?;
+    let bytes = match contents {
+        None => return Ok(None),
+        Some(Contents::File(contents)) => contents.inline(),
+        Some(Contents::Other(_)) => None,
     };
-    let text = last_good(client, &repository, &file).await?.unwrap_or_default();
+    let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text)) {
+        Ok(text) => return Ok(Some(Defaults { file, text, error: None })),
+        Err(error) => error,
+    };
+    let text = last_good(repo, &file).await?.unwrap_or_default();
     Ok(Some(Defaults { file, text, error: Some(error) }))
 }
 
-/// Why a version does not govern.
-enum Wrong {
-    Told(Box<ConfigError>),
-    NoText(&'static str),
-}
-
-impl Contents {
-    fn text(self) -> Result<String, Wrong> {
-        if self.encoding != "base64" {
-            return Err(Wrong::NoText("the file is larger than 256 KB"));
-        }
-        let packed: String = self.content.split_ascii_whitespace().collect();
-        let bytes = STANDARD.decode(packed).map_err(|_| Wrong::NoText("GitHub's answer could not be read"))?;
-        text(bytes)
-    }
-}
-
-fn text(bytes: Vec<u8>) -> Result<String, Wrong> {
-    if bytes.len() > FILE_LIMIT {
-        return Err(Wrong::NoText("the file is larger than 256 KB"));
-    }
-    String::from_utf8(bytes).map_err(|_| Wrong::NoText("the file is not UTF-8"))
-}
-
 /// The text, if it is right alone.
-fn right(file: &str, text: String) -> Result<String, Wrong> {
+fn right(file: &str, text: String) -> Result<String, ConfigError> {
     match config::load(Some(Source::new(file, &text)), None) {
         Ok(_) => Ok(text),
-        Err(errors) => Err(Wrong::Told(Box::new(errors.into_first()))),
+        Err(errors) => Err(errors.into_first()),
     }
-}
-
-fn unreadable(file: &str, why: &str) -> ConfigError {
-    let (snippet, message) = (String::new(), why.to_owned());
-    ConfigError { file: file.to_owned(), line: 1, column: 1, snippet, message, hint: None }
 }
 
 /// The newest older version that is right: a slip must not undo what the organisation has locked.
-async fn last_good(client: &Client, repository: &RepoName, file: &str) -> Result<Option<String>, Error> {
-    let base = path::repo(repository);
-    let path = format!("{base}/commits?path={FILE}&per_page={}", MOST_VERSIONS + 1);
-    let Some(versions) = client.get::<Vec<ObjectRef>>(&path).await.or_refused()? else { return Ok(None) };
+async fn last_good(repo: Repo<'_>, file: &str) -> Result<Option<String>, Error> {
+    let path = repo.path(format!("commits?path={FILE}&per_page={}", MOST_VERSIONS + 1));
+    let Some(versions) = repo.get::<Vec<ObjectRef>>(&path).await.or_refused()? else { return Ok(None) };
     for ObjectRef { sha } in versions.into_iter().skip(1) {
-        let path = format!("{base}/contents/{FILE}?ref={sha}");
-        let bytes = client.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
-        let good = bytes.and_then(|bytes| text(bytes.to_vec()).and_then(|text| right(file, text)).ok());
+        let path = repo.path(format!("contents/{FILE}?ref={sha}"));
+        let bytes = repo.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
+        let good = bytes.and_then(|bytes| file_text(file, Some(&bytes)).and_then(|text| right(file, text)).ok());
         if good.is_some() {
             return Ok(good);
         }

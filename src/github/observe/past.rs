@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{
     config::presets,
-    github::{Client, Error, GithubObjects, marker::Marker, path, wire::ObjectRef},
+    github::{Error, Repo, marker::Marker, wire::ObjectRef},
     refs::recorded_attempts,
 };
 use loopgate_core::{
-    AppId, Malformed, PrNumber, RepoName, Timestamp,
+    AppId, Malformed, PrNumber, Timestamp,
     observed::{AccountKind, AppIdentity, Authority, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
     replay::{PastHead, PastPullRequest, RecordedAttempt, WhatIf},
@@ -46,23 +46,14 @@ impl Observer {
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn changed_last(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        state: PastState,
-        most: usize,
-    ) -> Result<Vec<ListedPast>, Error> {
+    pub async fn changed_last(&self, repo: Repo<'_>, state: PastState, most: usize) -> Result<Vec<ListedPast>, Error> {
         let state = match state {
             PastState::All => "all",
             PastState::Ended => "closed",
         };
-        let path = format!(
-            "{}/pulls?state={state}&sort=updated&direction=desc&per_page={}",
-            path::repo(repository),
-            most.clamp(1, 100)
-        );
-        client.get::<Vec<ListedPast>>(&path).await
+        let path =
+            repo.path(format!("pulls?state={state}&sort=updated&direction=desc&per_page={}", most.clamp(1, 100)));
+        repo.get::<Vec<ListedPast>>(&path).await
     }
 
     /// Decides one of them under the configuration at its base, and under `other`, and adds the differences. Where its base
@@ -73,15 +64,14 @@ impl Observer {
     /// Those of the API; what may not be read is among what is not known.
     pub async fn compare_past(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         listed: &ListedPast,
         other: &Policy,
         mut so_far: WhatIf,
     ) -> Result<WhatIf, Error> {
-        let objects = GithubObjects::new(client.clone(), repository.clone());
+        let objects = repo.objects();
         let (own, recorded) = futures::join!(
-            config::policy(client, repository, listed.base.sha, None, false),
+            config::policy(repo, listed.base.sha, None, false),
             recorded_attempts(&objects, listed.number, MOST_HEADS)
         );
         let own = own?.unwrap_or_else(presets);
@@ -90,7 +80,7 @@ impl Observer {
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let asked = |checks: &[ExternalCheck]| other.clone().with_checks_of(checks);
-        let mut past = self.past(client, repository, listed.number, recorded, false, asked).await?;
+        let mut past = self.past(repo, listed.number, recorded, false, asked).await?;
         let problem = |reason| ObservationProblem { what: "the recorded attempts".to_owned(), reason };
         past.last.problems.extend(unread.map(problem));
         let other = other.clone();
@@ -109,14 +99,13 @@ impl Observer {
     /// Those of the API; what may not be read is among the snapshot's problems.
     pub async fn past(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         number: PrNumber,
         mut recorded: Vec<RecordedAttempt>,
         reads_logs: bool,
         policy: impl Fn(&[ExternalCheck]) -> Policy,
     ) -> Result<PastPullRequest, Error> {
-        let pull = pull::read(client, repository, number).await?;
+        let pull = pull::read(repo, number).await?;
         // An account that does not exist: no comment and no check of that time is ours.
         let us = AppIdentity {
             id: AppId::new(0),
@@ -124,20 +113,20 @@ impl Observer {
             bot_id: None,
         };
         let changes = async {
-            match pull::changes(client, repository, &pull, ComparedWith::Target(pull.compared_base)).await {
+            match pull::changes(repo, &pull, ComparedWith::Target(pull.compared_base)).await {
                 Ok(changes) => Ok(changes),
                 Err(Unread::Failed(error)) => Err(error),
                 Err(Unread::HeadMoved) => {
-                    let path = format!("{}/pulls/{number}", path::repo(repository));
+                    let path = repo.path(format!("pulls/{number}"));
                     Err(Error::Unreadable { path, message: "its head moved meanwhile".to_owned() })
                 }
             }
         };
         let (changes, comments, reviews, inline) = futures::try_join!(
             changes,
-            conversation::comments(client, repository, number),
-            conversation::reviews(client, repository, number),
-            conversation::inline(client, repository, number, pull.inline),
+            conversation::comments(repo, number),
+            conversation::reviews(repo, number),
+            conversation::inline(repo, number, pull.inline),
         )?;
         let mut commits: Vec<_> = changes.commits.items.iter().rev().map(|commit| commit.sha).collect();
         if commits.first() != Some(&pull.pull_request.head.sha) {
@@ -147,13 +136,13 @@ impl Observer {
         let (mut heads, mut problems) = (Vec::new(), Vec::new());
         for (nth, sha) in commits.into_iter().enumerate() {
             let mut found = match nth {
-                0 => checks::read(client, repository, sha, &us).await?,
-                _ => checks::read_runs(client, repository, sha, &us).await?,
+                0 => checks::read(repo, sha, &us).await?,
+                _ => checks::read_runs(repo, sha, &us).await?,
             };
             let verify = policy(&found.external).verify;
-            found.annotate(client, repository, &verify, MOST_ANNOTATED).await?;
+            found.annotate(repo, &verify, MOST_ANNOTATED).await?;
             if reads_logs {
-                found.read_logs(client, repository, &verify, pull.is_private, &[]).await?;
+                found.read_logs(repo, &verify, pull.is_private, &[]).await?;
             }
             problems.append(&mut found.problems);
             let attempt = recorded.iter().position(|attempt| attempt.head_sha == sha).map(|at| recorded.remove(at));
@@ -170,8 +159,8 @@ impl Observer {
         heads.extend(recorded.into_iter().rev().map(earlier));
         heads.reverse();
         let preset = policy(&[]);
-        let folders = base::folders(client, repository, pull.compared_base, &changes.files, &preset).await?;
-        let mut last = Snapshot::of_files(repository.clone(), us, pull.pull_request, changes.files);
+        let folders = base::folders(repo, pull.compared_base, &changes.files, &preset).await?;
+        let mut last = Snapshot::of_files(repo.name.clone(), us, pull.pull_request, changes.files);
         last.merge_base = changes.merge_base;
         last.base_folders = folders;
         last.commits = changes.commits;
@@ -182,20 +171,14 @@ impl Observer {
         last.reviews = reviews;
         last.inline = inline.listing;
         last.problems = problems;
-        last.authority = self.rights_then(client, repository, &mut last, &preset).await?;
-        Ok(PastPullRequest { last, heads, read_at: client.now() })
+        last.authority = self.rights_then(repo, &mut last, &preset).await?;
+        Ok(PastPullRequest { last, heads, read_at: repo.now() })
     }
 
     /// The rights people have now; those of then are not kept by GitHub.
-    async fn rights_then(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-        last: &mut Snapshot,
-        policy: &Policy,
-    ) -> Result<Authority, Error> {
+    async fn rights_then(&self, repo: Repo<'_>, last: &mut Snapshot, policy: &Policy) -> Result<Authority, Error> {
         let asked = whose_rights_matter(last, None, policy);
-        match self.registry.look_up(client, repository, &asked).await {
+        match self.registry.look_up(repo, &asked).await {
             Ok(authority) => Ok(authority),
             Err(error) => {
                 let reason = error.refusal()?.to_string();

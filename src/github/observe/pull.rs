@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     error::OrAbsent as _,
     observe::{conversation::Inline, stack::ComparedWith},
     path,
     wire::{InStack, Named, ObjectRef, Team, User, account},
 };
 use loopgate_core::{
-    Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
+    Login, PrNumber, Sha, TeamSlug, Timestamp,
     observed::{
         Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing,
         PullRequest, Readiness,
@@ -104,7 +104,7 @@ impl Person {
 
 /// A pull request without what is read of its commits and the base's head.
 #[derive(Debug, Clone)]
-pub(super) struct Pull {
+pub(in crate::github) struct Pull {
     pub pull_request: PullRequest,
     /// How many files it changes, by GitHub's count.
     pub changed_files: usize,
@@ -126,9 +126,9 @@ pub(super) struct Pull {
     pub merged_as: Option<Sha>,
 }
 
-pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Pull, Error> {
-    let wire: Wire = client.get(&format!("{}/pulls/{number}", path::repo(repository))).await?;
-    let team = |team: Team| format!("{}/{}", repository.owner(), team.slug).parse::<TeamSlug>().ok();
+pub(super) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull, Error> {
+    let wire: Wire = repo.get(&repo.path(format!("pulls/{number}"))).await?;
+    let team = |team: Team| format!("{}/{}", repo.name.owner(), team.slug).parse::<TeamSlug>().ok();
     let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
         (true, _) => Lifecycle::Merged { by: wire.merged_by.and_then(Person::login), at: wire.merged_at },
         (false, "open") => Lifecycle::Open,
@@ -170,9 +170,9 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         stack: wire.stack,
         inline,
         updated_at: wire.updated_at,
-        is_private: wire.base.repo.as_ref().and_then(|repository| repository.private).unwrap_or(true),
-        is_archived: wire.base.repo.as_ref().is_some_and(|repository| repository.archived),
-        default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
+        is_private: wire.base.repo.as_ref().and_then(|base| base.private).unwrap_or(true),
+        is_archived: wire.base.repo.as_ref().is_some_and(|base| base.archived),
+        default_branch: wire.base.repo.and_then(|base| base.default_branch),
         commits: wire.commits,
         // Of an open pull request it is a merge that GitHub only tried.
         merged_as: wire.merge_commit_sha.filter(|_| merged),
@@ -233,22 +233,16 @@ pub(super) struct MergeCommit {
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
-pub(super) async fn changes(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    with: ComparedWith,
-) -> Result<Changes, Unread> {
+pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, with: ComparedWith) -> Result<Changes, Unread> {
     let (ComparedWith::Target(tip) | ComparedWith::StackBase(tip)) = with;
-    let compared = comparison(client, repository, pull, tip).await?;
+    let compared = comparison(repo, pull, tip).await?;
     let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
     if let Some(Comparison { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
-        let listed = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
+        let listed = with_tree(repo, pull, commits, Completeness::Complete).await?;
         return Ok(listed.with(files, merge_base));
     }
-    let (files, commits) =
-        futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
+    let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
     // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
     let files = match files {
         Ok(files) if matches!(with, ComparedWith::StackBase(_)) => {
@@ -289,28 +283,22 @@ impl Comparison {
 const COMPARED_FILES: usize = 300;
 
 /// The comparison, if GitHub makes it.
-async fn comparison(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    tip: Sha,
-) -> Result<Option<Comparison>, Error> {
-    let path = format!("{}/compare/{tip}...{}", path::repo(repository), pull.pull_request.head.sha);
-    let compare = async || client.fetch::<Comparison>(&path).await.or_refused();
-    client.once::<Option<Comparison>>(&path, compare).await
+async fn comparison(repo: Repo<'_>, pull: &Pull, tip: Sha) -> Result<Option<Comparison>, Error> {
+    let path = repo.path(format!("compare/{tip}...{}", pull.pull_request.head.sha));
+    let compare = async || repo.fetch::<Comparison>(&path).await.or_refused();
+    repo.once::<Option<Comparison>>(&path, compare).await
 }
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
 /// `from` (it was rewritten), or GitHub does not show all of it.
 pub(in crate::github) async fn pushed_between(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     from: Sha,
     to: Sha,
 ) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>, Error> {
-    let path = format!("{}/compare/{from}...{to}", path::repo(repository));
-    let compare = async || client.fetch::<Comparison>(&path).await.or_refused();
-    let compared = client.once::<Option<Comparison>>(&path, compare).await?;
+    let path = repo.path(format!("compare/{from}...{to}"));
+    let compare = async || repo.fetch::<Comparison>(&path).await.or_refused();
+    let compared = repo.once::<Option<Comparison>>(&path, compare).await?;
     let whole = compared
         .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);
     Ok(whole.map(|compared| {
@@ -325,13 +313,13 @@ pub(in crate::github) async fn pushed_between(
 /// The list is asked for by number, so it may be of a newer head than the one just seen. What is kept must be of the
 /// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
 /// every entry names the commit it was listed for.
-async fn listed_files(client: &Client, repository: &RepoName, pull: &Pull) -> Result<ChangedFiles, Unread> {
+async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Unread> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let base = pull.compared_base;
-    let path = format!("{}/pulls/{number}/files", path::repo(repository));
+    let path = repo.path(format!("pulls/{number}/files"));
     let key = format!("{path}@{base}...{}", head.sha);
-    let known = client.once::<Kept<Vec<WireFile>>>(&key, async || {
-        let listing = client.list::<Vec<WireFile>>(&path, FILE_PAGES).await?;
+    let known = repo.once::<Kept<Vec<WireFile>>>(&key, async || {
+        let listing = repo.list::<Vec<WireFile>>(&path, FILE_PAGES).await?;
         let elsewhere = |file: &WireFile| {
             let url = file.contents_url.as_deref().filter(|_| file.status != FileStatus::Removed);
             let named = url.and_then(|url| url.rsplit_once("ref=")).and_then(|(_, sha)| sha.parse::<Sha>().ok());
@@ -419,25 +407,19 @@ enum Maybe {
 }
 
 /// The newest commit of a file, up to the base's head. None where GitHub shows none.
-pub(super) async fn newest_commit(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    file: &str,
-) -> Result<Option<Commit>, Error> {
-    let repo = path::repo(repository);
-    let path = format!("{repo}/commits?sha={tip}&path={}&per_page=1", path::escape(file));
-    let commits = client.get_immutable_json::<Vec<WireCommit>>(&path).await.or_refused()?;
+pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Result<Option<Commit>, Error> {
+    let path = repo.path(format!("commits?sha={tip}&path={}&per_page=1", path::escape(file)));
+    let commits = repo.get_immutable_json::<Vec<WireCommit>>(&path).await.or_refused()?;
     Ok(commits.flatten().into_iter().flatten().next().map(commit))
 }
 
 /// The commits as listed for the pull request, and the tree of its head.
-async fn listed_commits(client: &Client, repository: &RepoName, pull: &Pull) -> Result<ListedCommits, Unread> {
+async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<ListedCommits, Unread> {
     let PullRequest { number, head, .. } = &pull.pull_request;
-    let path = format!("{}/pulls/{number}/commits", path::repo(repository));
+    let path = repo.path(format!("pulls/{number}/commits"));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
-    let known = client.once::<Kept<Vec<WireCommit>>>(&key, async || {
-        let listing = client.list::<Vec<WireCommit>>(&path, COMMIT_PAGES).await?;
+    let known = repo.once::<Kept<Vec<WireCommit>>>(&key, async || {
+        let listing = repo.list::<Vec<WireCommit>>(&path, COMMIT_PAGES).await?;
         // At most 250 are listed, the newest last: beyond that the head is not among them.
         let whole = listing.items.len() < 250 && listing.completeness == Completeness::Complete;
         let ends_at_head = listing.items.last().is_some_and(|last| last.sha == head.sha);
@@ -448,7 +430,7 @@ async fn listed_commits(client: &Client, repository: &RepoName, pull: &Pull) -> 
     });
     let Kept::Of { items, whole } = known.await? else { return Err(Unread::HeadMoved) };
     let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
-    Ok(with_tree(client, repository, pull, items, completeness).await?)
+    Ok(with_tree(repo, pull, items, completeness).await?)
 }
 
 /// The commits of a pull request, and the tree of its head.
@@ -467,8 +449,7 @@ impl ListedCommits {
 }
 
 async fn with_tree(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull: &Pull,
     commits: Vec<WireCommit>,
     completeness: Completeness,
@@ -476,7 +457,7 @@ async fn with_tree(
     let head = pull.pull_request.head.sha;
     let tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
-        None => tree_of(client, repository, head).await?,
+        None => tree_of(repo, head).await?,
     };
     let merges = commits.iter().filter(|commit| commit.parents.len() > 1).map(|commit| MergeCommit {
         sha: commit.sha,
@@ -488,13 +469,13 @@ async fn with_tree(
     Ok(ListedCommits { commits, merges, head_tree: tree, nodes })
 }
 
-async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {
+async fn tree_of(repo: Repo<'_>, commit: Sha) -> Result<Sha, Error> {
     #[derive(Deserialize)]
     struct Answer {
         tree: ObjectRef,
     }
-    let path = format!("{}/git/commits/{commit}", path::repo(repository));
-    let answer = client.get_immutable_json::<Answer>(&path).await?;
+    let path = repo.path(format!("git/commits/{commit}"));
+    let answer = repo.get_immutable_json::<Answer>(&path).await?;
     answer.map(|commit| commit.tree.sha).ok_or(Error::NotFound { path })
 }
 

@@ -82,7 +82,7 @@ pub(super) async fn read(
     // Where the way back is lost, everybody counts who is known to have pushed.
     let counted = lineage.unwrap_or(moves);
     if !is_whole && asks {
-        let forced = events::forced_pushes(client, &repository, pull.pull_request.number).await?;
+        let forced = events::forced_pushes(client.repo(&repository), pull.pull_request.number).await?;
         snapshot.makers.pushes.extend(forced.into_iter().map(|by| Push { by, content: PushContent::Own }));
     }
     snapshot.makers.has_unknown_pusher = asks && (!is_whole || counted.iter().any(|push| push.by.is_none()));
@@ -95,7 +95,7 @@ pub(super) async fn read(
             && looked_into < MOST_PUSHES
         {
             looked_into += 1;
-            if update_merges::is_only_merged(client, &repository, (before, push.after), tip).await? {
+            if update_merges::is_only_merged(client.repo(&repository), (before, push.after), tip).await? {
                 content = PushContent::Merged;
             }
         }

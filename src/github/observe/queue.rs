@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use super::pull::Pull;
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     wire::{Nodes, graphql_pull},
 };
 use loopgate_core::{
-    RepoName, Timestamp,
+    Timestamp,
     observed::{Hint, Lifecycle, QueueRemoval, QueueStanding, RemovalReason},
     state::LoopState,
 };
@@ -43,8 +43,7 @@ struct Remover {
 /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is about
 /// the queue, or a group with it is newer than its last departure.
 pub(super) async fn standing(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull: &Pull,
     hints: &[Hint],
     previous: Option<&LoopState>,
@@ -54,7 +53,7 @@ pub(super) async fn standing(
     if pull.pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
         return Ok(None);
     }
-    let queued = graphql_pull::<QueuedPull>(client, repository, pull.pull_request.number, QUERY, None).await?;
+    let queued = graphql_pull::<QueuedPull>(repo, pull.pull_request.number, QUERY, None).await?;
     Ok(queued.map(|queued| {
         let last = queued.timeline_items.nodes.into_iter().flatten().next_back();
         let removal = last.map(|Removed { created_at: at, reason, actor }| QueueRemoval {

@@ -9,7 +9,7 @@ use super::{
     conversation::{self, Comments},
     edits, events, evidence, on_commit, pushes, queue, review_threads, scope, sighting, stack, surface, update_merges,
 };
-use crate::github::{Client, Error, resolve::OpenPull};
+use crate::github::{Error, resolve::OpenPull};
 use loopgate_core::{
     ReviewId, Sha, Timestamp,
     deciding::files_to_read,
@@ -33,62 +33,47 @@ impl Observer {
     /// Every kind of [`Error`].
     pub async fn complete(
         &self,
-        client: &Client,
         target: Target<'_>,
         mut facts: PullRequestFacts,
         mut hints: Vec<Hint>,
         previous: Option<&LoopState>,
     ) -> Result<Observation, Error> {
-        let repository = target.repository;
+        let repo = target.repo;
         let saved_policy = previous.and_then(|state| state.policy_sha);
-        let policy = config::settled(client, repository, facts.policy.clone(), saved_policy).await?;
+        let policy = config::settled(repo, facts.policy.clone(), saved_policy).await?;
         let mut checks = std::mem::take(&mut facts.checks);
         // A head without a state or a check run of ours was decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
-        let reading = Reading { observer: self, client, target, facts: &facts, policy: &policy, previous };
+        let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
         let (results, people, surroundings) = futures::try_join!(
             reading.results(&mut checks),
             reading.people(&hints),
             reading.surroundings(&hints, may_be_shared),
         )?;
         hints.extend(people.edits.iter().cloned());
-        let judged_on = scope::judge(client, repository, &facts.pull, &surroundings.others, &self.registry).await?;
-        update_merges::mark(client, repository, &mut facts.commits, &facts.merges, &policy).await?;
+        let judged_on = scope::judge(repo, &facts.pull, &surroundings.others, &self.registry).await?;
+        update_merges::mark(repo, &mut facts.commits, &facts.merges, &policy).await?;
         facts.pull.pull_request.head.known_since = surroundings.known_since;
         facts.pull.pull_request.declared_type = people.declared_type;
-        let reading = Reading { observer: self, client, target, facts: &facts, policy: &policy, previous };
+        let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
         let base_evidence = reading.base_evidence(&results).await?;
         let surface = reading.surface(&mut checks, &people, &surroundings);
         facts.problems.append(&mut checks.problems);
 
-        let PullRequestFacts {
-            us,
-            pull,
-            tip,
-            merged_as,
-            comments,
-            reviews,
-            files,
-            commits,
-            merge_base,
-            runs,
-            problems,
-            ..
-        } = facts;
         let is_head_shared = surroundings.others.iter().any(|other| other.number != target.number);
         let mut snapshot = Snapshot {
-            repository: repository.clone(),
-            app: us,
-            pull_request: pull.pull_request.clone(),
-            files,
-            merge_base,
+            repository: repo.name.clone(),
+            app: facts.us,
+            pull_request: facts.pull.pull_request.clone(),
+            files: facts.files,
+            merge_base: facts.merge_base,
             contents: Contents::default(),
             base_folders: surroundings.base_folders,
             assignments: people.assignments,
-            commits,
+            commits: facts.commits,
             makers: Makers { assigned: people.assigned, ..people.makers },
-            comments: comments.listing,
-            reviews,
+            comments: facts.comments.listing,
+            reviews: facts.reviews,
             dismissed_by: people.dismissed_by,
             inline: people.inline.listing,
             review_threads: people.review_threads,
@@ -96,7 +81,7 @@ impl Observer {
             forged_checks: checks.forged,
             evidence: results.evidence,
             workflow_runs: results.workflow_runs,
-            held_runs: evidence::held(&runs),
+            held_runs: evidence::held(&facts.runs),
             base_evidence,
             required_approvals: surroundings.required_approvals,
             judged_on,
@@ -107,23 +92,22 @@ impl Observer {
             codeowners: surroundings.codeowners,
             test_authors: BTreeMap::new(),
             hints,
-            problems,
+            problems: facts.problems,
         };
-        Box::pin(base::owners_in_question(client, &mut snapshot, tip, &policy, previous)).await?;
+        Box::pin(base::owners_in_question(repo.client, &mut snapshot, facts.tip, &policy, previous)).await?;
         let asks = may_approve(&snapshot, previous, &policy);
-        pushes::read(client, &mut snapshot, &pull, tip, previous, asks).await?;
+        pushes::read(repo.client, &mut snapshot, &facts.pull, facts.tip, previous, asks).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
-        snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
-        contents::read(client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, client.now())).await?;
-        let awaits_logs = results.awaits_logs;
-        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
+        snapshot.authority = self.registry.look_up(repo, &asked).await?;
+        contents::read(repo.client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
+        let (base_head, merged_as, awaits_logs) = (facts.tip, facts.merged_as, results.awaits_logs);
+        Ok(Observation { snapshot, base_head, policy, surface, merged_as, is_head_shared, awaits_logs })
     }
 }
 
 /// What every read of this step goes by.
 struct Reading<'a> {
     observer: &'a Observer,
-    client: &'a Client,
     target: Target<'a>,
     facts: &'a PullRequestFacts,
     policy: &'a Policy,
@@ -167,93 +151,93 @@ struct Surroundings {
 
 impl Reading<'_> {
     async fn results(&self, checks: &mut Checks) -> Result<Results, Error> {
-        let Self { client, facts, policy, .. } = self;
-        let (repository, head) = (self.target.repository, facts.pull.pull_request.head.sha);
-        let (listed, unlisted) = evidence::listed(&facts.runs, repository, &policy.verify);
+        let Self { facts, policy, .. } = self;
+        let (repo, head) = (self.target.repo, facts.pull.pull_request.head.sha);
+        let (listed, unlisted) = evidence::listed(&facts.runs, repo.name, &policy.verify);
         let awaits_evidence =
             policy.verify.checks.values().any(|check| matches!(check.source, CheckSource::Command(_)));
         let evidence = async {
             if listed.is_empty() && awaits_evidence {
-                evidence::refuse_unlisted(client, repository, &unlisted).await
+                evidence::refuse_unlisted(repo, &unlisted).await
             } else {
-                evidence::read(client, repository, head, &listed).await
+                evidence::read(repo, head, &listed).await
             }
         };
         let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, self.check_details(checks))?;
-        let workflow_runs = evidence::with_jobs(client, repository, &listed, &evidence).await?;
+        let workflow_runs = evidence::with_jobs(repo, &listed, &evidence).await?;
         Ok(Results { evidence, workflow_runs, base_checks, awaits_logs })
     }
 
     /// Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
     async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool), Error> {
-        let Self { client, facts, policy, .. } = self;
-        let repository = self.target.repository;
+        let Self { facts, policy, .. } = self;
+        let repo = self.target.repo;
         let (commit, is_private) = (facts.pull.compared_base, facts.pull.is_private);
-        let (base, on_base) = base::evidence(client, repository, commit, &facts.us, checks, policy, is_private).await?;
+        let (base, on_base) = base::evidence(repo, commit, &facts.us, checks, policy, is_private).await?;
         // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
         let last = self.previous.and_then(|state| state.attempts.last());
         let has_verdict = last.is_some_and(|last| last.head_sha == facts.pull.pull_request.head.sha);
         let green = if has_verdict { on_base.as_slice() } else { &[] };
-        let awaits_logs = checks.read_logs(client, repository, &policy.verify, is_private, green).await?;
-        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
+        let awaits_logs = checks.read_logs(repo, &policy.verify, is_private, green).await?;
+        checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
         Ok((base, awaits_logs))
     }
 
     /// The base's checks, with the documents of its workflow runs where they matter.
     async fn base_evidence(&self, results: &Results) -> Result<Option<BaseEvidence>, Error> {
-        let Self { client, facts, policy, .. } = self;
+        let Self { facts, policy, .. } = self;
         let checks = results.base_checks.clone();
         if !base::is_asked_for(&results.evidence, &facts.pull.pull_request, &facts.files, policy) {
             return Ok(checks);
         }
         let (compared, tip) = (facts.pull.compared_base, facts.tip);
         let commits = if compared == tip { vec![tip] } else { vec![compared, tip] };
-        let documents = evidence::of_base(client, self.target.repository, &commits, &policy.verify).await?;
+        let documents = evidence::of_base(self.target.repo, &commits, &policy.verify).await?;
         Ok(base::with_documents(checks, documents))
     }
 
     async fn people(&self, hints: &[Hint]) -> Result<People, Error> {
-        let Self { client, facts, policy, previous, .. } = *self;
-        let Target { repository, number } = self.target;
+        let Self { facts, policy, previous, .. } = *self;
+        let Target { repo, number } = self.target;
         let pull_request = &facts.pull.pull_request;
         let (at, threads) = ((pull_request.head.sha, hints), &self.observer.threads);
         let (makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits) = futures::try_join!(
-            authors::read(client, repository, &facts.commits.items, &facts.nodes),
-            events::assigned_agents(client, repository, number, policy),
-            events::assignments(client, repository, pull_request, &policy.coding_agents),
-            events::declared_type(client, repository, pull_request, &self.observer.registry),
-            events::dismissed_by(client, repository, number, &facts.reviews.items, previous),
-            conversation::inline(client, repository, number, facts.pull.inline),
-            review_threads::read(client, self.target, at, &policy.verify, threads),
-            edits::unheard(client, &facts.comments, hints, &facts.us, previous),
+            authors::read(repo, &facts.commits.items, &facts.nodes),
+            events::assigned_agents(repo, number, policy),
+            events::assignments(repo, pull_request, &policy.coding_agents),
+            events::declared_type(repo, pull_request, &self.observer.registry),
+            events::dismissed_by(repo, number, &facts.reviews.items, previous),
+            conversation::inline(repo, number, facts.pull.inline),
+            review_threads::read(self.target, at, &policy.verify, threads),
+            edits::unheard(&repo, &facts.comments, hints, &facts.us, previous),
         )?;
         Ok(People { makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits })
     }
 
     async fn surroundings(&self, hints: &[Hint], may_be_shared: bool) -> Result<Surroundings, Error> {
-        let Self { client, facts, policy, previous, .. } = *self;
-        let (repository, base) = (self.target.repository, &facts.pull.pull_request.base);
+        let Self { facts, policy, previous, .. } = *self;
+        let (repo, base) = (self.target.repo, &facts.pull.pull_request.base);
         let required_approvals = async {
             match &facts.branch {
-                Some(branch) => self.observer.rules.required_approvals(client, repository, &base.branch, *branch).await,
+                Some(branch) => self.observer.rules.required_approvals(repo, &base.branch, *branch).await,
                 None => Ok(0),
             }
         };
         let stack = async {
             match &facts.layers {
-                Some(layers) => stack::standing(client, repository, layers, base, &facts.us).await.map(Some),
+                Some(layers) => stack::standing(repo, layers, base, &facts.us).await.map(Some),
                 None => Ok(None),
             }
         };
         let (required_approvals, stack, queue, codeowners, base_folders, (left, left_heads), others, known_since) = futures::try_join!(
             required_approvals,
             stack,
-            queue::standing(client, repository, &facts.pull, hints, previous),
-            base::codeowners(client, repository, facts.tip, policy, previous),
-            base::folders(client, repository, facts.tip, &facts.files, policy),
-            on_commit::left_behind(client, repository, &facts.pull, &facts.us, previous),
-            on_commit::others(client, repository, &facts.pull, may_be_shared),
-            sighting::known_since(client, repository, &facts.pull, hints, previous),
+            queue::standing(repo, &facts.pull, hints, previous),
+            base::codeowners(repo, facts.tip, policy, previous),
+            base::folders(repo, facts.tip, &facts.files, policy),
+            on_commit::left_behind(repo, &facts.pull, &facts.us, previous),
+            on_commit::others(repo, &facts.pull, may_be_shared),
+            sighting::known_since(repo, &facts.pull, hints, previous),
         )?;
         Ok(Surroundings {
             codeowners,
@@ -288,7 +272,7 @@ impl Reading<'_> {
         let (status_comments, posts) = surface::own_comments(&facts.comments.listing.items, us);
         let reactions = facts.comments.reactions.iter().chain(&people.inline.reactions);
         ObservedSurface {
-            repository: self.target.repository.clone(),
+            repository: self.target.repo.name.clone(),
             number: pull_request.number,
             head: pull_request.head.sha,
             base: pull_request.base.clone(),

@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::Target;
 use crate::github::{
-    Client, Error,
+    Error,
     ttl_cache::TtlCache,
-    wire::{GraphqlAccount, Nodes, graphql_pull},
+    wire::{CommitOid, GraphqlAccount, Nodes, graphql_pull},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha,
@@ -71,12 +71,7 @@ struct Said {
     author: Option<Author>,
     body: String,
     url: String,
-    original_commit: Option<Commit>,
-}
-
-#[derive(Deserialize)]
-struct Commit {
-    oid: Sha,
+    original_commit: Option<CommitOid>,
 }
 
 #[derive(Deserialize)]
@@ -89,8 +84,7 @@ struct Author {
 
 /// The threads of the reviewers that the policy names; where GitHub refuses, what was read is not all.
 pub(super) async fn read(
-    client: &Client,
-    Target { repository, number }: Target<'_>,
+    Target { repo, number }: Target<'_>,
     (head, hints): (Sha, &[Hint]),
     verify: &VerifyPolicy,
     known: &KnownThreads,
@@ -100,15 +94,15 @@ pub(super) async fn read(
     if apps.is_empty() {
         return Ok(found);
     }
-    let key = (repository.clone(), number, head);
+    let key = (repo.name.clone(), number, head);
     let is_of_checks = |hint: &Hint| matches!(hint, Hint::CheckRunCompleted { .. } | Hint::NamedPulls { .. });
     let is_nothing_new = !hints.is_empty() && hints.iter().all(is_of_checks);
-    if let Some(known) = known.get(&key, client.now()).filter(|_| is_nothing_new) {
+    if let Some(known) = known.get(&key, repo.now()).filter(|_| is_nothing_new) {
         return Ok(known);
     }
     let mut before: Option<String> = None;
     for _ in 0..MOST_PAGES {
-        let pull = graphql_pull::<PullRequest>(client, repository, number, QUERY, before.as_deref()).await?;
+        let pull = graphql_pull::<PullRequest>(repo, number, QUERY, before.as_deref()).await?;
         found.completeness = Completeness::Incomplete;
         let Some(PullRequest { review_threads: Threads { page_info, nodes } }) = pull else { break };
         found.items.splice(0..0, nodes.into_iter().flatten().filter_map(|thread| of_reviewer(thread, &apps)));
@@ -118,7 +112,7 @@ pub(super) async fn read(
             break;
         }
     }
-    known.put(key, found.clone(), client.now());
+    known.put(key, found.clone(), repo.now());
     Ok(found)
 }
 

@@ -6,9 +6,9 @@ use super::{
     organisation::Defaults,
     pull::Pull,
 };
-use crate::github::{Client, Error, resolve::OpenPull};
+use crate::github::{Error, Repo, resolve::OpenPull};
 use loopgate_core::{
-    PrNumber, RepoName,
+    PrNumber,
     observed::{Account, CheckScope, Permission, Standing},
     policy::NameGlob,
 };
@@ -23,8 +23,7 @@ pub(super) struct Scope {
 /// How the check runs of a base are named. Patterns are the default branch's word: a branch of the author's own could
 /// otherwise call itself by the name of a protected one.
 pub(super) async fn of_base(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     (base, default_branch): (&str, Option<&str>),
     defaults: Option<&Defaults>,
     rules: &BranchRules,
@@ -35,8 +34,8 @@ pub(super) async fn of_base(
     if base == default_branch {
         return Ok(Scope { scope: CheckScope::DefaultBranch, open_pattern: None });
     }
-    let Some(tip) = config::branch(client, repository, default_branch).await? else { return Ok(branch) };
-    let Some(policy) = config::policy(client, repository, tip.commit.sha, defaults, false).await? else {
+    let Some(tip) = config::branch(repo, default_branch).await? else { return Ok(branch) };
+    let Some(policy) = config::policy(repo, tip.commit.sha, defaults, false).await? else {
         return Ok(branch);
     };
     // Git allows none of these marks in names (<https://git-scm.com/docs/git-check-ref-format>), so that no branch has the
@@ -45,7 +44,7 @@ pub(super) async fn of_base(
     let Some(pattern) = policy.branches.iter().find(|pattern| is_pattern(pattern) && pattern.matches(base)) else {
         return Ok(branch);
     };
-    if rules.keep_people_out(client, repository, base).await? {
+    if rules.keep_people_out(repo, base).await? {
         return Ok(Scope { scope: CheckScope::Pattern(pattern.as_str().to_owned()), open_pattern: None });
     }
     Ok(Scope { open_pattern: Some(pattern.as_str().to_owned()), ..branch })
@@ -54,8 +53,7 @@ pub(super) async fn of_base(
 /// The pull request that is judged for all with this head and base: the oldest opened by somebody who may push, else the
 /// oldest. An outsider's copy of a commit changes nothing then. None where that is this one.
 pub(super) async fn judge(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull: &Pull,
     others: &[OpenPull],
     registry: &Registry,
@@ -74,7 +72,7 @@ pub(super) async fn judge(
     let oldest = rivals.first().map(|(number, _)| *number);
     let mut judge = oldest;
     for (number, author) in rivals {
-        let standing = registry.person(client, repository, author.id, &author.login).await?;
+        let standing = registry.person(repo, author.id, &author.login).await?;
         if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
             judge = Some(number);
             break;

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::pull::Pull;
-use crate::github::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path};
+use crate::github::{Error, Repo, error::OrAbsent as _, paging::wrapped_pages};
 use loopgate_core::{
-    RepoName, Timestamp,
+    Timestamp,
     observed::{Hint, Lifecycle},
     state::LoopState,
 };
@@ -26,8 +26,7 @@ struct Suite {
 /// before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown, and it
 /// counts as seen now.
 pub(super) async fn known_since(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     pull: &Pull,
     hints: &[Hint],
     previous: Option<&LoopState>,
@@ -37,8 +36,8 @@ pub(super) async fn known_since(
     if previous.is_some() || hinted || pull.pull_request.lifecycle != Lifecycle::Open {
         return Ok(None);
     }
-    let path = format!("{}/commits/{head}/check-suites", path::repo(repository));
-    let suites = client.list::<Suites>(&path, 1).await.or_refused()?;
+    let path = repo.path(format!("commits/{head}/check-suites"));
+    let suites = repo.list::<Suites>(&path, 1).await.or_refused()?;
     let first = suites.iter().flat_map(|listing| &listing.items).filter_map(|suite| suite.created_at).min();
     Ok(first.map(|first| first.max(pull.pull_request.created_at)))
 }

@@ -7,13 +7,12 @@ use serde::Deserialize;
 
 use super::{checks, pull::Pull};
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     error::OrAbsent as _,
-    path,
     wire::{BranchHead, InStack},
 };
 use loopgate_core::{
-    PrNumber, RepoName, Sha, Timestamp,
+    PrNumber, Sha, Timestamp,
     observed::{AppIdentity, Base, Layer, Lifecycle, ObservationProblem, OwnCheck, Stack},
 };
 
@@ -54,10 +53,10 @@ pub(super) enum ComparedWith {
 }
 
 /// The layers of the pull request's stack, where it is in one.
-pub(super) async fn layers(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Layers>, Error> {
+pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>, Error> {
     let Some(stack) = &pull.stack else { return Ok(None) };
-    let at = format!("{}/stacks?pull_request={}", path::repo(repository), pull.pull_request.number);
-    let read = match client.get::<Vec<Wire>>(&at).await {
+    let at = repo.path(format!("stacks?pull_request={}", pull.pull_request.number));
+    let read = match repo.get::<Vec<Wire>>(&at).await {
         Ok(stacks) => order(&stacks, pull, stack),
         Err(error) => Err(error.refusal()?.to_string()),
     };
@@ -97,16 +96,10 @@ fn order(stacks: &[Wire], pull: &Pull, stack: &InStack) -> Result<Layers, String
 }
 
 /// How our checks stand on the heads of the layers beneath. What may not be read has not begun.
-pub(super) async fn standing(
-    client: &Client,
-    repository: &RepoName,
-    layers: &Layers,
-    base: &Base,
-    us: &AppIdentity,
-) -> Result<Stack, Error> {
+pub(super) async fn standing(repo: Repo<'_>, layers: &Layers, base: &Base, us: &AppIdentity) -> Result<Stack, Error> {
     let Layers { beneath, above, position, size, .. } = layers;
     let read = beneath.iter().map(|&(number, head)| async move {
-        let read = checks::read_runs(client, repository, head, us).await.or_refused()?;
+        let read = checks::read_runs(repo, head, us).await.or_refused()?;
         let own = read.map(|checks| checks.own).unwrap_or_default();
         let newest = |check: &OwnCheck| {
             let name = check.name(&base.scope);

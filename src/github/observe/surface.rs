@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::conversation;
 use crate::{
-    github::{Client, Error, act::Digest, marker::Marker},
+    github::{Error, Repo, act::Digest, marker::Marker},
     render::Traces,
 };
 use loopgate_core::{
@@ -181,12 +181,11 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
 /// # Errors
 /// Every kind of [`Error`].
 pub(in crate::github) async fn status_comments(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     number: PrNumber,
     us: &AppIdentity,
 ) -> Result<Vec<OwnComment>, Error> {
-    Ok(own_comments(&conversation::comments(client, repository, number).await?.listing.items, us).0)
+    Ok(own_comments(&conversation::comments(repo, number).await?.listing.items, us).0)
 }
 
 fn is_ours(comment: &Comment, us: &AppIdentity) -> bool {

@@ -13,14 +13,14 @@ use super::{
 use crate::{
     config::{OnlineFindings, Source, load, online},
     github::{
-        Client, Error,
+        Client, Error, Repo,
         error::OrAbsent as _,
         path,
         wire::{Named, User},
     },
 };
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     gate::{
         AuthorityQuestions,
         online_facts::{
@@ -70,11 +70,10 @@ impl Observer {
     /// Every kind of [`Error`]; not found where there is no such repository.
     pub async fn check_configuration(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         own: Option<NamedText>,
     ) -> Result<CheckedConfiguration, Error> {
-        let (there, organisation) = self.governing(client, repository).await?;
+        let (there, organisation) = self.governing(repo).await?;
         let own = own.or(there);
         let (file, sources) = (own.as_ref().map(|(name, _)| name.clone()), (source(&organisation), source(&own)));
         let loaded = match load(sources.0, sources.1) {
@@ -84,23 +83,19 @@ impl Observer {
                 return Ok(CheckedConfiguration { file, policy: None, found });
             }
         };
-        let survey = self.survey(client, repository, &loaded.policy).await?;
+        let survey = self.survey(repo, &loaded.policy).await?;
         let mut found = online(sources.0, sources.1, &loaded.policy, &survey);
         found.warnings.splice(..0, loaded.warnings);
         Ok(CheckedConfiguration { file, policy: Some(loaded.policy), found })
     }
 
     /// The repository's own file, where there is one that is text, and the organisation's.
-    async fn governing(
-        &self,
-        client: &Client,
-        repository: &RepoName,
-    ) -> Result<(Option<NamedText>, Option<NamedText>), Error> {
-        let (_, tip) = tip(client, repository).await?;
-        let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), config::FILE);
+    async fn governing(&self, repo: Repo<'_>) -> Result<(Option<NamedText>, Option<NamedText>), Error> {
+        let (_, tip) = tip(repo).await?;
+        let path = repo.path(format!("contents/{}?ref={tip}", config::FILE));
         let (own, defaults) = futures::try_join!(
-            client.get_file(&path, config::FILE_LIMIT),
-            self.organisations.of(client, repository.owner())
+            repo.get_file(&path, config::FILE_LIMIT),
+            self.organisations.of(&repo, repo.name.owner())
         )?;
         let own = own.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let organisation = defaults.map(|defaults| {
@@ -114,39 +109,39 @@ impl Observer {
     ///
     /// # Errors
     /// Faults, and rate limits. A refusal is an answer.
-    async fn survey(&self, client: &Client, repository: &RepoName, policy: &Policy) -> Result<Survey, Error> {
-        let (known, tip) = tip(client, repository).await?;
-        let base = path::repo(repository);
-        let codeowners = config::owners_file(client, repository, tip).await?;
+    async fn survey(&self, repo: Repo<'_>, policy: &Policy) -> Result<Survey, Error> {
+        let (known, tip) = tip(repo).await?;
+        let base = repo.root();
+        let codeowners = config::owners_file(repo, tip).await?;
         let codeowners = codeowners.map(|(path, text)| OwnersFile { path: path.to_owned(), text });
-        let asked = questions(policy, repository, codeowners.as_ref());
+        let asked = questions(policy, repo.name, codeowners.as_ref());
         let authority = async {
-            let named = self.registry.look_up(client, repository, &asked).await?;
+            let named = self.registry.look_up(repo, &asked).await?;
             let accounts = named.logins.values().filter_map(|account| match account {
                 NamedAccount::Known(account) => Some((account.id, account.login.clone())),
                 NamedAccount::Missing | NamedAccount::Unknown(_) => None,
             });
             let rights = AuthorityQuestions { people: accounts.collect(), ..asked.clone() };
-            self.registry.look_up(client, repository, &rights).await
+            self.registry.look_up(repo, &rights).await
         };
         let names = async |what: &str| {
-            let listed = client.list::<Vec<Named>>(&format!("{base}/{what}"), MOST_PAGES).await;
+            let listed = repo.list::<Vec<Named>>(&format!("{base}/{what}"), MOST_PAGES).await;
             answer(listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()))
         };
         let (authority, collaborators, branches, labels, files, mut actions) = futures::try_join!(
             authority,
-            collaborators(client, repository),
+            collaborators(repo),
             names("branches"),
             names("labels"),
-            files(client, repository, tip),
-            actions(client, repository),
+            files(repo, tip),
+            actions(repo),
         )?;
         if let (Some(policy), Ok(files)) = (&mut actions, &files) {
             policy.is_public = !known.private;
-            policy.uses = uses(client, repository, tip, files).await?;
+            policy.uses = uses(repo, tip, files).await?;
         }
         Ok(Survey {
-            repository: repository.clone(),
+            repository: repo.name.clone(),
             authority,
             collaborators,
             codeowners,
@@ -162,21 +157,18 @@ fn source(file: &Option<NamedText>) -> Option<Source<'_>> {
     file.as_ref().map(|(name, text)| Source::new(name, text))
 }
 
-async fn tip(client: &Client, repository: &RepoName) -> Result<(Repository, Sha), Error> {
-    let known: Repository = client.get(&path::repo(repository)).await?;
-    let branch = config::branch(client, repository, &known.default_branch).await?;
+async fn tip(repo: Repo<'_>) -> Result<(Repository, Sha), Error> {
+    let known: Repository = repo.get(&repo.root()).await?;
+    let branch = config::branch(repo, &known.default_branch).await?;
     match branch {
         Some(branch) => Ok((known, branch.commit.sha)),
         None => Err(Error::NotFound { path: known.default_branch }),
     }
 }
 
-pub(super) async fn collaborators(
-    client: &Client,
-    repository: &RepoName,
-) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
-    let path = format!("{}/collaborators", path::repo(repository));
-    let listed = client.list::<Vec<Collaborator>>(&path, MOST_PAGES).await;
+pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
+    let path = repo.path("collaborators");
+    let listed = repo.list::<Vec<Collaborator>>(&path, MOST_PAGES).await;
     let known = |one: Collaborator| {
         let permission = one.permissions.as_ref().map_or(Permission::None, Flags::permission);
         (Account::from(one.user), permission)
@@ -184,8 +176,8 @@ pub(super) async fn collaborators(
     answer(listed.map(|listing| listing.items.into_iter().map(known).collect()))
 }
 
-async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
-    match config::tree(client, repository, tip, Depth::All).await {
+async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
+    match config::tree(repo, tip, Depth::All).await {
         Ok(Some(entries)) => {
             Ok(Ok(entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()))
         }
@@ -223,36 +215,33 @@ struct WireWorkflows {
 }
 
 /// The jobs of a commit's workflows that use Loopgate's Action.
-async fn uses(client: &Client, repository: &RepoName, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>, Error> {
+async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>, Error> {
     let is_workflow = |path: &&String| {
         let file = path.strip_prefix(".github/workflows/");
         file.is_some_and(|file| !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")))
     };
     let mut found = Vec::new();
     for file in files.iter().filter(is_workflow).take(MOST_WORKFLOWS) {
-        let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), path::escape_path(file));
-        let bytes = client.get_file(&path, config::FILE_LIMIT).await.or_refused()?.flatten();
+        let path = repo.path(format!("contents/{}?ref={tip}", path::escape_path(file)));
+        let bytes = repo.get_file(&path, config::FILE_LIMIT).await.or_refused()?.flatten();
         found.extend(bytes.iter().flat_map(|bytes| workflow_file::uses(file, bytes)));
     }
     Ok(found)
 }
 
-async fn actions(client: &Client, repository: &RepoName) -> Result<Option<ActionsPolicy>, Error> {
-    let base = format!("{}/actions/permissions", path::repo(repository));
-    let Some(permissions) = client.get::<WirePermissions>(&base).await.or_refused()? else { return Ok(None) };
+async fn actions(repo: Repo<'_>) -> Result<Option<ActionsPolicy>, Error> {
+    let base = repo.path("actions/permissions");
+    let Some(permissions) = repo.get::<WirePermissions>(&base).await.or_refused()? else { return Ok(None) };
     let selected = async {
         match permissions.allowed_actions.as_deref() {
-            Some("selected") => read::<WireSelected>(client, &format!("{base}/selected-actions")).await,
+            Some("selected") => read::<WireSelected>(&repo, &format!("{base}/selected-actions")).await,
             _ => Ok(None),
         }
     };
     let approval = format!("{base}/fork-pr-contributor-approval");
     let workflows = format!("{base}/workflow");
-    let (selected, approval, workflows) = futures::try_join!(
-        selected,
-        read::<WireApproval>(client, &approval),
-        read::<WireWorkflows>(client, &workflows)
-    )?;
+    let (selected, approval, workflows) =
+        futures::try_join!(selected, read::<WireApproval>(&repo, &approval), read::<WireWorkflows>(&repo, &workflows))?;
     let token = workflows.map(|workflows| workflows.default_workflow_permissions).unwrap_or_default();
     let policy = policy_of(&permissions, selected.unwrap_or_default(), approval);
     Ok(Some(ActionsPolicy { default_token: token, ..policy }))

@@ -1,9 +1,12 @@
 //! A base branch whose configuration a commit took away.
 
-use serde::Deserialize;
-
 use super::{ObservedSurface, Observer, Target, config, pull, surface};
-use crate::github::{Client, Error, error::OrAbsent as _, path};
+use crate::github::{
+    Error,
+    error::OrAbsent as _,
+    path,
+    wire::{CommitFile, CommitFiles},
+};
 use loopgate_core::{Sha, observed::Lifecycle};
 
 /// What an open pull request still shows of us.
@@ -15,27 +18,7 @@ pub(in crate::github) struct SwitchedOff {
     pub commit: Sha,
 }
 
-#[derive(Deserialize)]
-struct Commit {
-    sha: Sha,
-    parents: Vec<Parent>,
-    #[serde(default)]
-    files: Vec<File>,
-}
-
-#[derive(Deserialize)]
-struct Parent {
-    sha: Sha,
-}
-
-#[derive(Deserialize)]
-struct File {
-    filename: String,
-    status: String,
-    previous_filename: Option<String>,
-}
-
-impl File {
+impl CommitFile {
     /// It stood at this path, and does not any more.
     fn is_gone_from(&self, path: &str) -> bool {
         self.status == "removed" && self.filename == path || self.previous_filename.as_deref() == Some(path)
@@ -48,37 +31,33 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub(in crate::github) async fn switched_off(
-        &self,
-        client: &Client,
-        target: Target<'_>,
-    ) -> Result<Option<SwitchedOff>, Error> {
-        let Target { repository, number } = target;
-        let pull = pull::read(client, repository, number).await?.pull_request;
+    pub(in crate::github) async fn switched_off(&self, target: Target<'_>) -> Result<Option<SwitchedOff>, Error> {
+        let Target { repo, number } = target;
+        let pull = pull::read(repo, number).await?.pull_request;
         if pull.lifecycle != Lifecycle::Open {
             return Ok(None);
         }
-        let (base, branch) = (path::repo(repository), path::escape(&pull.base.branch));
+        let (base, branch) = (repo.root(), path::escape(&pull.base.branch));
         let newest = format!("{base}/commits?path={}&sha={branch}&per_page=1", config::FILE);
-        let newest = client.get::<Vec<Commit>>(&newest).await.or_absent()?;
+        let newest = repo.get::<Vec<CommitFiles>>(&newest).await.or_absent()?;
         let Some(newest) = newest.and_then(|commits| commits.into_iter().next()) else { return Ok(None) };
         let path = format!("{base}/commits/{}", newest.sha);
-        let Some(Commit { sha: commit, parents, files }) = client.get_immutable_json(&path).await? else {
+        let Some(CommitFiles { sha: commit, parents, files }) = repo.get_immutable_json(&path).await? else {
             return Ok(None);
         };
         let (true, Some(parent)) = (files.iter().any(|file| file.is_gone_from(config::FILE)), parents.first()) else {
             return Ok(None);
         };
-        let Some(policy) = config::policy(client, repository, parent.sha, None, false).await? else { return Ok(None) };
-        let us = self.github.identity(client).await?;
+        let Some(policy) = config::policy(repo, parent.sha, None, false).await? else { return Ok(None) };
+        let us = self.github.identity(&repo).await?;
         let state_labels = policy.labels.labels.all().into_iter().map(|label| label.name.clone());
         let gate_labels = policy.gates.values().map(|gate| gate.label.clone());
         let surface = ObservedSurface {
             labels: pull.labels,
             requested_users: pull.requested_users,
             requested_teams: pull.requested_teams,
-            status_comments: surface::status_comments(client, repository, number, &us).await?,
-            ..ObservedSurface::of_nothing(repository.clone(), number, pull.head.sha, pull.base, pull.author.login)
+            status_comments: surface::status_comments(repo, number, &us).await?,
+            ..ObservedSurface::of_nothing(repo.name.clone(), number, pull.head.sha, pull.base, pull.author.login)
         };
         Ok(Some(SwitchedOff { surface, labels: state_labels.chain(gate_labels).collect(), commit }))
     }

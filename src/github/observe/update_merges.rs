@@ -5,13 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::pull::MergeCommit;
 use crate::github::{
-    Client, Error,
+    Error, Repo,
     error::OrAbsent as _,
-    path,
     wire::{ObjectRef, Tree, TreeEntry},
 };
 use loopgate_core::{
-    RepoName, Sha,
+    Sha,
     observed::{Commit, Completeness, Listing, merge_lines, merge_whole},
     policy::{Exclusion, Policy},
 };
@@ -25,8 +24,7 @@ const LARGEST_TEXT: usize = 512 << 10;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. Merges in doubt are not marked.
 pub(super) async fn mark(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     commits: &mut Listing<Commit>,
     merges: &[MergeCommit],
     policy: &Policy,
@@ -42,8 +40,8 @@ pub(super) async fn mark(
         let on_the_base = |parent: &Sha| !commits.items.iter().any(|commit| commit.sha == *parent);
         let [_, merged] = merge.parents[..] else { continue };
         let [ours, _] = merge.parents[..] else { continue };
-        let Some(base) = merge_base(client, repository, ours, merged).await? else { continue };
-        if on_the_base(&merged) && is_mechanical(client, repository, [merge.sha, ours, merged, base]).await? {
+        let Some(base) = merge_base(repo, ours, merged).await? else { continue };
+        if on_the_base(&merged) && is_mechanical(repo, [merge.sha, ours, merged, base]).await? {
             for commit in commits.items.iter_mut().filter(|commit| commit.sha == merge.sha) {
                 commit.update_merge = true;
             }
@@ -54,16 +52,10 @@ pub(super) async fn mark(
 
 /// Whether a push brought nothing of its pusher's: each file of the head after it is what the three-way merge of the
 /// head before it with the base gives. So it is of a merge of the base and of a rebase. `tip` is the base's.
-pub(super) async fn is_only_merged(
-    client: &Client,
-    repository: &RepoName,
-    (before, after): (Sha, Sha),
-    tip: Sha,
-) -> Result<bool, Error> {
-    let bases =
-        futures::try_join!(merge_base(client, repository, tip, before), merge_base(client, repository, tip, after))?;
+pub(super) async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -> Result<bool, Error> {
+    let bases = futures::try_join!(merge_base(repo, tip, before), merge_base(repo, tip, after))?;
     match bases {
-        (Some(base), Some(theirs)) => is_mechanical(client, repository, [after, before, theirs, base]).await,
+        (Some(base), Some(theirs)) => is_mechanical(repo, [after, before, theirs, base]).await,
         _ => Ok(false),
     }
 }
@@ -72,16 +64,16 @@ pub(super) async fn is_only_merged(
 /// conflict. Where they conflict, somebody has decided.
 ///
 /// `commits` are the merge, our side, theirs, and their base.
-async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]) -> Result<bool, Error> {
+async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool, Error> {
     let mut folders = vec![commits.map(Some)];
     let (mut read, mut texts) = (0, 0);
     while let Some(sides) = folders.pop() {
         read += 1;
         if read > MOST_FOLDERS {
-            tracing::debug!(%repository, merge = %commits[0], "a merge too large to be read");
+            tracing::debug!(repository = %repo.name, merge = %commits[0], "a merge too large to be read");
             return Ok(false);
         }
-        let trees = sides.map(|side| tree(client, repository, side));
+        let trees = sides.map(|side| tree(repo, side));
         let [merged, ours, theirs, base] = trees;
         let (Some(merged), Some(ours), Some(theirs), Some(base)) = futures::try_join!(merged, ours, theirs, base)?
         else {
@@ -101,7 +93,7 @@ async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]
                 {
                     texts += 1;
                     let sides = [merged, ours, theirs, base];
-                    if texts > MOST_TEXTS || !merges_by_line(client, repository, sides).await? {
+                    if texts > MOST_TEXTS || !merges_by_line(repo, sides).await? {
                         return Ok(false);
                     }
                 }
@@ -120,17 +112,13 @@ async fn is_mechanical(client: &Client, repository: &RepoName, commits: [Sha; 4]
 }
 
 /// Whether a file is what the three-way merge of its lines gives.
-async fn merges_by_line(
-    client: &Client,
-    repository: &RepoName,
-    [merged, ours, theirs, base]: [&TreeEntry; 4],
-) -> Result<bool, Error> {
+async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntry; 4]) -> Result<bool, Error> {
     if merge_whole(&base.mode, &ours.mode, &theirs.mode) != Some(&merged.mode) {
         return Ok(false);
     }
-    let repository = path::repo(repository);
+    let root = repo.root();
     let text = async |side: &TreeEntry| {
-        let bytes = client.get_blob(&repository, side.sha, LARGEST_TEXT).await.or_refused()?.flatten();
+        let bytes = repo.get_blob(&root, side.sha, LARGEST_TEXT).await.or_refused()?.flatten();
         Ok::<_, Error>(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     };
     let [Some(merged), Some(ours), Some(theirs), Some(base)] =
@@ -142,25 +130,21 @@ async fn merges_by_line(
 }
 
 /// The entries of a tree, or of a commit's tree; none where GitHub does not return them all.
-pub(super) async fn tree(
-    client: &Client,
-    repository: &RepoName,
-    of: Option<Sha>,
-) -> Result<Option<Vec<TreeEntry>>, Error> {
+pub(super) async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>, Error> {
     let Some(of) = of else { return Ok(Some(Vec::new())) };
-    let path = format!("{}/git/trees/{of}", path::repo(repository));
-    let tree = client.get_immutable_json::<Tree>(&path).await.or_refused()?.flatten();
+    let path = repo.path(format!("git/trees/{of}"));
+    let tree = repo.get_immutable_json::<Tree>(&path).await.or_refused()?.flatten();
     Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
 }
 
-async fn merge_base(client: &Client, repository: &RepoName, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
+async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
     #[derive(Serialize, Deserialize)]
     struct Compared {
         merge_base_commit: ObjectRef,
     }
-    let path = format!("{}/compare/{ours}...{theirs}", path::repo(repository));
+    let path = repo.path(format!("compare/{ours}...{theirs}"));
     let key = format!("{path}#merge-base");
     let compare =
-        async || Ok(client.fetch::<Compared>(&path).await.or_refused()?.map(|compared| compared.merge_base_commit.sha));
-    client.once::<Option<Sha>>(&key, compare).await
+        async || Ok(repo.fetch::<Compared>(&path).await.or_refused()?.map(|compared| compared.merge_base_commit.sha));
+    repo.once::<Option<Sha>>(&key, compare).await
 }

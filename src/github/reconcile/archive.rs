@@ -11,12 +11,12 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use super::{Failed, ReconcileRequest};
 use crate::{
     github::{
-        Client, GithubObjects, PullRequestFacts,
+        Client, GithubObjects, PullRequestFacts, Repo,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
     refs::{ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, StateStore, archive_entry, archived},
 };
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, observed::Lifecycle};
+use loopgate_core::{PrNumber, Sha, Timestamp, observed::Lifecycle};
 
 /// Runs that are folded at once.
 const MOST_AT_ONCE: usize = 100;
@@ -46,7 +46,7 @@ pub(super) async fn find(
         Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
         _ => false,
     };
-    let hidden_refs = GithubObjects::new(client.clone(), job.repository.clone());
+    let hidden_refs = client.repo(&job.repository).objects();
     let name = RefName::pull_request(job.number);
     // A server that lags behind may have answered before.
     let own = hidden_refs.read_ref(&name).await?;
@@ -94,13 +94,12 @@ pub struct Folded {
 /// # Errors
 /// When GitHub does not answer, refuses or asks to wait. What was folded stays so.
 pub async fn fold_ended_runs(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     open: &BTreeSet<PrNumber>,
     most_requests: usize,
     now: Timestamp,
 ) -> Result<Folded, RefsError> {
-    let objects = GithubObjects::new(client.clone(), repository.clone());
+    let objects = repo.objects();
     // Earlier versions moved each run to a ref of its own, which is not looked at again.
     let mut due = objects.refs(ARCHIVE).await?;
     due.retain(|(name, _)| name.number().is_some());

@@ -74,6 +74,12 @@ pub struct ReconcileRequest {
     pub hints: Vec<Hint>,
 }
 
+impl ReconcileRequest {
+    const fn target<'a>(&'a self, client: &'a Client) -> Target<'a> {
+        Target { repo: client.repo(&self.repository), number: self.number }
+    }
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReconcileOutcome {
@@ -282,8 +288,8 @@ impl Reconcile {
             return Ok(None);
         };
         let loaded = elsewhere.map_or(loaded, |(_, held)| held);
-        let target = Target { repository: &job.repository, number: job.number };
-        let read = self.observer.complete(&client, target, facts, job.hints.clone(), loaded.intact());
+        let target = job.target(&client);
+        let read = self.observer.complete(target, facts, job.hints.clone(), loaded.intact());
         let observation = Box::pin(read).await?;
         let (_, decision) = decide(&observation, &loaded, now);
         Ok(Some(Looked { snapshot: observation.snapshot, policy: observation.policy, decision }))
@@ -311,14 +317,14 @@ impl Reconcile {
 
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
     async fn begin(&self, client: &Client, job: &ReconcileRequest) -> Result<Option<Begun>, Failed> {
-        let hidden_ref = Storage::hidden_ref(client, &job.repository);
+        let hidden_ref = Storage::hidden_ref(client.repo(&job.repository));
         let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
             return Ok(None);
         };
-        let target = Target { repository: &job.repository, number: job.number };
-        let storage = Storage::of(facts.backend(), client, target, &facts, self.artifact.as_ref());
+        let target = job.target(client);
+        let storage = Storage::of(facts.policy.state, target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
-            let comment = Storage::status_comment(client, target, &facts);
+            let comment = Storage::status_comment(target, &facts);
             let held = self.store(job, &comment).load().await?;
             (in_ref, comment, held)
         } else {
@@ -367,9 +373,9 @@ impl Reconcile {
         job: &ReconcileRequest,
         store: &StateStore<'_, Storage>,
     ) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
-        let target = Target { repository: &job.repository, number: job.number };
+        let target = job.target(client);
         let facts = async {
-            match self.observer.facts(client, target).await {
+            match self.observer.facts(target).await {
                 Err(Error::NotFound { .. }) => Ok(None),
                 read => read.map_err(Failed::from),
             }
@@ -395,20 +401,20 @@ impl Reconcile {
         facts: PullRequestFacts,
         loaded: &LoadedRun,
     ) -> Result<Observation, Failed> {
-        let target = Target { repository: &job.repository, number: job.number };
+        let target = job.target(client);
         let pull_request = facts.pull_request();
         let open = pull_request.lifecycle == Lifecycle::Open;
         let head = pull_request.head.sha;
-        let (us, present) = (facts.us().clone(), facts.check_runs());
+        let (us, present) = (facts.us.clone(), facts.check_runs());
         let verify = OwnCheck::Verify.name(&pull_request.base.scope);
         let is_missing = open && present.iter().all(|run| run.name != verify);
         let begin = async {
             match is_missing {
-                true => self.executor.begin_verify(client, &job.repository, head, verify, &us).await,
+                true => self.executor.begin_verify(client.repo(&job.repository), head, verify, &us).await,
                 false => Ok(None),
             }
         };
-        let complete = self.observer.complete(client, target, facts, job.hints.clone(), loaded.intact());
+        let complete = self.observer.complete(target, facts, job.hints.clone(), loaded.intact());
         let (begun, mut observation) = futures::try_join!(begin, complete)?;
         observation.surface.check_runs.extend(begun);
         Ok(observation)

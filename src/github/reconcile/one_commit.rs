@@ -1,6 +1,6 @@
 //! One commit, several pull requests: their check runs stand on the same commit, so one must not speak for another.
 
-use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest, Target};
+use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest};
 use crate::{
     github::{LeftCheckRun, ObservedSurface, storage::Storage},
     refs::{RefsError, Save},
@@ -76,12 +76,12 @@ impl Reconcile {
 
     /// Where a commit took the configuration away, takes back what was requested, and shows that in the status comment.
     async fn take_back(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
-        let hidden_ref = Storage::hidden_ref(client, &job.repository);
+        let hidden_ref = Storage::hidden_ref(client.repo(&job.repository));
         let store = self.store(job, &hidden_ref);
         let loaded = store.load().await?;
         let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };
-        let target = Target { repository: &job.repository, number: job.number };
-        let Some(left) = self.observer.switched_off(client, target).await? else { return Ok(()) };
+        let target = job.target(client);
+        let Some(left) = self.observer.switched_off(target).await? else { return Ok(()) };
         let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
         let wished = Surface {
             labels: left.labels.into_iter().map(|label| (label, LabelWish::Absent)).collect(),
@@ -107,11 +107,11 @@ impl Reconcile {
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
     /// check of the commit would open that one again, whatever was decided since.
     pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
-        let target = Target { repository: &job.repository, number: job.number };
+        let target = job.target(client);
         if !self.observer.dormant.is_dormant(&job.repository) {
             self.take_back(client, job).await?;
         }
-        let left = match self.observer.left_for_nothing(client, target).await {
+        let left = match self.observer.left_for_nothing(target).await {
             Err(Error::NotFound { .. }) => return Ok(()),
             left => left?,
         };

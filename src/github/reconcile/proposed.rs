@@ -15,7 +15,7 @@ use super::Lifetime;
 use crate::{
     config,
     github::{
-        Client, Error, Github, Observation, Observer, PastState, WorkClass, observe::CONFIGURATION, path, serving,
+        Client, Error, Github, Observation, Observer, PastState, Repo, WorkClass, observe::CONFIGURATION, serving,
     },
 };
 use loopgate_core::{
@@ -119,21 +119,22 @@ impl Reader {
         now: Timestamp,
     ) -> Result<Comparison, Error> {
         // A file that does not validate is explained where it governs.
-        let Some(policy) = policy(&self.client, repository, head).await? else { return Ok(Comparison::Nothing) };
-        let mut listed = self.observer.changed_last(&self.client, repository, PastState::All, MOST + 1).await?;
+        let repo = self.client.repo(repository);
+        let Some(policy) = policy(repo, head).await? else { return Ok(Comparison::Nothing) };
+        let mut listed = self.observer.changed_last(repo, PastState::All, MOST + 1).await?;
         listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
         let mut compared = WhatIf::new();
         for one in listed.iter().take(MOST) {
-            compared = self.observer.compare_past(&self.client, repository, one, &policy, compared).await?;
+            compared = self.observer.compare_past(repo, one, &policy, compared).await?;
         }
         let WhatIf { runs, gates, calls, .. } = compared;
         Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
     }
 }
 
-async fn policy(client: &Client, repository: &RepoName, head: Sha) -> Result<Option<Policy>, Error> {
-    let path = format!("{}/contents/{CONFIGURATION}?ref={head}", path::repo(repository));
-    let bytes = client.get_file(&path, LIMIT).await?;
+async fn policy(repo: Repo<'_>, head: Sha) -> Result<Option<Policy>, Error> {
+    let path = repo.path(format!("contents/{CONFIGURATION}?ref={head}"));
+    let bytes = repo.get_file(&path, LIMIT).await?;
     let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
     Ok(text.and_then(|text| config::parse(CONFIGURATION, &text).ok()))
 }

@@ -2,24 +2,23 @@
 
 use super::Failed;
 use crate::{
-    github::{Client, GithubObjects, storage::Storage},
+    github::{GithubObjects, Repo, storage::Storage},
     refs::{RefsError, RunLines, StateStore},
 };
-use loopgate_core::{RepoName, Timestamp, metrics::RunLine};
+use loopgate_core::{Timestamp, metrics::RunLine};
 
 /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
 /// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines. What was
 /// written now comes back.
 pub(super) async fn keep(
-    client: &Client,
-    repository: &RepoName,
+    repo: Repo<'_>,
     store: &StateStore<'_, Storage>,
     closed_at: Timestamp,
 ) -> Result<Option<RunLine>, Failed> {
-    let objects = GithubObjects::new(client.clone(), repository.clone());
+    let objects = repo.objects();
     match append(&RunLines::of_pull_requests(&objects), store, closed_at).await {
         Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: crate::refs::Retry::Later }) => {
-            tracing::warn!(%repository, reason, "the line of a run was not written");
+            tracing::warn!(repository = %repo.name, reason, "the line of a run was not written");
             Ok(None)
         }
         written => Ok(written?),

@@ -83,7 +83,7 @@ impl Reconcile {
         };
         let Entered { facts, storage, loaded, not_moved } = entered;
         let store = self.store(job, &storage);
-        let (updated_at, is_private) = (facts.updated_at(), facts.is_private());
+        let (updated_at, is_private) = (facts.pull.updated_at, facts.pull.is_private);
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         Box::pin(self.groups_of_companions(job, &storage, &mut observation, &loaded)).await?;
         if self.is_in_doubt(&client, doubts)
@@ -120,7 +120,7 @@ impl Reconcile {
         let mut ended = None;
         if !is_open {
             let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
-            ended = Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?.map(Box::new);
+            ended = Box::pin(run_line::keep(client.repo(&job.repository), &store, closed_at)).await?.map(Box::new);
         }
         let times = [
             decided.decision.revisit_at,
@@ -192,7 +192,7 @@ impl Reconcile {
                 next.into_iter().chain(self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER)).min(),
             );
         };
-        if begun.facts.is_archived() {
+        if begun.facts.pull.is_archived {
             return Ok(ControlFlow::Break(nothing(Settled::ReadOnly)));
         }
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
@@ -211,7 +211,7 @@ impl Reconcile {
         }
         // What was merged is judged by what it was merged as. By what was the base when it was opened, words would be
         // answered anew.
-        if self.is_in_doubt(client, doubts) && !facts.is_merge_followed() {
+        if self.is_in_doubt(client, doubts) && !facts.is_merge_followed {
             let reason = "GitHub does not show what it was merged as yet".to_owned();
             return Err(Failed { reason, retry: Retry::WhenAnswered });
         }
@@ -464,7 +464,7 @@ async fn texts(client: &Client, observation: &Observation, decision: &Decision) 
     let Observation { snapshot, base_head, policy, surface, .. } = observation;
     let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
     let own = if decision.surface.posts.iter().any(is_new) {
-        escalation_template(client, &snapshot.repository, *base_head).await?
+        escalation_template(client.repo(&snapshot.repository), *base_head).await?
     } else {
         None
     };

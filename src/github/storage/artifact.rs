@@ -24,10 +24,9 @@ use tokio::sync::Mutex;
 use super::{KEPT_AFTER_THE_END, told};
 use crate::{
     github::{
-        Client, Error,
+        Client, Error, Repo,
         artifacts::{self, Limits},
         paging::wrapped_pages,
-        path,
     },
     refs::{RefName, RefsError, Retry, Slot, ended_before},
 };
@@ -136,22 +135,22 @@ impl StateArtifact {
     }
 
     /// Reads the newest artifact that counts, unless it is the one that was read last.
-    async fn refresh(&self, shelf: &mut Shelf, client: &Client, repository: &RepoName) -> Result<(), RefsError> {
-        let path = format!("{}/actions/artifacts?name={NAME}", path::repo(repository));
-        let mut listed = client.list::<Artifacts>(&path, MOST_PAGES).await.map_err(told)?;
+    async fn refresh(&self, shelf: &mut Shelf, repo: Repo<'_>) -> Result<(), RefsError> {
+        let path = repo.path(format!("actions/artifacts?name={NAME}"));
+        let mut listed = repo.list::<Artifacts>(&path, MOST_PAGES).await.map_err(told)?;
         listed.items.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
         for artifact in listed.items.iter().filter(|artifact| !artifact.expired) {
             let Some(Uploader { id: run }) = artifact.workflow_run else { continue };
-            if !self.is_ours(client, repository, run).await.map_err(told)? {
+            if !self.is_ours(repo, run).await.map_err(told)? {
                 continue;
             }
             if shelf.found == Some(artifact.id) {
                 return Ok(());
             }
-            match self.download(client, repository, artifact).await? {
+            match self.download(repo, artifact).await? {
                 Ok(states) => {
                     (shelf.states, shelf.found) = (states, Some(artifact.id));
-                    if artifact.is_aging(client.now()) {
+                    if artifact.is_aging(repo.now()) {
                         self.leave_behind(shelf)?;
                     }
                     return Ok(());
@@ -171,12 +170,11 @@ impl StateArtifact {
     /// The states in an artifact, or why they cannot be read.
     async fn download(
         &self,
-        client: &Client,
-        repository: &RepoName,
+        repo: Repo<'_>,
         artifact: &WireArtifact,
     ) -> Result<Result<BTreeMap<PrNumber, String>, String>, RefsError> {
-        let path = format!("{}/actions/artifacts/{}/zip", path::repo(repository), artifact.id);
-        let archive = match client.download(&path, ARCHIVE_LIMIT).await {
+        let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
+        let archive = match repo.download(&path, ARCHIVE_LIMIT).await {
             Ok(archive) => archive,
             Err(error) => return error.refusal().map(|error| Err(error.to_string())).map_err(told),
         };
@@ -184,7 +182,7 @@ impl StateArtifact {
             Ok(files) => files,
             Err(reason) => return Ok(Err(reason)),
         };
-        let kept_since = client.now() - KEPT_AFTER_THE_END;
+        let kept_since = repo.now() - KEPT_AFTER_THE_END;
         let states = files.into_iter().filter_map(|(name, packed)| {
             let number = name.strip_prefix("pr-")?.parse().ok().map(PrNumber::new)?;
             (!ended_before(&packed, kept_since)).then_some((number, packed))
@@ -192,11 +190,11 @@ impl StateArtifact {
         Ok(Ok(states.collect()))
     }
 
-    async fn is_ours(&self, client: &Client, repository: &RepoName, run: WorkflowRunId) -> Result<bool, Error> {
-        let path = format!("{}/actions/runs/{run}", path::repo(repository));
+    async fn is_ours(&self, repo: Repo<'_>, run: WorkflowRunId) -> Result<bool, Error> {
+        let path = repo.path(format!("actions/runs/{run}"));
         // These fields of a run never change.
-        let Some(run) = client.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };
-        Ok(self.workflow.is(&run, repository))
+        let Some(run) = repo.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };
+        Ok(self.workflow.is(&run, repo.name))
     }
 
     /// Writes all states to the folder.
@@ -252,7 +250,7 @@ impl Slot for ArtifactSlot {
         let mut shelf = self.artifact.shelf.lock().await;
         // What this process changed is newer than any artifact: it is uploaded when the process has ended.
         if !shelf.changed {
-            self.artifact.refresh(&mut shelf, &self.client, &self.repository).await?;
+            self.artifact.refresh(&mut shelf, self.client.repo(&self.repository)).await?;
         }
         Ok(shelf.states.get(&self.number).cloned())
     }
@@ -260,7 +258,7 @@ impl Slot for ArtifactSlot {
     async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, _: &str) -> Result<(), RefsError> {
         let mut shelf = self.artifact.shelf.lock().await;
         if !shelf.changed {
-            self.artifact.refresh(&mut shelf, &self.client, &self.repository).await?;
+            self.artifact.refresh(&mut shelf, self.client.repo(&self.repository)).await?;
         }
         if shelf.states.get(&self.number).map(String::as_str) != old {
             return Err(RefsError::RefMoved { name: name.clone() });

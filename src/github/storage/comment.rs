@@ -45,13 +45,8 @@ struct Written {
 }
 
 impl CommentSlot {
-    pub(super) fn new(
-        client: Client,
-        Target { repository, number }: Target<'_>,
-        us: AppIdentity,
-        seen: Option<OwnComment>,
-    ) -> Self {
-        Self { client, repository: repository.clone(), number, us, comment: Mutex::new(seen) }
+    pub(super) fn new(Target { repo, number }: Target<'_>, us: AppIdentity, seen: Option<OwnComment>) -> Self {
+        Self { client: repo.client.clone(), repository: repo.name.clone(), number, us, comment: Mutex::new(seen) }
     }
 
     pub(super) fn comment(&self) -> Option<OwnComment> {
@@ -70,7 +65,7 @@ impl CommentSlot {
     /// The comment as it stands on GitHub.
     async fn look_again(&self) -> Result<Option<OwnComment>, Error> {
         let Some(OwnComment { id, .. }) = self.comment() else {
-            return Ok(status_comments(&self.client, &self.repository, self.number, &self.us)
+            return Ok(status_comments(self.client.repo(&self.repository), self.number, &self.us)
                 .await?
                 .into_iter()
                 .next());

@@ -13,12 +13,12 @@ use chrono::TimeDelta;
 
 pub use self::artifact::{StateArtifact, StateArtifactError};
 use self::{artifact::ArtifactSlot, comment::CommentSlot};
-use super::{Client, GithubObjects, OwnComment, PullRequestFacts, Target, marker, objects::told};
+use super::{GithubObjects, OwnComment, PullRequestFacts, Repo, Target, marker, objects::told};
 use crate::{
     refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError},
     render::Rendered,
 };
-use loopgate_core::{RepoName, Sha, deciding::StatusCommentWish, policy::StateBackend};
+use loopgate_core::{Sha, deciding::StatusCommentWish, policy::StateBackend};
 
 /// How long the state of an ended run stays where it is.
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
@@ -42,32 +42,32 @@ macro_rules! with {
 }
 
 impl Storage {
-    pub fn hidden_ref(client: &Client, repository: &RepoName) -> Self {
-        Self::Ref(GithubObjects::new(client.clone(), repository.clone()))
+    pub fn hidden_ref(repo: Repo<'_>) -> Self {
+        Self::Ref(repo.objects())
     }
 
     /// The status comment that was seen, or the one there will be.
-    pub fn status_comment(client: &Client, target: Target<'_>, facts: &PullRequestFacts) -> Self {
+    pub fn status_comment(target: Target<'_>, facts: &PullRequestFacts) -> Self {
         let seen = facts.status_comments().into_iter().next();
-        Self::Comment(PackedObjects::new(CommentSlot::new(client.clone(), target, facts.us().clone(), seen)))
+        Self::Comment(PackedObjects::new(CommentSlot::new(target, facts.us.clone(), seen)))
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
     pub fn of(
         backend: StateBackend,
-        client: &Client,
         target: Target<'_>,
         facts: &PullRequestFacts,
         artifact: Option<&Arc<StateArtifact>>,
     ) -> Self {
         match (backend, artifact) {
-            (StateBackend::Ref, _) => Self::hidden_ref(client, target.repository),
+            (StateBackend::Ref, _) => Self::hidden_ref(target.repo),
             (StateBackend::Artifact, Some(artifact)) => {
-                let repository = target.repository.clone();
-                let slot = ArtifactSlot::new(Arc::clone(artifact), client.clone(), repository, target.number);
+                let repository = target.repo.name.clone();
+                let slot =
+                    ArtifactSlot::new(Arc::clone(artifact), target.repo.client.clone(), repository, target.number);
                 Self::Artifact(PackedObjects::new(slot))
             }
-            (StateBackend::Artifact | StateBackend::Comment, _) => Self::status_comment(client, target, facts),
+            (StateBackend::Artifact | StateBackend::Comment, _) => Self::status_comment(target, facts),
         }
     }
 

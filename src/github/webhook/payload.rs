@@ -40,18 +40,28 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// Defines one event's payload: what all events share, and its own fields.
-macro_rules! payload {
-    ($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* }) => {
+/// Defines payloads: a `part` has its fields, an `event` also what all events share.
+macro_rules! payloads {
+    ($($(#[$doc:meta])* $kind:ident $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* })*) => {
+        $(payloads! { @$kind $(#[$doc])* $name { $($(#[$attr])* $field: $type,)* } })*
+    };
+    (@part $(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Deserialize)]
         #[serde(bound(deserialize = "'de: 'a"))]
         pub(super) struct $name<'a> {
-            pub action: Option<Text<'a>>,
-            pub repository: Option<Repository<'a>>,
-            pub installation: Option<Id>,
-            pub sender: Option<Account<'a>>,
             $($(#[$attr])* pub $field: $type,)*
+        }
+    };
+    (@event $(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* }) => {
+        payloads! {
+            @part $(#[$doc])* $name {
+                action: Option<Text<'a>>,
+                repository: Option<Repository<'a>>,
+                installation: Option<Id>,
+                sender: Option<Account<'a>>,
+                $($(#[$attr])* $field: $type,)*
+            }
         }
 
         impl<'a> $name<'a> {
@@ -82,85 +92,6 @@ pub(super) struct Id {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Account<'a> {
-    pub id: u64,
-    pub login: Text<'a>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Repository<'a> {
-    pub full_name: Text<'a>,
-    pub default_branch: Option<Text<'a>>,
-}
-
-payload! {
-    /// `pull_request`
-    PullRequestEvent {
-        pull_request: PullRequest<'a>,
-        /// Of `synchronize`: the heads before and after.
-        before: Option<Text<'a>>,
-        after: Option<Text<'a>>,
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct PullRequest<'a> {
-    pub number: u64,
-    pub head: Option<Head<'a>>,
-    pub base: Option<Base<'a>>,
-    pub updated_at: Option<Text<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Base<'a> {
-    #[serde(rename = "ref")]
-    pub branch: Option<Text<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Head<'a> {
-    pub sha: Text<'a>,
-}
-
-payload! {
-    /// `issue_comment`
-    IssueCommentEvent {
-        comment: Comment<'a>,
-        issue: Issue,
-        changes: Option<Changes<'a>>,
-    }
-}
-
-payload! {
-    /// `pull_request_review_comment`
-    ReviewCommentEvent {
-        comment: Comment<'a>,
-        pull_request: PullRequest<'a>,
-    }
-}
-
-payload! {
-    /// `pull_request_review`
-    ReviewEvent {
-        review: Id,
-        pull_request: PullRequest<'a>,
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Comment<'a> {
-    pub id: u64,
-    pub body: Option<Text<'a>>,
-    pub updated_at: Option<Text<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
 pub(super) struct Issue {
     pub number: u64,
     /// There when the issue is a pull request; only its presence matters.
@@ -168,102 +99,139 @@ pub(super) struct Issue {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Changes<'a> {
-    pub body: Option<Before<'a>>,
-    pub default_branch: Option<Before<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Before<'a> {
-    pub from: Option<Text<'a>>,
-}
-
-payload! {
-    /// `check_run`
-    CheckRunEvent {
-        check_run: CheckRun<'a>,
-        requested_action: Option<RequestedAction<'a>>,
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct CheckRun<'a> {
-    pub id: u64,
-    pub name: Option<Text<'a>>,
-    pub head_sha: Text<'a>,
-    pub app: Option<App<'a>>,
-    pub check_suite: Option<Id>,
-    pub pull_requests: Option<Vec<Number>>,
-}
-
-/// A GitHub App, as check runs and suites name theirs.
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct App<'a> {
-    pub id: u64,
-    pub slug: Option<Text<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
 pub(super) struct Number {
     pub number: u64,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct RequestedAction<'a> {
-    pub identifier: Text<'a>,
-}
+payloads! {
+    part Account {
+        id: u64,
+        login: Text<'a>,
+    }
 
-payload! {
+    part Repository {
+        full_name: Text<'a>,
+        default_branch: Option<Text<'a>>,
+    }
+
+    /// `pull_request`
+    event PullRequestEvent {
+        pull_request: PullRequest<'a>,
+        /// Of `synchronize`: the heads before and after.
+        before: Option<Text<'a>>,
+        after: Option<Text<'a>>,
+    }
+
+    part PullRequest {
+        number: u64,
+        head: Option<Head<'a>>,
+        base: Option<Base<'a>>,
+        updated_at: Option<Text<'a>>,
+    }
+
+    part Base {
+        #[serde(rename = "ref")]
+        branch: Option<Text<'a>>,
+    }
+
+    part Head {
+        sha: Text<'a>,
+    }
+
+    /// `issue_comment`
+    event IssueCommentEvent {
+        comment: Comment<'a>,
+        issue: Issue,
+        changes: Option<Changes<'a>>,
+    }
+
+    /// `pull_request_review_comment`
+    event ReviewCommentEvent {
+        comment: Comment<'a>,
+        pull_request: PullRequest<'a>,
+    }
+
+    /// `pull_request_review`
+    event ReviewEvent {
+        review: Id,
+        pull_request: PullRequest<'a>,
+    }
+
+    part Comment {
+        id: u64,
+        body: Option<Text<'a>>,
+        updated_at: Option<Text<'a>>,
+    }
+
+    part Changes {
+        body: Option<Before<'a>>,
+        default_branch: Option<Before<'a>>,
+    }
+
+    part Before {
+        from: Option<Text<'a>>,
+    }
+
+    /// `check_run`
+    event CheckRunEvent {
+        check_run: CheckRun<'a>,
+        requested_action: Option<RequestedAction<'a>>,
+    }
+
+    part CheckRun {
+        id: u64,
+        name: Option<Text<'a>>,
+        head_sha: Text<'a>,
+        app: Option<App<'a>>,
+        check_suite: Option<Id>,
+        pull_requests: Option<Vec<Number>>,
+    }
+
+    /// A GitHub App, as check runs and suites name theirs.
+    part App {
+        id: u64,
+        slug: Option<Text<'a>>,
+    }
+
+    part RequestedAction {
+        identifier: Text<'a>,
+    }
+
     /// `check_suite`
-    CheckSuiteEvent {
+    event CheckSuiteEvent {
         check_suite: CheckSuite<'a>,
     }
-}
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct CheckSuite<'a> {
-    pub id: Option<u64>,
-    pub head_sha: Text<'a>,
-    pub app: Option<App<'a>>,
-    /// How many check runs it has, the newest of each name.
-    pub latest_check_runs_count: Option<u64>,
-    pub pull_requests: Option<Vec<Number>>,
-}
+    part CheckSuite {
+        id: Option<u64>,
+        head_sha: Text<'a>,
+        app: Option<App<'a>>,
+        /// How many check runs it has, the newest of each name.
+        latest_check_runs_count: Option<u64>,
+        pull_requests: Option<Vec<Number>>,
+    }
 
-payload! {
     /// `status`
-    StatusEvent {
+    event StatusEvent {
         sha: Text<'a>,
         context: Option<Text<'a>>,
     }
-}
 
-payload! {
     /// `workflow_run`
-    WorkflowRunEvent {
+    event WorkflowRunEvent {
         workflow_run: WorkflowRun<'a>,
     }
-}
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct WorkflowRun<'a> {
-    pub head_sha: Text<'a>,
-    pub pull_requests: Option<Vec<Number>>,
-    /// What started the run.
-    pub event: Option<Text<'a>>,
-    pub head_branch: Option<Text<'a>>,
-}
+    part WorkflowRun {
+        head_sha: Text<'a>,
+        pull_requests: Option<Vec<Number>>,
+        /// What started the run.
+        event: Option<Text<'a>>,
+        head_branch: Option<Text<'a>>,
+    }
 
-payload! {
     /// `push`
-    PushEvent {
+    event PushEvent {
         #[serde(rename = "ref")]
         git_ref: Text<'a>,
         before: Option<Text<'a>>,
@@ -273,69 +241,53 @@ payload! {
         #[serde(default)]
         commits: Vec<Commit<'a>>,
     }
-}
 
-/// GitHub's own description of the payload requires none of the lists.
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Commit<'a> {
-    pub added: Option<Vec<Text<'a>>>,
-    pub modified: Option<Vec<Text<'a>>>,
-    pub removed: Option<Vec<Text<'a>>>,
-}
+    /// GitHub's own description of the payload requires none of the lists.
+    part Commit {
+        added: Option<Vec<Text<'a>>>,
+        modified: Option<Vec<Text<'a>>>,
+        removed: Option<Vec<Text<'a>>>,
+    }
 
-payload! {
     /// `installation`, `installation_repositories` and `repository`
-    InstallationEvent {
+    event InstallationEvent {
         #[serde(default)]
         repositories_added: Vec<Repository<'a>>,
         changes: Option<Changes<'a>>,
     }
-}
 
-payload! {
     /// `team`, `membership`, `member` and `organization`
-    OrganizationEvent {
+    event OrganizationEvent {
         organization: Option<Organization<'a>>,
         team: Option<Team<'a>>,
         member: Option<Account<'a>>,
         membership: Option<Membership<'a>>,
     }
-}
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Organization<'a> {
-    pub login: Text<'a>,
-}
+    part Organization {
+        login: Text<'a>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Team<'a> {
-    pub slug: Option<Text<'a>>,
-}
+    part Team {
+        slug: Option<Text<'a>>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct Membership<'a> {
-    pub user: Option<Account<'a>>,
-}
+    part Membership {
+        user: Option<Account<'a>>,
+    }
 
-payload! {
     /// `merge_group`
-    MergeGroupEvent {
+    event MergeGroupEvent {
         merge_group: MergeGroup<'a>,
         reason: Option<Text<'a>>,
     }
-}
 
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-pub(super) struct MergeGroup<'a> {
-    pub head_sha: Text<'a>,
-    pub base_sha: Text<'a>,
-    pub base_ref: Text<'a>,
-    pub head_ref: Option<Text<'a>>,
+    part MergeGroup {
+        head_sha: Text<'a>,
+        base_sha: Text<'a>,
+        base_ref: Text<'a>,
+        head_ref: Option<Text<'a>>,
+    }
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ async fn share(
         let is_complete = list.completeness == Completeness::Complete;
         if folds && is_complete {
             let open = list.items.iter().map(|pull| pull.number).collect();
-            match fold_ended_runs(&client, &repository, &open, left, now).await {
+            match fold_ended_runs(client.repo(&repository), &open, left, now).await {
                 Ok(folded) => {
                     left = left.saturating_sub(folded.requests);
                     if folded.runs > 0 {

@@ -2,7 +2,9 @@ use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
 use super::*;
-use crate::github::{ApiUrl, Credentials, Github, Secret, Setup};
+use crate::github::{ApiUrl, Client, Credentials, Github, Secret, Setup};
+
+use loopgate_core::RepoName;
 
 const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
 const OTHER: &str = "1111111111111111111111111111111111111111";
@@ -35,8 +37,8 @@ impl Bench {
     }
 
     async fn changes(&self) -> Result<Changes, Unread> {
-        let pull = read(&self.client, &self.repository, PrNumber::new(12)).await.unwrap();
-        changes(&self.client, &self.repository, &pull, ComparedWith::Target(pull.compared_base)).await
+        let pull = read(self.client.repo(&self.repository), PrNumber::new(12)).await.unwrap();
+        changes(self.client.repo(&self.repository), &pull, ComparedWith::Target(pull.compared_base)).await
     }
 }
 
