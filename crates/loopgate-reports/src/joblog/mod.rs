@@ -111,12 +111,7 @@ impl StepLines<'_> {
         let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
         let lines: Vec<&str> = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner)).collect();
         let labels = Labels::of(&lines);
-        let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
-        for line in lines {
-            text.push_str(labels.strip(line));
-            text.push('\n');
-        }
-        text
+        lines.iter().flat_map(|line| [labels.strip(line), "\n"]).collect()
     }
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the
@@ -134,6 +129,8 @@ impl StepLines<'_> {
         let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
         let read = failure::read_failure(end, &failure::Changes::default());
         let says_why = read.test_name.is_some()
+            || read.source.is_some()
+            || read.expected.is_some()
             || read.error_type != ErrorType::Other
             || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
         match shown.best.clone() {

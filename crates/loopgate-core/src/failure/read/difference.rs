@@ -33,7 +33,14 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
     // unittest, whose first value is the actual one
     let cut = || lines.iter().position(|line| line.contains(" != ") && line.contains(" chars]"));
     let of_legend = of_legend.or_else(|| Some((cut()?, (" chars]", false))));
-    let (start, (words, minus_is_expected)) = of_legend.or_else(|| Some((unified(&lines)?, ("@@ ", true))))?;
+    let (start, legend) = of_legend.or_else(|| Some((unified(&lines)?, ("@@ ", true))))?;
+    // Bun writes the legend below the difference.
+    let above = || lines[..start].iter().rposition(|line| line.contains("expect(received)"));
+    changed(&lines[start + 1..], legend).or_else(|| changed(&lines[above()? + 1..start], legend))
+}
+
+/// The lines of a difference that stand on one side only.
+fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<Sides> {
     let is_angled = words.contains("diff <");
     let (mut minus, mut plus, mut both) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_over = false;
@@ -42,8 +49,8 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
         let rest = line.trim_start().strip_prefix("E ")?;
         rest.find(|c: char| c != ' ').filter(|at| rest[*at..].starts_with(['-', '+', '?']))
     };
-    let marks = lines.iter().skip(start + 1).filter_map(|line| column(line)).min();
-    for line in lines.iter().skip(start + 1).take(60) {
+    let marks = lines.iter().filter_map(|line| column(line)).min();
+    for line in lines.iter().take(60) {
         let is_further_in = column(line).is_some_and(|at| marks.is_some_and(|marks| at > marks));
         let line = line.trim_start();
         let line = line.strip_prefix("E ").map_or(line, str::trim_start);

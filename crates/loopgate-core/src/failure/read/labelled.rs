@@ -63,7 +63,9 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
 /// The side, its label and what stands behind it: `  Expected length: 3`, `#     $expected->{count} = '2'`.
 fn label(line: &str) -> Option<(Side, &str, &str)> {
     let line = line.strip_prefix("E ").unwrap_or(line);
-    let line = line.trim_start_matches([' ', '-', '+', '#', '│', '|', '[', '$', '<', '!', '.']);
+    // SWI-Prolog writes its level in front of every line.
+    let line = line.strip_prefix("ERROR:").unwrap_or(line);
+    let line = line.trim_start_matches([' ', '-', '+', '#', '│', '|', '[', '$', '<', '!', '.', '`']);
     // `cart_test.go:8: got: 3`
     let is_place = |(place, _): &(&str, &str)| {
         place.rsplit_once(':').is_some_and(|(file, line)| file.contains('.') && line.parse::<u32>().is_ok())
@@ -78,7 +80,7 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     // `==`, `=>`, `::` and `left:right` are code.
     let is_apart = rest.is_empty() || rest.starts_with(' ');
     let is_assigned = line[end..].starts_with('=') && !label.ends_with(' ');
-    let label = label.trim_end_matches([' ', ']']);
+    let label = label.trim_end_matches([' ', ']', '`']);
     let first = label.split([' ', '-', '[', '.']).next()?.to_ascii_lowercase();
     let mut words = label.split([' ', '-']).skip(1).map(str::to_ascii_lowercase);
     if !is_apart

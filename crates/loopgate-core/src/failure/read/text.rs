@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::stack;
+
 /// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
 pub(in crate::failure) const MAX_TEXT: usize = 48 * 1024;
 
@@ -99,7 +101,7 @@ pub fn tells_of_failure(line: &str) -> bool {
 }
 
 /// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
-/// did not end the run. Otherwise all of the output.
+/// did not end the run. Otherwise all of the output, but for the program that a run did without.
 pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
     /// The most lines that the caller of the shell prints after that.
     const MOST_AFTER: usize = 5;
@@ -108,9 +110,15 @@ pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
         Some((who, "No such file or directory")) => who.starts_with("make"),
         _ => false,
     };
-    let lines: Vec<&str> = cleaned.lines().collect();
+    let mut lines: Vec<&str> = cleaned.lines().collect();
     let at = lines.iter().rposition(is_missing).filter(|at| lines.len() - at - 1 <= MOST_AFTER);
-    at.map(|at| lines[at..].join("\n")).unwrap_or(cleaned)
+    let Some(at) = at else { return cleaned };
+    // Below it an error names its own place: the run went on without the program.
+    if lines[at + 1..].iter().any(|line| stack::is_trace_line(line) || stack::tells_of_place(line)) {
+        lines.remove(at);
+        return lines.join("\n");
+    }
+    lines[at..].join("\n")
 }
 
 /// Whether a line only accompanies what a tool says.

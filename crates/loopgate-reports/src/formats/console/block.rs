@@ -103,10 +103,8 @@ impl Block {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() {
-            let place =
-                |line: &'_ str| line.strip_prefix("--> ").or(line.strip_prefix("Location: ")).map(str::to_owned);
-            let place = trace.lines().map(str::trim_start).find_map(place)?;
-            let found = text::place(&place)?;
+            let place = |line: &str| text::place(line.strip_prefix("--> ").or(line.strip_prefix("Location: "))?);
+            let found = trace.lines().map(str::trim_start).find_map(place)?;
             (file, line) = (found.file, found.line);
         }
         // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
@@ -141,14 +139,14 @@ impl Block {
             first.failure.error_message = format!("{}: {}", self.rule, first.failure.error_message);
         }
         first.failure.line_number = first.failure.line_number.or(self.line);
-        let others = others.iter().map(|heading| {
+        let mut tests = vec![first];
+        for heading in others {
             let FailedTest { file, name, .. } = self.by_expression(heading, "");
             let (test_name, test_file) = ((!name.is_empty()).then(|| name.clone()), Some(file.clone()));
-            let failure = Failure { test_name, test_file, line_number: None, ..first.failure.clone() };
-            FailedTest { file, name, phase: first.phase, failure }
-        });
-        let others: Vec<FailedTest> = others.collect();
-        std::iter::once(first).chain(others).collect()
+            let failure = Failure { test_name, test_file, line_number: None, ..tests[0].failure.clone() };
+            tests.push(FailedTest { file, name, phase: tests[0].phase, failure });
+        }
+        tests
     }
 
     /// What the expression of its tool finds in a block.
@@ -178,6 +176,9 @@ impl Block {
         if let Some(file) = group("file") {
             let line = group("line").and_then(numbers::line);
             test.failure.source = Some(text::location(file, line));
+        }
+        if let (Some(expected), Some(actual)) = (group("expected"), group("actual")) {
+            (test.failure.expected, test.failure.actual) = (Some(expected.to_owned()), Some(actual.to_owned()));
         }
         test
     }
@@ -271,8 +272,9 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
     if let Some(file) = heading.strip_prefix("ERROR collecting ") {
         return FailedTest::new(file, "", message, trace);
     }
-    // The test stands at the outermost frame.
-    let file = FRAME.captures(trace).map_or(String::new(), |frame| text::path(&frame["file"]));
+    // The test stands at the outermost frame, but for those of plugins that run it.
+    let mut files = FRAME.captures_iter(trace).map(|frame| text::path(&frame["file"]));
+    let file = files.find(|file| !file.contains("/lib/python")).unwrap_or_default();
     FailedTest::new(&file, heading, message, trace)
 }
 

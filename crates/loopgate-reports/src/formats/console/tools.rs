@@ -14,10 +14,10 @@ macro_rules! files {
 }
 
 /// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as anyone.
-const FILES: [(&str, &str); 29] = files! {
+const FILES: [(&str, &str); 31] = files! {
     "jest" "starters" "pytest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console" "gradle"
-    "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "jasmine" "deno" "bun" "dotnet" "prove" "robot" "busted"
-    "uvu" "ava" "behave" "zig" "linters"
+    "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
+    "busted" "uvu" "ava" "behave" "zig" "testthat" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
 
@@ -52,7 +52,8 @@ pub(super) struct Tool {
     #[serde(deserialize_with = "expression")]
     pub without: Option<Regex>,
     /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of the
-    /// test; `file` and `line` where it failed; `message`; `text`, if only a part of the block counts.
+    /// test; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both without labels;
+    /// `text`, if only a part of the block counts.
     #[serde(deserialize_with = "expression")]
     pub block: Option<Regex>,
     row: Vec<RowFields>,

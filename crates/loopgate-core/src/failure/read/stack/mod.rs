@@ -111,16 +111,28 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
         places.append(&mut section.places);
     }
     // What only a library's frames surround stands in the words of the message.
-    let is_foreign = |place: &Printed| paths::foreign(&paths::tidy(&place.file)).is_some();
-    let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| of_recipe(trace)) } else { None };
+    let is_foreign = |place: &Printed| {
+        let path = paths::tidy(&place.file);
+        paths::foreign(&path).is_some() || paths::is_system(&path)
+    };
+    let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| in_sentence(trace)) } else { None };
     spoken.into_iter().chain(places).collect()
 }
 
-/// The line of a makefile whose command failed: `make: *** [Makefile:4: site] Error 127`.
-fn of_recipe(trace: &str) -> Option<Printed> {
-    let at = trace.lines().find_map(|line| line.strip_prefix("make")?.split_once("*** [")?.1.split_once(": "));
-    let (file, line) = at?.0.rsplit_once(':')?;
-    Some(Printed { file: file.to_owned(), line: Some(line.parse().ok()?), column: None, function: None })
+/// A place that only a tool's own sentence names: the line of a makefile whose command failed, the file that imports what
+/// is not there, the first file of a cycle.
+static IN_SENTENCES: LazyLock<Patterns> = LazyLock::new(|| {
+    Patterns::new([
+        r"^make(?:\[[0-9]+\])?: \*\*\* \[(?P<file>[^\]]+):(?P<line>[0-9]+): ",
+        r#"\b(?:resolve|find)(?: \w+)* ['"][^'"]+['"] from ['"](?P<file>[^'"]+)['"]"#,
+        r"^\s*error [a-z-]+: (?P<file>\S+) →$",
+    ])
+});
+
+fn in_sentence(trace: &str) -> Option<Printed> {
+    let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
+    let file = group(&captures, "file")?.to_owned();
+    Some(Printed { file, line: number(&captures, "line"), column: None, function: None })
 }
 
 /// A place in the midst of a line: what is left where no tool's form is known.
