@@ -40,7 +40,6 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("problems", include_str!("../../../migrations/postgres/0004_problems.sql")),
     ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
     ("budget", include_str!("../../../migrations/both/budget.sql")),
-    ("work by class", include_str!("../../../migrations/both/work_by_class.sql")),
 ];
 
 /// How often a process renews its lease.

@@ -41,7 +41,6 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("problems", include_str!("../../../migrations/sqlite/0007_problems.sql")),
     ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
     ("budget", include_str!("../../../migrations/both/budget.sql")),
-    ("work by class", include_str!("../../../migrations/both/work_by_class.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";
