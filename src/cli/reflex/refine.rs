@@ -294,7 +294,7 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// How the test checks end with the files put back that the edits change of tests, or weaken.
+    /// How the test checks end with the files put back that hold tests, or decide which tests run.
     async fn with_files_put_back(
         &self,
         edits: &Edits,
@@ -311,7 +311,7 @@ impl Session<'_> {
         }
         let worktree = &self.workspace.worktree;
         let edited = worktree.stand_in(edits.tree, worktree.head()?)?;
-        self.console.note("The fixer changed files of tests: the tests run as they were before.");
+        self.console.note("The fixer changed tests, or what decides which run: the tests run as they were before.");
         let interrupt = self.interrupt.clone();
         let observer = progress::observer();
         Ok(runner::with_files_put_back(&plan, edited, edits.before(), &files, interrupt, observer).await)

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::{
     deciding::View,
-    evidence::{BaseTestRun, CheckEvidence, CheckKind, OutcomesExtent},
+    evidence::{BaseTestRun, CheckEvidence, CheckKind, OutcomesExtent, ProofEnd},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents},
     policy::Trigger,
-    source_files::{belongs_to_tests, is_code, is_test},
+    source_files::{belongs_to_tests, is_test},
     state::{FixMaker, LoopState},
     text,
     verdict::tamper::{self, Tampering},
@@ -75,6 +75,8 @@ pub fn judge_edits(
     let mut refusals = intrusions(files, configuration);
     let mut change = tamper::Change::of_fixer(files, contents, before, after, failed, state);
     change.runs.base_tests = base_tests.iter().collect();
+    let passing = base_tests.iter().filter(|run| run.on_head == ProofEnd::Passed);
+    change.runs.proven = passing.map(|run| run.file.as_str()).collect();
     refusals.extend(tamper::findings(&change).into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
@@ -86,21 +88,15 @@ pub fn judge_edits(
 }
 
 /// The files of which it is to be seen whether the checks pass with them as they were before the edits: those of tests, and
-/// those of settings in which something weakens the checks. None where the edits are refused for another reason.
+/// those that decide which tests run. None where the edits are refused for another reason than these.
 pub fn files_to_put_back<'a>(files: &'a ChangedFiles, verdict: &EditVerdict) -> BTreeSet<&'a str> {
-    let refusals = match verdict {
-        EditVerdict::Refuse(refusals) => &refusals[..],
-        EditVerdict::Nothing | EditVerdict::Take { .. } => &[],
+    let is_refused = match verdict {
+        EditVerdict::Refuse(refusals) => refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_))),
+        EditVerdict::Nothing | EditVerdict::Take { .. } => false,
     };
-    let weakens = |path: &str| {
-        !is_code(path)
-            && refusals
-                .iter()
-                .any(|one| matches!(one, EditRefusal::Weakens(found) if found.path.as_deref() == Some(path)))
-    };
-    let counts = |file: &&ChangedFile| file.paths().any(|path| belongs_to_tests(path) || weakens(path));
-    let is_refused = refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_)));
-    files.known().iter().filter(|file| !is_refused && counts(file)).flat_map(ChangedFile::paths).collect()
+    let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
+    let wanted = files.known().iter().filter(|file| !is_refused && file.paths().any(counts));
+    wanted.flat_map(ChangedFile::paths).collect()
 }
 
 /// Fewer tests ran after a fix than before it.

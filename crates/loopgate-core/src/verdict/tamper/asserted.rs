@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     source::{Bag, CodeLine, Part, missing},
     words,
-    written::{Pair, TestFile},
+    written::Pair,
 };
 use crate::source_files::TestSyntax;
 
@@ -145,12 +145,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// In a file for which `is_proven` holds, any line may hold the rows of a table.
-    pub(super) fn of(
-        pairs: &[Pair<'_>],
-        gone: BTreeSet<String>,
-        is_proven: impl Copy + Fn(&TestFile<'_>) -> bool,
-    ) -> Self {
+    pub(super) fn of(pairs: &[Pair<'_>], gone: BTreeSet<String>) -> Self {
         // A test that is new and does not run brings nothing.
         let runs = |pair: &Pair<'_>, new: &Part| {
             let is_marked = |line: &CodeLine| pair.file.syntax.skip(&line.text).is_some();
@@ -161,24 +156,24 @@ impl Arrivals {
         let lines = tests.iter().flat_map(|(_, test)| &test.lines);
         let named: BTreeSet<&str> = lines.flat_map(|line| words(&line.text)).collect();
         let (used, others): (Vec<_>, Vec<_>) =
-            helpers.into_iter().partition(|(pair, part)| named.contains(part.name.as_str()) || is_proven(pair.file));
+            helpers.into_iter().partition(|(_, helper)| named.contains(helper.name.as_str()));
         let asserting = used.iter().filter(|(pair, helper)| Asserted::of(pair.file.syntax, helper).count > 0);
         let asserting: BTreeSet<&str> = asserting.map(|(_, helper)| helper.name.as_str()).collect();
         let bodies = tests.iter().map(|(_, test)| body(test)).collect();
-        let of_tests = brought(&[tests, used].concat(), &asserting, is_proven);
-        Self { of_tests, elsewhere: brought(&others, &asserting, is_proven), bodies, gone }
+        let of_tests = brought(&[tests, used].concat(), &asserting);
+        Self { of_tests, elsewhere: brought(&others, &asserting), bodies, gone }
     }
 }
 
 /// The lines that come to these parts. A call of a helper that asserts states values as an assertion does.
-fn brought(parts: &[(&Pair<'_>, &Part)], asserting: &BTreeSet<&str>, is_proven: impl Fn(&TestFile<'_>) -> bool) -> Bag {
+fn brought(parts: &[(&Pair<'_>, &Part)], asserting: &BTreeSet<&str>) -> Bag {
     let mut bag = Bag::default();
     for (pair, new) in parts {
         let syntax = pair.file.syntax;
         for line in missing(reached(new), pair.old.iter().flat_map(|old| &old.lines)) {
             bag.add(line.words());
             let calls = || words(&line.text).any(|word| asserting.contains(word));
-            if asserts(syntax, line) || is_row(syntax, line) || calls() || is_proven(pair.file) {
+            if asserts(syntax, line) || is_row(syntax, line) || calls() {
                 values(&line.text).for_each(|value| bag.add(plain(value)));
             }
         }

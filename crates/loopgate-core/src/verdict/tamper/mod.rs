@@ -6,6 +6,7 @@ mod selection;
 mod source;
 mod written;
 
+pub use self::selection::decides_what_runs;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
@@ -186,10 +187,9 @@ impl<'a> Change<'a> {
         Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
     }
 
-    /// Whether the checks pass with the file as it was, so that its edit is not why they pass.
+    /// Whether the checks passed with the file as it was before a fixer's edit, which is then not why they pass.
     fn is_proven(&self, file: &ChangedFile) -> bool {
-        let (path, Runs { base_tests, proven, .. }) = (file.old_path(), &self.runs);
-        proven.contains(path) || base_tests.iter().any(|run| run.file == path && run.on_head == ProofEnd::Passed)
+        self.runs.proven.contains(file.old_path())
     }
 
     /// What a finding weighs. One of a fixer holds its edits, whatever it is.

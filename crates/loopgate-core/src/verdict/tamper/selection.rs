@@ -46,6 +46,13 @@ pub(super) fn replaced(line: &str) -> Option<&str> {
     WORDS.replaces.find(line).map(|found| found.as_str().trim())
 }
 
+/// Whether a file is there to say which tests run and what their failures do. A script may be the program itself.
+pub fn decides_what_runs(path: &str) -> bool {
+    let name = file_name(path);
+    let holds_commands = WORDS.commands.is_match(name) && language_of(path).is_none();
+    holds_commands || WORDS.settings.iter().any(|(files, _)| files.is_match(name))
+}
+
 /// A finding, with the line that goes and the line that comes.
 fn found(
     file: &ChangedFile,
@@ -70,7 +77,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         let sides = Sides::of_patch(file, &patch);
         let changed = difference(&sides.old, &sides.new);
         let has_commands = WORDS.commands.is_match(file_name(&file.path));
-        if has_commands {
+        if has_commands && !change.is_proven(file) {
             found.extend(commands(change, file, &changed));
         }
         found.extend(by_words(change, file, &changed, has_commands));
@@ -139,10 +146,7 @@ fn commands(change: &Change<'_>, file: &ChangedFile, changed: &Sides) -> Vec<Tam
         if let Some(same) = added.iter().position(|(_, now)| !programs(now).is_disjoint(&programs(text))) {
             let (new, now) = added.remove(same);
             let selects = |token: &String| !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
-            if !change.is_proven(file)
-                && tokens(text).symmetric_difference(&tokens(now)).any(selects)
-                && !WORDS.ignores_failures.is_match(now)
-            {
+            if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
                 let deed = format!("the test command selects other tests: `{}`", quoted(now));
                 all.push(found(file, deed, change.weight(false), Some(old), Some(new)));
             }

@@ -11,6 +11,7 @@ use super::{
     words,
 };
 use crate::{
+    evidence::{BaseTestRun, ProofEnd},
     observed::{ChangedFile, ChangedFiles, DiffHunk, DiffLine, FileStatus},
     source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
 };
@@ -44,7 +45,8 @@ pub(super) struct Pair<'a> {
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let (mut found, mut files, mut bytes) = (Vec::new(), Vec::new(), 0);
-    for (index, file) in with_tests(change.files).enumerate() {
+    let touched = with_tests(change.files).filter(|file| !change.is_proven(file));
+    for (index, file) in touched.enumerate() {
         let sides = Sides::read(change, file).filter(|sides| {
             bytes += sides.old.iter().chain(&sides.new).map(|line| line.text.len()).sum::<usize>();
             index < MOST_FILES && bytes <= MOST_BYTES
@@ -56,8 +58,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     }
     let pairs = pairs(&files);
     let tests = pairs.iter().filter_map(|pair| Some(pair.old.filter(|old| old.is_test)?.name.as_str()));
-    let is_proven = |file: &TestFile<'_>| change.is_proven(file.file);
-    let mut arrivals = Arrivals::of(&pairs, gone(change, &tests.collect()), is_proven);
+    let mut arrivals = Arrivals::of(&pairs, gone(change, &tests.collect()));
     for pair in &pairs {
         match (pair.old, pair.new) {
             (Some(old), None) if old.is_test => found.extend(removed(change, pair, old, &mut arrivals)),
@@ -66,7 +67,8 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         }
     }
     found.extend(used_by_failed(change, &pairs));
-    found.extend(change.files.known().iter().filter_map(|file| snapshot(change, file)));
+    let others = change.files.known().iter().filter(|file| !change.is_proven(file));
+    found.extend(others.filter_map(|file| snapshot(change, file)));
     found
 }
 
@@ -157,13 +159,12 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     let mut lost = missing(then.lines.iter().copied(), reached(new));
     lost.retain(|line| is_lost(line));
     let mut deeds = Vec::new();
-    let is_proven = change.is_proven(file);
     if lost.is_empty() {
     } else if now.count < then.count {
         deeds.push(format!("{test} asserts less: {} before, {} after", then.count, now.count));
     } else if now.exact < then.exact {
         deeds.push(format!("{test} accepts values that it refused before"));
-    } else if is_proven || (now.count, now.exact) != (then.count, then.exact) {
+    } else if (now.count, now.exact) != (then.count, then.exact) {
     } else if now.values < then.values {
         deeds.push(format!("{test} computes a value that it stated before"));
     } else if new.is_test && !is_wrong && lost.iter().any(|line| states(line)) && !changes_program(change) {
@@ -172,13 +173,15 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     if now.rows < then.rows && taken.iter().any(|line| states(line) && is_lost(line)) {
         deeds.push(format!("{test} loses rows of parameters"));
     }
-    if new.is_test && !is_proven && now.catches > then.catches {
+    if new.is_test && now.catches > then.catches {
         deeds.push(format!("{test} catches errors that made it fail before"));
     }
     // What stands above the declaration may turn a failure into a success.
     let is_more = |line: &CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
-    if deeds.is_empty() && failed && !is_wrong && !only_grows && !is_proven {
+    // The tests of the file, as they were, pass on the head: what was edited is not why they pass.
+    let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
+    if deeds.is_empty() && failed && !is_wrong && !only_grows && !change.runs.base_tests.iter().any(passes) {
         deeds.push(format!("{test} failed before, and is edited"));
     }
     let at = brought.first().map_or(new.line, |line| line.number);
@@ -194,8 +197,7 @@ fn used_by_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
     let failed = pairs.iter().filter_map(|pair| Some((pair.file, pair.new.filter(is_failed)?)));
     let failed: Vec<_> = failed.map(|(file, test)| (file, test, used_by(test, pairs))).collect();
     let mut found = Vec::new();
-    let edited = pairs.iter().filter(|pair| !change.is_proven(pair.file.file));
-    for (pair, new) in edited.filter_map(|pair| Some((pair, pair.new?))) {
+    for (pair, new) in pairs.iter().filter_map(|pair| Some((pair, pair.new?))) {
         let old = pair.old.map_or(&[][..], |old| &old.lines);
         let Sides { old: taken, new: brought } = difference(old, &new.lines);
         let stand_in = brought.iter().find_map(|line| replaced(&line.text));
@@ -231,8 +233,7 @@ fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
         r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$|(?:snapshots|__snapshots__|golden|testdata)/"
     );
     let is_recorded = recorded.is_match(path) && !is_code(path);
-    let is_no_reason = file.status == FileStatus::Added || change.is_proven(file);
-    if is_no_reason || !is_recorded && (!in_test_folder(path) || TestSyntax::of(path).is_some()) {
+    if file.status == FileStatus::Added || !is_recorded && (!in_test_folder(path) || TestSyntax::of(path).is_some()) {
         return None;
     }
     let path = path.to_lowercase();
