@@ -160,8 +160,9 @@ fn shown_on_github(parts: &[&str]) -> Option<Value> {
         }
         ["", "repos", _, _, "rules", "branches", ..] => Some(json!([])),
         ["", "repos", _, ".github", "contents", "loopgate.yml"] => {
-            let content = BASE64_STANDARD.encode("version: 1\n");
-            Some(json!({ "type": "file", "encoding": "base64", "content": content }))
+            let (text, sha) = ("version: 1\n", "b82551848c644f63b8517a7bdf8be9a992e6f4da");
+            let content = BASE64_STANDARD.encode(text);
+            Some(json!({ "type": "file", "size": text.len(), "sha": sha, "encoding": "base64", "content": content }))
         }
         _ => None,
     }

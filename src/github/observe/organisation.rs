@@ -65,11 +65,8 @@ async fn read(client: &Client, owner: &str) -> Result<Option<Defaults>, Error> {
     let Ok(repository) = format!("{owner}/{REPOSITORY}").parse::<RepoName>() else { return Ok(None) };
     let (repo, file) = (client.repo(&repository), format!("{repository}/{FILE}"));
     let contents = repo.get::<Contents>(&repo.path(format!("contents/{FILE}"))).await.or_refused()?;
-    let bytes = match contents {
-        None => return Ok(None),
-        Some(Contents::File(contents)) => contents.inline(),
-        Some(Contents::Other(_)) => None,
-    };
+    let Some(Contents::File(contents)) = contents else { return Ok(None) };
+    let bytes = contents.inline();
     let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text)) {
         Ok(text) => return Ok(Some(Defaults { file, text, error: None })),
         Err(error) => error,
