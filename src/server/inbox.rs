@@ -18,7 +18,7 @@ use super::{
     metrics::Metrics,
     storage::{Applied, Arrival, Change, Store, Writer},
 };
-use crate::github::{Claim, Granted, SharedBudget};
+use crate::github::{Claim, CreationEnd, Granted, SharedBudget};
 
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
 const BATCH: usize = 512;
@@ -70,6 +70,14 @@ impl SharedBudget for Bookings {
                 Ok(_) | Err(Unavailable) => None,
             }
         })
+    }
+
+    fn creation_ended(&self, end: CreationEnd) {
+        let (reply, _) = oneshot::channel();
+        if let Some(inbox) = self.0.upgrade() {
+            // Under so much load that this does not fit, it counts from the end of its booking.
+            let _ = inbox.try_send(WriteRequest { change: Change::CreationEnd(end), reply });
+        }
     }
 }
 

@@ -205,7 +205,7 @@ fn stories(disturbance: Disturbance, seeds: u64) -> impl Iterator<Item = Case> {
 }
 
 /// Plays that went wrong once: kind of trouble, its chance, story, seed.
-const ONCE_WRONG: [(&str, f64, usize, u64); 7] = [
+const ONCE_WRONG: [(&str, f64, usize, u64); 8] = [
     ("403", 0.2, 0, 16),
     ("304 lies", 0.05, 3, 14),
     ("404", 0.05, 0, 7),
@@ -214,6 +214,8 @@ const ONCE_WRONG: [(&str, f64, usize, u64); 7] = [
     ("404", 0.2, 0, 5),
     ("404", 0.2, 3, 5),
     ("404", 0.2, 3, 21),
+    // A base that read as absent: an older commit's rules ended an approval.
+    ("404", 0.05, 3, 48),
 ];
 
 #[test]

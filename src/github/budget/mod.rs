@@ -21,7 +21,7 @@ use http::HeaderMap;
 use super::work_class::WorkClass;
 pub(crate) use creates::{Creates, Need, limits};
 use loopgate_core::Timestamp;
-pub use shared::{Claim, Granted, Limited, SharedBudget};
+pub use shared::{Claim, CreationEnd, Granted, Limited, SharedBudget};
 
 /// The platform's points in a minute.
 const POINTS: u32 = 900;

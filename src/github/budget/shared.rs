@@ -34,8 +34,21 @@ pub struct Granted {
     pub taken: Vec<(Timestamp, u32)>,
 }
 
+/// A creation that was booked and is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreationEnd {
+    pub installation: InstallationId,
+    /// Until when it was booked, as in [`Granted::taken`].
+    pub booked_until: Timestamp,
+    /// GitHub counted it before that.
+    pub answered_at: Timestamp,
+}
+
 /// Where the processes of one App book what they take.
 pub trait SharedBudget: Send + Sync {
     /// None if it cannot be booked now: then each process counts for itself.
     fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>>;
+
+    /// Notes when a creation was answered, soon. Without this it counts from the end of its booking.
+    fn creation_ended(&self, end: CreationEnd);
 }

@@ -9,8 +9,8 @@ use super::{Client, Shared};
 use crate::github::{
     Error,
     budget::{
-        Claim, Granted, Held, Limited, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, PointsLimit, READ, WRITE, limits,
-        points_of,
+        Claim, CreationEnd, Granted, Held, Limited, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, PointsLimit, READ, WRITE,
+        limits, points_of,
     },
     transport::{GRAPHQL, Outgoing},
     work_class::{Served, WorkClass, served},
@@ -50,10 +50,12 @@ impl Client {
             None => Ok(Booked { shared: &self.shared, what: Booking::Creation }),
             Some(Granted { is_granted, taken }) => {
                 self.shared.budget().creates.booked_with_others(&taken);
-                match is_granted {
-                    true => Ok(Booked { shared: &self.shared, what: Booking::WithOthers }),
+                match taken.last() {
+                    Some((until, _)) if is_granted => {
+                        Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until: *until } })
+                    }
                     // With what others have taken it is known when there is room.
-                    false => book().and(Err(Error::Paced { until: self.now() + CREATION_TAKES })),
+                    _ => book().and(Err(Error::Paced { until: self.now() + CREATION_TAKES })),
                 }
             }
         }
@@ -151,7 +153,9 @@ enum Booking {
     Points(u32),
     Creation,
     /// Counted with what other processes take.
-    WithOthers,
+    WithOthers {
+        until: Timestamp,
+    },
     /// Not used after all.
     Unused(u32),
 }
@@ -162,7 +166,14 @@ impl Drop for Booked<'_> {
         match self.what {
             Booking::Points(points) => budget.answered(points, now),
             Booking::Creation => budget.creates.answered(now),
-            Booking::WithOthers => {}
+            Booking::WithOthers { until } => {
+                drop(budget);
+                if let (Some(others), Some(installation)) =
+                    (self.shared.hub.shared_budget.get(), self.shared.installation)
+                {
+                    others.creation_ended(CreationEnd { installation, booked_until: until, answered_at: now });
+                }
+            }
             Booking::Unused(points) => budget.given_back(points),
         }
     }

@@ -576,6 +576,8 @@ impl SharedBudget for Ledger {
         let taken = vec![(claim.now + claim.usable_for, claim.amount)];
         Box::pin(std::future::ready(Some(Granted { is_granted, taken })))
     }
+
+    fn creation_ended(&self, _: crate::github::budget::CreationEnd) {}
 }
 
 #[tokio::test]

@@ -103,11 +103,16 @@ impl Observer {
     /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
     async fn base_side(&self, repo: Repo<'_>, pull: &Pull) -> Result<BaseSide, Error> {
         let base = &pull.pull_request.base.branch;
-        let branch = config::branch(repo, base);
+        let (branch, doubts) = (config::branch(repo, base), repo.doubts());
         let layers = stack::layers(repo, pull);
         let defaults = self.organisations.of(&repo, repo.name.owner());
         let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
-        let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
+        let lifecycle = &pull.pull_request.lifecycle;
+        if branch.is_none() && *lifecycle == Lifecycle::Open && self.registry.asks_again && repo.doubts() > doubts {
+            // An older commit's rules would govern: approvals would end, and others would be asked.
+            return Err(Error::NotFound { path: repo.path(format!("branches/{base}")) });
+        }
+        let is_merged = matches!(lifecycle, Lifecycle::Merged { .. });
         let merged_as = if is_merged { before_merge::merged_as(repo, pull).await? } else { None };
         let before = match merged_as {
             Some(commit) => before_merge::base(repo, pull, commit).await?,

@@ -3,7 +3,7 @@
 //! Races: of several processes one reads and adds at a time, by a lock that all of them take before any row.
 
 use super::{write::Batch, *};
-use crate::github::Limited;
+use crate::github::{CreationEnd, Limited};
 
 /// How long what was taken counts at most.
 pub(super) const LONGEST: TimeDelta = TimeDelta::hours(1);
@@ -35,12 +35,21 @@ impl Batch<'_> {
             used.sum::<usize>() + *amount as usize <= *most
         });
         if is_granted {
-            let until = *now + *usable_for;
+            // No two end at the same time, so that each can be named by its end.
+            let last = taken.last().map_or(*now, |(at, _)| *at + TimeDelta::milliseconds(1));
+            let until = last.max(*now + *usable_for);
             let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
             let row = row.bind(installation).bind(kind).bind(until).bind(i64::from(*amount));
             row.execute(self.on()).await?;
             taken.push((until, *amount));
         }
         Ok(Applied::Taken(Granted { is_granted, taken }))
+    }
+
+    pub(super) async fn creation_ended(&mut self, end: &CreationEnd) -> Result<Applied, StoreError> {
+        let row = Query::new("UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3");
+        let row = row.bind(end.answered_at).bind(end.installation.get().cast_signed());
+        row.bind(end.booked_until).execute(self.on()).await?;
+        Ok(Applied::Recorded)
     }
 }

@@ -44,7 +44,7 @@ use self::{
 };
 use super::reconciler::LookOutcome;
 use crate::github::{
-    Claim, DeliveryAttempt, Fence, Granted, ListedPull, Secret, Seen, WorkClass,
+    Claim, CreationEnd, DeliveryAttempt, Fence, Granted, ListedPull, Secret, Seen, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -241,6 +241,8 @@ pub(super) enum Change {
     Tokens(TokenChange),
     /// A process takes something of an installation's limits.
     Take(Claim),
+    /// A creation that was taken is over.
+    CreationEnd(CreationEnd),
     /// Wake-ups that are due become work.
     Wake {
         now: Timestamp,

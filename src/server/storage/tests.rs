@@ -510,6 +510,7 @@ on_both! {
     what_no_process_survives_is_counted,
     a_retry_is_due_by_time_and_events_join_it,
     names_of_repositories_are_one_whatever_their_case,
+    a_creation_counts_from_its_answer_where_that_comes_late,
     a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken,
     a_resync_wants_looks_at_what_a_list_says_something_new_of,
     the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
@@ -636,6 +637,31 @@ async fn what_processes_take_of_a_limit_is_booked_in_one_place(kept: Kept) {
     assert_eq!(granted(two.one(claim(2, 3, 62)).await), (true, 3));
     assert_eq!(granted(two.one(claim(1, 9, 200)).await), (false, 3), "the hour is used up");
     assert_eq!(granted(two.one(claim(1, 9, 3_700)).await), (true, 1));
+}
+
+async fn a_creation_counts_from_its_answer_where_that_comes_late(mut kept: Kept) {
+    let installation = InstallationId::new(7);
+    let take = |seconds: i64| {
+        Change::Take(Claim {
+            installation,
+            what: crate::github::Limited::Creations,
+            amount: 1,
+            limits: vec![(TimeDelta::minutes(1), 2)],
+            now: at(seconds),
+            usable_for: TimeDelta::seconds(2),
+        })
+    };
+    let taken = |applied: Applied| {
+        let Applied::Taken(Granted { taken, .. }) = applied else { panic!("an answer to another question") };
+        taken.into_iter().map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let later = TimeDelta::milliseconds(1);
+    kept.one(take(0)).await;
+    assert_eq!(taken(kept.one(take(0)).await), [at(2), at(2) + later], "each is told apart by its end");
+    let created = CreationEnd { installation, booked_until: at(2), answered_at: at(9) };
+    assert_eq!(kept.one(Change::CreationEnd(created)).await, Applied::Recorded);
+    assert_eq!(taken(kept.one(take(62)).await), [at(2) + later, at(9)], "one of two is still counted");
+    assert_eq!(taken(kept.one(take(63)).await), [at(2) + later, at(9), at(65)]);
 }
 
 /// An hour's work, ten deliveries a second (`LOOPGATE_LOAD=36000`; else a tenth of it), while somebody's forgotten

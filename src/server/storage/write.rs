@@ -269,6 +269,7 @@ impl Batch<'_> {
                 }
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
                 Change::Take(claim) => self.take(claim).await?,
+                Change::CreationEnd(end) => self.creation_ended(end).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
                 Change::Wake { now } => self.wake(*now).await?,
                 Change::Prune { now } => self.prune(*now).await?,
