@@ -66,11 +66,14 @@ pub struct Executor {
     /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
     /// delete comes back, but not for ever.
     posted: Mutex<BTreeMap<(RepoName, PrNumber, String), Vec<Timestamp>>>,
-    /// Effects that were left out, by pull request and kind.
-    waiting: Mutex<BTreeMap<(RepoName, PrNumber), ByKind>>,
+    /// Effects that were left out, by pull request and kind, and when their turn comes.
+    waiting: Mutex<BTreeMap<(RepoName, PrNumber), (Timestamp, ByKind)>>,
     /// Reactions that are known to be ours, or known to be others' alone.
     reactions: TtlCache<(Reacted, ReactionKind), Whose>,
 }
+
+/// How long after its turn an effect is still awaited here.
+const LATE: TimeDelta = TimeDelta::minutes(1);
 
 /// How many effects there are of each kind.
 type ByKind = BTreeMap<&'static str, u64>;
@@ -162,25 +165,25 @@ impl Executor {
                 }
             }
         }
-        self.note_waiting(surface, waiting);
+        self.note_waiting(surface, executed.again_at.filter(|_| !waiting.is_empty()).map(|at| (at, waiting)));
         Ok(executed)
     }
 
-    fn note_waiting(&self, surface: &ObservedSurface, waiting: ByKind) {
+    fn note_waiting(&self, surface: &ObservedSurface, waiting: Option<(Timestamp, ByKind)>) {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let pull = (surface.repository.clone(), surface.number);
-        if waiting.is_empty() {
-            all.remove(&pull);
-        } else {
-            all.insert(pull, waiting);
+        match waiting {
+            None => drop(all.remove(&pull)),
+            Some(waiting) => drop(all.insert(pull, waiting)),
         }
     }
 
-    /// Effects that wait for their turn to be created, by kind.
-    pub fn waiting(&self) -> ByKind {
-        let all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Effects that wait for their turn to be created, by kind. What did not come at its turn is another process's.
+    pub fn waiting(&self, now: Timestamp) -> ByKind {
+        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, (at, _)| *at + LATE > now);
         let mut sums = BTreeMap::from(KINDS.map(|kind| (kind, 0)));
-        for (kind, count) in all.values().flatten() {
+        for (kind, count) in all.values().flat_map(|(_, waiting)| waiting) {
             *sums.entry(kind).or_default() += count;
         }
         sums

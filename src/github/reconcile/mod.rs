@@ -230,7 +230,7 @@ impl Reconcile {
 
     /// Effects that wait for their turn to be created, by kind.
     pub fn effects_waiting(&self) -> BTreeMap<&'static str, u64> {
-        self.executor.waiting()
+        self.executor.waiting(self.github.now())
     }
 
     /// Whether a repository is without configuration, so that nothing that happens to its checks concerns anybody.

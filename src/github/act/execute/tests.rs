@@ -155,10 +155,10 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
     let bench = Bench::new().await;
     bench.answer("POST", "issues/12/labels", ok(200, json!([]))).await;
     bench.answer("DELETE", "issues/comments/1", ok(204, json!({}))).await;
-    let others = (0..72).map(|nth| format!("{nth:040x}").parse::<Sha>().unwrap());
+    let others = (0..80).map(|nth| format!("{nth:040x}").parse::<Sha>().unwrap());
     let now = bench.client.now();
     for other in others {
-        drop(bench.client.book(Need::Comment, other).await.unwrap());
+        drop(bench.client.book(Need::Verify, other).await.unwrap());
     }
     let effects = [
         Effect::AddLabels(vec!["a".into()]),
@@ -169,7 +169,7 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
     ];
     let executed = bench.execute(&effects).await.unwrap();
     assert_eq!((executed.done, executed.problems.len()), (1, 0), "it is no problem to tell of");
-    let waiting = bench.executor.waiting();
+    let waiting = bench.executor.waiting(bench.client.now());
     assert_eq!((waiting["comment"], waiting["label"], waiting["reaction"]), (2, 1, 1));
     let until = executed.again_at.unwrap();
     assert!((60..=62).contains(&(until - now).num_seconds()), "{until}");
