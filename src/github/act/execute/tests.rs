@@ -173,6 +173,8 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
     assert_eq!((waiting["comment"], waiting["label"], waiting["reaction"]), (2, 1, 1));
     let until = executed.again_at.unwrap();
     assert!((60..=62).contains(&(until - now).num_seconds()), "{until}");
+    let later = bench.executor.waiting(until + TimeDelta::minutes(1));
+    assert_eq!(later["comment"], 0, "another process has it");
     let sent: Vec<_> = bench.requests().await.into_iter().map(|(verb, at, _)| format!("{verb} {at}")).collect();
     assert_eq!(sent, ["DELETE issues/comments/1"]);
 }
