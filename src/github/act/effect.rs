@@ -11,9 +11,8 @@ use loopgate_core::{Login, TeamSlug, gate::Reviewer, observed::OwnCheck, policy:
 pub(super) fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
     match effect {
         Effect::CreateCheckRun(write) => Some(need_of_run(surface, write)),
-        Effect::CreateStatusComment { .. } | Effect::PostComment { .. } | Effect::AskFixer { .. } => {
-            Some(Need::Comment)
-        }
+        Effect::CreateStatusComment { .. } => Some(Need::Status),
+        Effect::PostComment { .. } | Effect::AskFixer { .. } => Some(Need::Comment),
         Effect::CreateLabel { .. } | Effect::AddLabels(_) | Effect::RequestReviewer(_) => Some(Need::Mark),
         Effect::React { .. } => Some(Need::Reaction),
         _ => None,

@@ -190,14 +190,14 @@ impl Executor {
     }
 
     /// Posts a comment, unless people have deleted it again and again.
-    async fn comment(&self, place: &Place<'_>, body: &str) -> Result<(), Error> {
+    async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<(), Error> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
         let (key, now) = ((place.surface.repository.clone(), place.surface.number, marker), place.client.now());
         if self.lately(&key, now) > MOST_REMADE {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
             return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
         }
-        place.comment(body).await?;
+        place.comment(body, need).await?;
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         Ok(())
     }
@@ -295,11 +295,10 @@ impl Executor {
                 let body = check_run::cancellation(left, place.surface, place.client.now());
                 place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
-            Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
-                self.comment(place, body).await?
-            }
+            Effect::CreateStatusComment { body } => self.comment(place, body, Need::Status).await?,
+            Effect::PostComment { body, .. } => self.comment(place, body, Need::Comment).await?,
             Effect::AskFixer { body, dispatch, .. } => {
-                self.comment(place, body).await?;
+                self.comment(place, body, Need::Comment).await?;
                 place.dispatch(dispatch).await?;
             }
             Effect::UpdateComment { comment, body } => {
@@ -538,9 +537,9 @@ impl Place<'_> {
         }
     }
 
-    async fn comment(&self, body: &str) -> Result<(), Error> {
+    async fn comment(&self, body: &str, need: Need) -> Result<(), Error> {
         let path = self.path(&format!("issues/{}/comments", self.surface.number));
-        let _booked = self.client.book(Need::Comment, self.surface.head).await?;
+        let _booked = self.client.book(need, self.surface.head).await?;
         let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             self.client.created(&path, id, created);

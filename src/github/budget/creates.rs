@@ -18,7 +18,9 @@ pub(crate) enum Need {
     Verify,
     /// What else belongs to the verdict: the gates' check run.
     Verdict,
-    /// Comments for people.
+    /// The status comment.
+    Status,
+    /// Other comments for people.
     Comment,
     /// Labels, and who is asked for a review.
     Mark,
@@ -30,7 +32,8 @@ const HOUR: TimeDelta = TimeDelta::hours(1);
 
 /// How many may be created within a time, by need. What is used up of a minute comes back soon; of an hour so much is kept
 /// for verdicts that they appear of two hundred pull requests, long after comments wait.
-const LIMITS: [(TimeDelta, [usize; 5]); 2] = [(MINUTE, [80, 80, 72, 68, 64]), (HOUR, [500, 400, 300, 275, 250])];
+const LIMITS: [(TimeDelta, [usize; 6]); 2] =
+    [(MINUTE, [80, 80, 76, 72, 68, 64]), (HOUR, [500, 400, 300, 260, 240, 220])];
 
 /// How many may be created within a minute and an hour for a need.
 pub(crate) fn limits(need: Need) -> Vec<(TimeDelta, usize)> {
@@ -39,6 +42,9 @@ pub(crate) fn limits(need: Need) -> Vec<(TimeDelta, usize)> {
 
 /// The shortest pause before a promise comes due.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
+
+/// How long somebody may wait for their turn after a promise comes due.
+const LATE: TimeDelta = TimeDelta::seconds(15);
 
 /// Promises kept at most.
 const MOST: usize = 4_096;
@@ -61,10 +67,10 @@ impl Creates {
     pub fn book(&mut self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
         // A clock that was set back leaves times that are still to come: they are let go.
         self.created.retain(|at| *at <= now + MINUTE && *at + HOUR > now);
-        // Who does not come when it is time has a minute to: it may wait for its turn.
-        self.promised.retain(|_, (at, _)| *at + MINUTE > now);
+        // Who does not come soon when it is time came to another process.
+        self.promised.retain(|_, (at, _)| *at + LATE > now);
         let behind = if need == Need::Verify { 0 } else { behind };
-        let is_free = |(window, limits): &(TimeDelta, [usize; 5])| {
+        let is_free = |(window, limits): &(TimeDelta, [usize; 6])| {
             let used = self.created.iter().rev().take_while(|at| **at + *window > now).count();
             let ahead = self
                 .promised

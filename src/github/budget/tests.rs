@@ -48,7 +48,8 @@ fn what_is_needed_more_may_use_more_of_a_minute() {
         |need, from: usize| (from..).take_while(|nth| create(&mut creates, need, *nth, 0, at(0)).is_ok()).count();
     assert_eq!(granted(Need::Reaction, 0), 64);
     assert_eq!(granted(Need::Comment, 100), 8);
-    assert_eq!(granted(Need::Verdict, 200), 8);
+    assert_eq!(granted(Need::Status, 150), 4);
+    assert_eq!(granted(Need::Verdict, 200), 4);
     assert_eq!(granted(Need::Verify, 300), 0);
     assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(59)), Err(at(60)));
     assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(60)), Ok(()));
@@ -70,18 +71,19 @@ fn who_waits_comes_back_one_after_the_other_and_is_promised_one_moment() {
 #[test]
 fn beyond_five_hundred_an_hour_comments_wait_and_verdicts_appear() {
     let mut creates = Creates::default();
-    let mut created = [0; 3];
+    let mut created = [0; 4];
     // Five pull requests a minute: two check runs, and three comments each.
     for minute in 0..38 {
         for pull in 0..5 {
             let (head, now) = (minute * 5 + pull, at(i64::try_from(minute * 60 + pull).unwrap()));
             let mut ask =
                 |need: Need| created[need as usize] += usize::from(create(&mut creates, need, head, 0, now).is_ok());
-            [Need::Verify, Need::Verdict, Need::Comment, Need::Comment, Need::Comment].into_iter().for_each(&mut ask);
+            [Need::Verify, Need::Verdict, Need::Status, Need::Comment, Need::Comment].into_iter().for_each(&mut ask);
         }
     }
-    // Comments take 180 of 300 and verdicts the rest, up to 400 both check runs; then each has its verdict still.
-    assert_eq!(created, [190, 110, 180]);
+    // Comments take 104 of 260, and status comments what is left of 300; up to 400 both check runs; then each has its
+    // verdict still.
+    assert_eq!(created, [190, 115, 65, 104]);
 }
 
 #[test]
