@@ -169,7 +169,7 @@ sed -i 's/^test_adds().*/test_adds() { wanted=6; check "adds all numbers" "$want
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
     assert!(
-        ran.err.contains("The fixer changed tests, or what decides which run: the tests run as they were before."),
+        ran.err.contains("The fixer changed tests, or what decides which run: the checks run with them as they were."),
         "{}",
         ran.err
     );
@@ -185,9 +185,29 @@ fn a_repair_without_which_the_tests_as_they_were_fail_is_refused() {
     let project = Project::fixed_by(stands_in, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains("fails as it was before"), "{}", ran.out);
+    assert!(ran.out.contains("fail as they were before"), "{}", ran.out);
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+/// A program of our own that names no test, and needs a build, which the worktree must have as well.
+#[test]
+fn unnamed_failures_return() {
+    let edits = "cat > /dev/null\nsed -i 's/6/7/' tests/test_calc.c\n";
+    let project = Project::fixed_by(edits, "");
+    let test = "grep -q 'total == 7' built || { echo \"test_calc: test_calc.c:14: main: Assertion \\`total == 6' failed.\"; exit 1; }\n";
+    project.write("tests/test_calc.c", "total == 6\n");
+    project.write("check.sh", test);
+    let checks = "build: { kind: build, run: cp tests/test_calc.c built }\n    unit: { kind: test, needs: [build], run: sh check.sh }";
+    let configuration = project.read(".github/loopgate.yml");
+    let unit = "unit: { kind: test, run: sh tests/test_calc.sh }";
+    assert!(configuration.contains(unit));
+    project.write(".github/loopgate.yml", &configuration.replace(unit, checks));
+    project.write(".gitignore", "built\n");
+    project.commit("A program of our own");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains("tests/test_calc.c: its tests fail as they were before"), "{}", ran.out);
 }
 
 #[test]

@@ -247,7 +247,6 @@ pub async fn what_is_said_is_read_within_a_poll(world: World) {
     assert!(logs.is_empty(), "no log is downloaded: {logs:?}");
 
     pushes(&world, &pr, 1).await;
-    let (read, after) =
-        world.runs_until(Some("alice"), &wait, async || world.ci_tests(&pr, &[], &["adds"]).await).await;
+    let (read, after) = world.runs_until(Some("alice"), &wait, async || world.ci_tests(&pr, &[], &failing).await).await;
     assert!(read.code == Some(0) && after.as_secs() < 15, "{after:?} {read:?}");
 }

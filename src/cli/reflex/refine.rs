@@ -19,10 +19,10 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
-    evidence::{BaseTestRun, CheckKind, ProofEnd},
+    evidence::{BaseTestRun, ProofEnd},
     policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
-    reflex::{self, EditVerdict, FixMaker, FixRecord, Senior, Turn},
-    verdict::tamper,
+    reflex::{self, EditVerdict, FixMaker, FixRecord, PutBack, Senior, Turn},
+    verdict::{FailureView, tamper},
 };
 
 /// Lines of a refused diff that are shown.
@@ -220,12 +220,12 @@ impl Session<'_> {
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
         let judge = |base_tests: &[BaseTestRun]| {
-            let failed = view.failures.iter().filter_map(|view| view.failure.test_name.as_deref()).collect();
+            let failed = view.failures.iter().filter_map(|view| tamper::failed_test(&view.failure)).collect();
             let judged = reflex::Edits { files: &edits.files, contents, before, after, base_tests };
             reflex::judge_edits(judged, &scope, failed, Some(&self.state), configuration)
         };
         let mut verdict = judge(&[]);
-        let base_tests = self.with_files_put_back(edits, &verdict, policy).await?;
+        let base_tests = self.with_files_put_back(edits, &verdict, policy, &view.failures).await?;
         if self.interrupt.is_interrupted() {
             self.put_aside(edits, "Edits of a fixer, interrupted before they were judged\n")?;
             return Ok(Progress::Interrupted);
@@ -294,27 +294,27 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// How the test checks end with the files put back that hold tests, or decide which tests run.
+    /// How the checks end with the files put back that hold tests, or decide which tests run.
     async fn with_files_put_back(
         &self,
         edits: &Edits,
         verdict: &EditVerdict,
         policy: &Policy,
+        failures: &[FailureView],
     ) -> Result<Vec<BaseTestRun>, CliError> {
-        let files = reflex::files_to_put_back(&edits.files, verdict);
-        let mut wanted = only(policy, &self.state.prepared_checks).verify.checks;
-        wanted.retain(|_, check| matches!(check.kind, CheckKind::Test | CheckKind::Integration));
-        let plan = Plan::new(&wanted, &Selection::All, self.workspace.root().to_owned(), None);
+        let checks = only(policy, &self.state.prepared_checks).verify.checks;
+        let PutBack { files, checks: wanted, failures } = PutBack::of(&edits.files, verdict, &checks, failures);
+        let plan = Plan::new(&checks, &Selection::Only(wanted), self.workspace.root().to_owned(), None);
         let plan = plan.map_err(CliError::bad_data)?;
         if files.is_empty() || plan.is_empty() {
             return Ok(Vec::new());
         }
         let worktree = &self.workspace.worktree;
         let edited = worktree.stand_in(edits.tree, worktree.head()?)?;
-        self.console.note("The fixer changed tests, or what decides which run: the tests run as they were before.");
+        self.console.note("The fixer changed tests, or what decides which run: the checks run with them as they were.");
         let interrupt = self.interrupt.clone();
         let observer = progress::observer();
-        Ok(runner::with_files_put_back(&plan, edited, edits.before(), &files, interrupt, observer).await)
+        Ok(runner::with_files_put_back(&plan, edited, edits.before(), &files, &failures, interrupt, observer).await)
     }
 }
 

@@ -12,8 +12,9 @@ use loopgate_core::{
         Snapshot,
     },
     policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest, RuleCondition},
+    source_files::belongs_to_tests,
     state::LoopState,
-    verdict::coverage,
+    verdict::{coverage, tamper},
 };
 
 /// Disputed test files whose last committers are asked for.
@@ -69,7 +70,8 @@ pub(super) async fn folders(
     if asks && files.known().iter().any(adds) { config::folders(repo, tip).await } else { Ok(None) }
 }
 
-/// Whether the base's own evidence matters: something fails, or the change is to keep what the base has.
+/// Whether the base's own evidence matters: something fails, the change is to keep what the base has, or it edits tests or
+/// what decides which of them run.
 pub(super) fn is_asked_for(
     evidence: &[ReceivedEvidence],
     pull_request: &PullRequest,
@@ -83,7 +85,9 @@ pub(super) fn is_asked_for(
     let code_type = coverage::change_type(pull_request, files, &policy.coverage);
     let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
         || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
-    accepted.any(|evidence| keeps || evidence.checks.iter().any(|check| check.outcome.is_failure()))
+    let edits = |file: &ChangedFile| file.paths().any(|path| belongs_to_tests(path) || tamper::decides_what_runs(path));
+    let edits_tests = tamper::holds_tests(files) || files.known().iter().any(edits);
+    accepted.any(|evidence| keeps || edits_tests || evidence.checks.iter().any(|check| check.outcome.is_failure()))
 }
 
 /// Check runs of the base, and the documents of its workflow runs.

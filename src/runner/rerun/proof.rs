@@ -59,7 +59,7 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
 /// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
 /// out. Files that cannot be run alone are left out.
 pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> Vec<BaseTestRun> {
-    let edited = trial.files.known().iter().filter(|file| file.deletions > 0 && file.status != FileStatus::Added);
+    let edited = trial.files.known().iter().filter(|file| file.status != FileStatus::Added);
     let before = edited.filter_map(|file| file.paths().last());
     let files: BTreeSet<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
     if files.is_empty() {

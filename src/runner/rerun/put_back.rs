@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{executed, tree::BaseTree, use_installed};
 use crate::runner::{Interrupt, Observer, Plan, run};
 use loopgate_core::{
-    Sha,
-    evidence::{BaseTestRun, CheckEvidence, Outcome, ProofEnd},
+    Fingerprint, Sha,
+    evidence::{BaseTestRun, CheckEvidence, Failure, Outcome, ProofEnd},
 };
 
 /// Failing tests that are named.
@@ -20,6 +20,7 @@ pub async fn with_files_put_back(
     head: Sha,
     before: Sha,
     files: &BTreeSet<&str>,
+    to_mend: &BTreeSet<Fingerprint>,
     interrupt: Interrupt,
     observer: Arc<dyn Observer>,
 ) -> Vec<BaseTestRun> {
@@ -34,13 +35,13 @@ pub async fn with_files_put_back(
         on_head,
         failing,
     };
-    let (end, failing) = ending(&run_in(plan, &tree, interrupt.clone(), observer.clone()).await);
+    let (end, failing) = ending(&run_in(plan, &tree, interrupt.clone(), observer.clone()).await, to_mend);
     match (end, files.first()) {
         (ProofEnd::Passed, _) => files.iter().map(|file| run(file, end, Vec::new())).collect(),
         (ProofEnd::Failed, Some(file)) => {
             // They may fail for what the worktree lacks: then they fail there as they are edited too.
             let Ok(edited) = BaseTree::at(&plan.root, head) else { return Vec::new() };
-            match ending(&run_in(plan, &edited, interrupt, observer).await) {
+            match ending(&run_in(plan, &edited, interrupt, observer).await, to_mend) {
                 (ProofEnd::Passed, _) => vec![run(file, end, failing)],
                 _ => Vec::new(),
             }
@@ -57,16 +58,16 @@ async fn run_in(plan: &Plan, tree: &BaseTree, interrupt: Interrupt, observer: Ar
     run(&there, interrupt, observer).await.checks
 }
 
-/// How the checks end together, with the names of the tests that fail.
-fn ending(checks: &[CheckEvidence]) -> (ProofEnd, Vec<String>) {
+/// How the checks end together, with the names of the tests that fail. What fails and names no test may be a build that the
+/// edits broke: it counts where it is a failure `to_mend`.
+fn ending(checks: &[CheckEvidence], to_mend: &BTreeSet<Fingerprint>) -> (ProofEnd, Vec<String>) {
     let passes = |check: &CheckEvidence| check.outcome == Outcome::Passed && executed(check.results) != Some(0);
     if !checks.is_empty() && checks.iter().all(passes) {
         return (ProofEnd::Passed, Vec::new());
     }
-    let failed = checks.iter().filter(|check| check.outcome == Outcome::Failed);
-    let tests = failed.flat_map(|check| &check.failures).filter_map(|failure| failure.test_name.clone());
-    match tests.take(MOST_NAMED).collect::<Vec<_>>() {
-        tests if tests.is_empty() => (ProofEnd::Broken, tests),
-        tests => (ProofEnd::Failed, tests),
-    }
+    let failed = || checks.iter().filter(|check| check.outcome == Outcome::Failed).flat_map(|check| &check.failures);
+    let tests: Vec<String> = failed().filter_map(|failure| failure.test_name.clone()).take(MOST_NAMED).collect();
+    let is_to_mend = |failure: &Failure| failure.fingerprint.is_some_and(|print| to_mend.contains(&print));
+    let end = if tests.is_empty() && !failed().any(is_to_mend) { ProofEnd::Broken } else { ProofEnd::Failed };
+    (end, tests)
 }

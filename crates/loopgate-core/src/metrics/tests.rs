@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
@@ -104,8 +104,12 @@ fn twelve_runs() -> Vec<RunLine> {
         })
         .into();
     let heads = |story: &mut Story, heads: &[&[&str]]| {
+        // What is mended passes from then on.
+        let mut passing = BTreeSet::from(["z"]);
         for (number, failing) in (1..).zip(heads) {
-            story.push(number, failing, &["z"]);
+            passing.retain(|test| !failing.contains(test));
+            story.push(number, failing, &passing.iter().copied().collect::<Vec<_>>());
+            passing.extend(failing.iter());
         }
     };
     lines.push(merged(|story| {

@@ -2,16 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
+
 use crate::{
     deciding::View,
     evidence::{BaseTestRun, CheckEvidence, CheckKind, OutcomesExtent, ProofEnd},
-    ids::Sha,
+    ids::{CheckName, Fingerprint, Sha},
     observed::{ChangedFile, ChangedFiles, Contents},
-    policy::Trigger,
+    policy::{CheckPolicy, CheckSource, Trigger},
     source_files::{belongs_to_tests, is_test},
     state::{FixMaker, LoopState},
     text,
-    verdict::tamper::{self, Tampering},
+    verdict::{
+        FailureView,
+        tamper::{self, Tampering},
+    },
 };
 
 /// What is done with the edits of a fixer.
@@ -53,7 +58,7 @@ pub struct Edits<'a> {
     pub contents: &'a Contents,
     pub before: Sha,
     pub after: Sha,
-    /// How the checks end with [`files_to_put_back`] as they were before; empty where that did not run.
+    /// How the checks end with the files of a [`PutBack`] as they were before; empty where that did not run.
     pub base_tests: &'a [BaseTestRun],
 }
 
@@ -77,7 +82,11 @@ pub fn judge_edits(
     change.runs.base_tests = base_tests.iter().collect();
     let passing = base_tests.iter().filter(|run| run.on_head == ProofEnd::Passed);
     change.runs.proven = passing.map(|run| run.file.as_str()).collect();
-    refusals.extend(tamper::findings(&change).into_iter().map(EditRefusal::Weakens));
+    let is_protected =
+        |path: &str| refusals.iter().any(|one| matches!(one, EditRefusal::Protected { path: known } if known == path));
+    let mut findings = tamper::findings(&change);
+    findings.retain(|one| !one.path.as_deref().is_some_and(is_protected));
+    refusals.extend(findings.into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);
     }
@@ -87,16 +96,45 @@ pub fn judge_edits(
     }
 }
 
-/// The files of which it is to be seen whether the checks pass with them as they were before the edits: those of tests, and
-/// those that decide which tests run. None where the edits are refused for another reason than these.
-pub fn files_to_put_back<'a>(files: &'a ChangedFiles, verdict: &EditVerdict) -> BTreeSet<&'a str> {
-    let is_refused = match verdict {
-        EditVerdict::Refuse(refusals) => refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_))),
-        EditVerdict::Nothing | EditVerdict::Take { .. } => false,
-    };
-    let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
-    let wanted = files.known().iter().filter(|file| !is_refused && file.paths().any(counts));
-    wanted.flat_map(ChangedFile::paths).collect()
+/// What shows whether the checks pass without what the edits do to tests and to what decides which of them run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PutBack<'a> {
+    /// These are put back as they were. None where the edits are refused for another reason than such files.
+    pub files: BTreeSet<&'a str>,
+    /// The checks to run: those of tests, and those that failed, where one of the files may be their own.
+    pub checks: BTreeSet<CheckName>,
+    /// The failures that show it although no test is named.
+    pub failures: BTreeSet<Fingerprint>,
+}
+
+impl<'a> PutBack<'a> {
+    pub fn of(
+        edited: &'a ChangedFiles,
+        verdict: &EditVerdict,
+        checks: &IndexMap<CheckName, CheckPolicy>,
+        failures: &[FailureView],
+    ) -> Self {
+        let is_refused = match verdict {
+            EditVerdict::Refuse(refusals) => refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_))),
+            EditVerdict::Nothing | EditVerdict::Take { .. } => false,
+        };
+        let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
+        let wanted = edited.known().iter().filter(|file| !is_refused && file.paths().any(counts));
+        let files: BTreeSet<&str> = wanted.flat_map(ChangedFile::paths).collect();
+        let are_of_checks = files.iter().any(|file| tamper::decides_what_runs(file));
+        let runs_tests = |check: &CheckPolicy| matches!(check.kind, CheckKind::Test | CheckKind::Integration);
+        let fails = |name: &CheckName| failures.iter().any(|view| view.check == *name);
+        let is_run = |(name, check): &(&CheckName, &CheckPolicy)| {
+            matches!(check.source, CheckSource::Command(_)) && (runs_tests(check) || are_of_checks && fails(name))
+        };
+        let to_run: BTreeSet<CheckName> = checks.iter().filter(is_run).map(|(name, _)| name.clone()).collect();
+        // What is wrong with a file itself is wrong again where the file is put back.
+        let is_in_them =
+            |view: &FailureView| view.failure.source.as_ref().is_some_and(|place| files.contains(place.file.as_str()));
+        let shows = |view: &&FailureView| checks.get(&view.check).is_some_and(runs_tests) || !is_in_them(view);
+        let failures = failures.iter().filter(shows).filter_map(|view| view.failure.fingerprint).collect();
+        Self { files, checks: to_run, failures }
+    }
 }
 
 /// Fewer tests ran after a fix than before it.

@@ -22,7 +22,7 @@ mod turn;
 pub use alias::Alias;
 pub use contract::{Breach, Produced};
 pub use fix::{
-    EditRefusal, EditVerdict, Edits, FewerTests, failing_scope, fewer_tests, files_to_put_back, intrusions, judge_edits,
+    EditRefusal, EditVerdict, Edits, FewerTests, PutBack, failing_scope, fewer_tests, intrusions, judge_edits,
 };
 pub use govern::{Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title};
 pub use replay::replay;

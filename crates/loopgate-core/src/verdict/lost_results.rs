@@ -6,7 +6,7 @@ use twox_hash::XxHash3_64;
 
 use super::gather::{GatheredCheck, HeadEvidence};
 use crate::{
-    evidence::{CheckEvidence, CheckKind, Outcome, OutcomesExtent, TestOutcomes},
+    evidence::{CheckEvidence, CheckKind, Outcome, OutcomesExtent, ReportFormat, TestOutcomes, TestState},
     ids::CheckName,
     observed::BaseEvidence,
     policy::{CheckSource, Policy},
@@ -15,15 +15,20 @@ use crate::{
 };
 
 /// The checks of tests that have results by test when they pass, each with a digest of its command and its reports: 16
-/// hexadecimal digits.
+/// hexadecimal digits, marked where tests that passed are named.
 pub fn with_results(evidence: &HeadEvidence, policy: &Policy) -> BTreeMap<CheckName, String> {
     let has_results = |check: &GatheredCheck| check.evidence().is_some_and(has_results_when_passing);
     let tests = evidence.checks.iter().filter(|(_, check)| is_test(check.kind) && has_results(check));
-    tests.filter_map(|(name, _)| Some((name.clone(), digest(policy, name)?))).collect()
+    let marked = |name: &CheckName, check: &GatheredCheck| {
+        let mark = if check.evidence().is_some_and(names_passed) { NAMED } else { "" };
+        Some(format!("{}{mark}", digest(policy, name)?))
+    };
+    tests.filter_map(|(name, check)| Some((name.clone(), marked(name, check)?))).collect()
 }
 
 /// Lets each check fail that passed without results by test, although it had them on the base, or in an earlier attempt
-/// under the same command and reports. `accepted` names those for which a person took responsibility.
+/// under the same command and reports; or that names no test that passed, although it named them there. `accepted` names
+/// those for which a person took responsibility.
 pub fn fail(
     evidence: &mut HeadEvidence,
     policy: &Policy,
@@ -35,16 +40,31 @@ pub fn fail(
         let Some(digest) = digest(policy, name).filter(|_| is_test(check.kind) && !accepted.contains(name)) else {
             continue;
         };
-        let had_on_base = base.and_then(|base| base.checks.get(name)).is_some_and(has_results_when_passing);
-        let had_before = || attempts.iter().any(|attempt| attempt.with_results.get(name) == Some(&digest));
+        let on_base = base.and_then(|base| base.checks.get(name));
+        let before = attempts.iter().filter_map(|attempt| attempt.with_results.get(name)?.strip_prefix(&digest));
+        let named = on_base.is_some_and(names_passed) || before.clone().any(|mark| mark == NAMED);
+        let had = on_base.is_some_and(has_results_when_passing) || before.count() > 0;
         if let CheckStanding::Done(found) = &mut check.standing
             && found.outcome == Outcome::Passed
-            && found.tests.is_none()
-            && (had_on_base || had_before())
+            && (found.tests.is_none() && had || named && found.tests.as_ref().is_some_and(names_none))
         {
             found.outcome = Outcome::ResultsLost;
         }
     }
+}
+
+/// What marks a check that names the tests that pass.
+const NAMED: &str = "+";
+
+/// In a report: text for people names them or does not, as many as there are.
+fn names_passed(found: &CheckEvidence) -> bool {
+    let names = |tests: &TestOutcomes| tests.iter().any(|test| test.state() == TestState::Passed);
+    let mut formats = found.reports.iter().filter_map(|report| report.format);
+    formats.any(|format| format != ReportFormat::Console) && found.tests.as_ref().is_some_and(names)
+}
+
+fn names_none(tests: &TestOutcomes) -> bool {
+    tests.iter().all(|test| test.state().is_failure())
 }
 
 /// Many tools name the tests that fail and no others: such a list says nothing about what they print when all pass.

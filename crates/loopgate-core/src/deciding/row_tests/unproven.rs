@@ -1,7 +1,10 @@
 //! Checks that end well although nothing shows that their tests ran: skipped jobs, and results by test that are lost.
 
 use super::*;
-use crate::verdict::SkipCause;
+use crate::{
+    evidence::{OutcomesExtent, ReportFormat, ReportNote, ReportQuality, TestOutcomes},
+    verdict::SkipCause,
+};
 
 /// A job of a workflow run that ended so.
 fn job(story: &mut Story, name: &str, run: u64, conclusion: Conclusion) {
@@ -143,6 +146,61 @@ fn results_are_lost_against_the_base_too_and_not_under_another_command() {
     let CheckSource::Command(command) = &mut changed.policy.verify.checks[&name("unit")].source else { panic!() };
     command.run = "make check".to_owned();
     assert!(!lost(&mut changed));
+}
+
+/// A printed count shows no test that ran. Text for people loses nothing: it names tests or does not.
+#[test]
+fn names_of_passed_tests_are_lost_where_a_count_takes_their_place() {
+    let read_as = |head: u8, format: ReportFormat, failing: &[&str]| {
+        let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), failing, &["parses"]) else { panic!() };
+        for check in document.checks.iter_mut().filter(|check| check.kind == CheckKind::Test) {
+            let quality = ReportQuality::Valid;
+            check.reports = vec![ReportNote { path: "a".to_owned(), format: Some(format), quality, notes: Vec::new() }];
+            if failing.is_empty() {
+                check.tests = Some(TestOutcomes::new(Vec::new(), OutcomesExtent::Partial));
+            }
+        }
+        ReceivedEvidence::Accepted(document)
+    };
+    let cases = [(ReportFormat::Junit, Outcome::ResultsLost), (ReportFormat::Console, Outcome::Passed)];
+    for (before, expected) in cases {
+        let mut story = Story::opened();
+        story.snapshot.evidence = vec![read_as(1, before, &["rounds"])];
+        story.decide();
+        story.set_head(2);
+        story.snapshot.evidence = vec![read_as(2, ReportFormat::Console, &[])];
+        let CheckStanding::Done(unit) = standing(story.decide(), "unit") else { panic!() };
+        assert_eq!(unit.outcome, expected, "{before:?}");
+    }
+}
+
+/// Only where everything has ended and passes does a test that is gone say something of the change.
+#[test]
+fn a_failing_test_that_is_gone_is_tampering_once_all_jobs_have_ended_well() {
+    let story = || {
+        let mut story = Story::opened();
+        story.push(1, &["rounds"], &["parses", "adds"]);
+        story.set_head(2);
+        story
+    };
+    let held = |mut story: Story, failing: &[&str], passing: &[&str]| {
+        story.snapshot.evidence = vec![evidence(sha(2), failing, passing)];
+        story.decide().action == NextAction::Escalate { cause: Trigger::Tampering }
+    };
+    assert!(held(story(), &[], &["parses", "adds"]));
+    assert!(!held(story(), &[], &["parses", "adds", "rounds"]));
+    assert!(!held(story(), &["adds"], &["parses"]), "something broke");
+    let mut running = story();
+    running.snapshot.workflow_runs = vec![WorkflowRun {
+        id: WorkflowRunId::new(7),
+        path: ".github/workflows/ci.yml".to_owned(),
+        attempt: 1,
+        progress: CheckProgress::InProgress,
+        url: None,
+        started_at: None,
+        jobs: Vec::new(),
+    }];
+    assert!(!held(running, &[], &["parses", "adds"]), "another job may bring it");
 }
 
 #[test]

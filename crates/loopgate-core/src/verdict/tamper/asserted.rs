@@ -84,6 +84,17 @@ pub(super) fn reached(part: &Part) -> Vec<&CodeLine> {
     lines
 }
 
+/// What stands before a value of an assertion that lets pass others.
+const LOOSE: &str = "\0";
+
+/// Whether an assertion compares by an order, by a part, or by what is not.
+fn is_loose(line: &CodeLine) -> bool {
+    pattern!(
+        r"[<>]=|!=|\s[<>]\s|\bin\b|_(?:GE|GT|LE|LT|NE)\(|_ne!|(?i)greater|less|not_?(?:equal|null|none|nil)|contain"
+    )
+    .is_match(&line.text)
+}
+
 /// Texts and numbers of a line, with their quotes, and errors by name.
 pub(super) fn values(line: &str) -> impl Iterator<Item = &str> {
     let value = pattern!(r#""[^"]*"|'[^']*'|`[^`]*`|\b[A-Z]\w*(?:Error|Exception)\b|(?:^|[^\w.])(-?\d[\w.]*)"#);
@@ -173,8 +184,10 @@ fn brought(parts: &[(&Pair<'_>, &Part)], asserting: &BTreeSet<&str>) -> Bag {
         for line in missing(reached(new), pair.old.iter().flat_map(|old| &old.lines)) {
             bag.add(line.words());
             let calls = || words(&line.text).any(|word| asserting.contains(word));
-            if asserts(syntax, line) || is_row(syntax, line) || calls() {
-                values(&line.text).for_each(|value| bag.add(plain(value)));
+            let is_assertion = asserts(syntax, line);
+            if is_assertion || is_row(syntax, line) || calls() {
+                let mark = if is_assertion && is_loose(line) { LOOSE } else { "" };
+                values(&line.text).for_each(|value| bag.add(format!("{mark}{}", plain(value))));
             }
         }
     }
@@ -182,9 +195,12 @@ fn brought(parts: &[(&Pair<'_>, &Part)], asserting: &BTreeSet<&str>) -> Bag {
 }
 
 impl Bag {
-    /// Takes out a line that goes: it stands in a new place, or all its values do.
-    pub(super) fn take_line(&mut self, line: &CodeLine) -> bool {
+    /// Takes out a line that goes: it stands in a new place, or all its values do; those of an exact assertion in none that
+    /// lets pass others.
+    pub(super) fn take_line(&mut self, syntax: &TestSyntax, line: &CodeLine) -> bool {
         let values: Vec<String> = values(&line.text).map(plain).collect();
-        self.take(&[line.words()]) || !values.is_empty() && self.take(&values)
+        let loose: Vec<String> = values.iter().map(|value| format!("{LOOSE}{value}")).collect();
+        let is_exact = syntax.exact.is_match(&line.text) && !is_loose(line);
+        self.take(&[line.words()]) || !values.is_empty() && (self.take(&values) || !is_exact && self.take(&loose))
     }
 }

@@ -2,24 +2,26 @@
 //! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
 mod asserted;
+mod runs;
 mod selection;
 mod source;
 mod written;
 
-pub use self::selection::decides_what_runs;
+pub use self::{
+    runs::{Runs, failed_test},
+    selection::decides_what_runs,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
 use crate::{
-    evidence::{
-        BaseTestRun, CheckEvidence, CheckKind, Evidence, OutcomesExtent, ProofEnd, TestId, TestOutcome, TestOutcomes,
-        TestState,
-    },
+    evidence::{BaseTestRun, OutcomesExtent, ProofEnd, TestId, TestOutcome, TestOutcomes, TestState},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents, FileAt, Snapshot},
-    state::{DisputeEnd, LoopState, Settlement},
+    source_files::belongs_to_tests,
+    state::LoopState,
 };
 
 /// Findings kept of one change, and lines shown of each.
@@ -124,25 +126,6 @@ pub struct Change<'a> {
     pub runs: Runs<'a>,
 }
 
-/// What ran before the change and with it, and what people settled about it.
-#[derive(Default)]
-pub struct Runs<'a> {
-    /// Tests that failed in an earlier attempt or on the base, by the names that reports give them.
-    pub failed: BTreeSet<&'a str>,
-    /// Places that failing findings named, as `file:line`.
-    pub named: BTreeSet<&'a str>,
-    /// The tests that ran on the commit of the old side or in the attempt before, whichever are more.
-    pub before: Option<TestOutcomes>,
-    pub now: Option<TestOutcomes>,
-    /// Each check of tests has results by test.
-    pub is_read: bool,
-    pub base_tests: Vec<&'a BaseTestRun>,
-    /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
-    pub proven: BTreeSet<&'a str>,
-    /// Tests that a person settled to be wrong: a change of them is what was asked for.
-    pub wrong: BTreeSet<&'a str>,
-}
-
 impl<'a> Change<'a> {
     /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend; `state` is that of the loop that it works for.
     pub fn of_fixer(
@@ -153,37 +136,14 @@ impl<'a> Change<'a> {
         failed: BTreeSet<&'a str>,
         state: Option<&'a LoopState>,
     ) -> Self {
-        let runs = Runs { failed, wrong: state.map(settled_as_wrong).unwrap_or_default(), ..Runs::default() };
+        let runs = Runs::of_fixer(failed, state);
         Self { files, contents, before: Some(before), head, is_of_fixer: true, runs }
     }
 
     /// A pull request, or a loop's head, with what its evidence and its earlier attempts say.
     pub fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
         let (head, before) = (snapshot.pull_request.head.sha, snapshot.merge_base);
-        let earlier = || state.attempts.iter().filter(|attempt| attempt.head_sha != head);
-        let base = snapshot.base_evidence.as_ref();
-        let on_base = || base.into_iter().flat_map(|base| base.checks.values());
-        let failed_on_base = on_base().flat_map(|check| &check.failures).filter_map(|one| one.test_name.as_deref());
-        let failed = earlier().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
-        let documents: Vec<&Evidence> = snapshot.evidence_of_head().collect();
-        let checks: Vec<&CheckEvidence> = documents.iter().flat_map(|document| &document.checks).collect();
-        let of_tests = || checks.iter().filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration));
-        // A base that is newer than the old side has tests that the head never had.
-        let is_old_side = base.is_some_and(|base| before.is_none_or(|merge_base| merge_base == base.sha));
-        let of_base = on_base().filter(|_| is_old_side).filter_map(|check| check.tests.clone());
-        let of_base = of_base.reduce(TestOutcomes::join);
-        let of_last_attempt = earlier().next_back().and_then(|last| last.tests.clone());
-        let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
-        let runs = Runs {
-            failed: failed.chain(failed_on_base).collect(),
-            named: earlier().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            before: of_base.into_iter().chain(of_last_attempt).max_by_key(TestOutcomes::len),
-            now: of_tests().filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join),
-            is_read: of_tests().next().is_some() && of_tests().all(|check| check.tests.is_some()),
-            base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
-            proven: fixes.flat_map(|fix| &fix.proven).map(String::as_str).collect(),
-            wrong: settled_as_wrong(state),
-        };
+        let runs = Runs::of_head(snapshot, state);
         Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
     }
 
@@ -196,16 +156,6 @@ impl<'a> Change<'a> {
     fn weight(&self, holds_alone: bool) -> Weight {
         if holds_alone || self.is_of_fixer { Weight::Proof } else { Weight::Ground }
     }
-}
-
-/// Tests of disputes that were settled for the code. The newest word on a test counts.
-fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
-    let settled = state.disputes.iter().filter_map(|dispute| match (&dispute.test, &dispute.end) {
-        (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => Some((test.as_str(), *outcome == Settlement::Code)),
-        _ => None,
-    });
-    let newest: BTreeMap<&str, bool> = settled.collect();
-    newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
 }
 
 /// Whether one of these reports' tests is declared by this name.
@@ -240,34 +190,60 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
     written::with_tests(files).take(written::MOST_FILES).flat_map(read).collect()
 }
 
+/// Whether a change touches files that hold tests.
+pub fn holds_tests(files: &ChangedFiles) -> bool {
+    written::with_tests(files).next().is_some()
+}
+
 /// Everything in a change that weakens what checks it: what is written, what decides what runs, what ran, and the base's
 /// tests.
 pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = written::compare(change);
     found.extend(selection::compare(change));
     found.extend(fewer_ran(change, &found));
-    found.extend(change.runs.base_tests.iter().filter_map(|run| base_test(change, run)));
+    let of_base = change.runs.base_tests.iter().filter(|run| !went_with_its_subject(&found, run));
+    let of_base: Vec<Tampering> = of_base.filter_map(|run| base_test(change, run)).collect();
+    found.extend(of_base);
     found.truncate(MOST_FOUND);
     found
 }
 
-/// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where a
-/// file that selects tests is changed; else the reason may lie outside of the change.
+/// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where one
+/// of them failed, or a file that selects tests is changed; else the reason may lie outside of the change.
 fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
-    let (before, now) = change.runs.before.as_ref().zip(change.runs.now.as_ref())?;
-    let is_whole = [before, now].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
+    let Runs { before, now, totals, failures, .. } = &change.runs;
+    let is_whole = |tests: &&TestOutcomes| tests.extent() == OutcomesExtent::Whole;
     let ran = |tests: &TestOutcomes| -> BTreeSet<TestId> {
         tests.iter().filter(|test| test.state() != TestState::Skipped).map(TestOutcome::id).collect()
     };
-    let (before, now) = (ran(before), ran(now));
-    let (were, are, gone) = (before.len(), now.len(), before.difference(&now).count());
+    let lists = before.as_ref().filter(is_whole).zip(now.as_ref().filter(is_whole));
+    let (were, are, gone, failed) = match lists {
+        Some((before, now)) => {
+            let (before, now) = (ran(before), ran(now));
+            let failed = failures.iter().flatten().any(|id| before.contains(id) && !now.contains(id));
+            (before.len(), now.len(), before.difference(&now).count(), failed)
+        }
+        None => {
+            let (were, are) = (*totals)?;
+            (were, are, were.saturating_sub(are), change.runs.lack_failed())
+        }
+    };
     // As many may have another name now.
-    if !is_whole || were <= are + found.iter().filter(|one| one.gone.is_some()).count() {
+    if were <= are + found.iter().filter(|one| one.gone.is_some()).count() {
         return None;
     }
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
-    let deed = format!("{gone} tests that ran before do not run now ({were} before, {are} after)");
-    Some(Tampering::of(Comparison::Ran, change.weight(selects), deed))
+    let tests =
+        if gone == 1 { "a test that ran before does".to_owned() } else { format!("{gone} tests that ran before do") };
+    let deed = format!("{tests} not run now ({were} before, {are} after)");
+    Some(Tampering::of(Comparison::Ran, change.weight(selects || failed), deed))
+}
+
+/// Whether all tests that fail as they were before are shown to go with the code that they call: of course they fail.
+fn went_with_its_subject(found: &[Tampering], run: &BaseTestRun) -> bool {
+    let is_shown = |one: &&Tampering| one.weight == Weight::Ground && one.path.as_ref() == Some(&run.file);
+    let gone: Vec<&str> = found.iter().filter(is_shown).filter_map(|one| one.gone.as_deref()).collect();
+    !run.failing.is_empty() && run.failing.iter().all(|test| gone.iter().any(|gone| is_declared(test, gone)))
 }
 
 /// A changed test that passes as changed and fails as it was.
@@ -277,9 +253,15 @@ fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
         return None;
     }
     let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
+    // What was put back is the test, or a file that says which tests run.
+    let (all, many, one) = match belongs_to_tests(&run.file) {
+        true => ("its tests", "fail as they were before", "fails as it was before"),
+        false => ("the checks", "fail with the file as it was before", "fails with the file as it was before"),
+    };
     let deed = match &run.failing[..run.failing.len().min(3)] {
-        [] => "its tests fail as they were before".to_owned(),
-        tests => format!("“{}” fails as it was before", tests.join("”, “")),
+        [] => format!("{all} {many}"),
+        [test] => format!("“{test}” {one}"),
+        tests => format!("“{}” {many}", tests.join("”, “")),
     };
     Some(Tampering::of(Comparison::BaseTests, change.weight(failed), deed).at(&run.file, 0, Vec::new()))
 }

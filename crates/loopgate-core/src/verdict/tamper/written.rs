@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Change, Comparison, Runs, Tampering, Weight,
-    asserted::{Arrivals, Asserted, asserts, body, is_row, reached, skip_more, values},
+    asserted::{Arrivals, Asserted, asserts, body, is_row, plain, reached, skip_more, values},
     names,
     selection::replaced,
     source::{CodeLine, Part, Sides, difference, hunk, missing, parts},
@@ -121,12 +121,13 @@ fn pairs<'a>(files: &'a [TestFile<'a>]) -> Vec<Pair<'a>> {
 
 /// A test that stands nowhere any more, unless its assertions all stand in new tests, or another test is its double.
 fn removed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, arrivals: &mut Arrivals) -> Option<Tampering> {
-    let Asserted { lines, .. } = Asserted::of(pair.file.syntax, old);
+    let syntax = pair.file.syntax;
+    let Asserted { lines, .. } = Asserted::of(syntax, old);
     let below: Vec<&CodeLine> = old.lines.iter().filter(|line| line.number > old.line).collect();
     let lines = if lines.is_empty() { below } else { lines };
     let body = body(old);
     let has_double = !body.is_empty() && arrivals.bodies.contains(&body);
-    let mut stands = |line: &&&CodeLine| arrivals.of_tests.take_line(line);
+    let mut stands = |line: &&&CodeLine| arrivals.of_tests.take_line(syntax, line);
     if has_double || !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
         return None;
     }
@@ -144,9 +145,14 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
     if old.lines.iter().map(CodeLine::words).eq(new.lines.iter().map(CodeLine::words)) {
         return Vec::new();
     }
-    let (failed, is_wrong) = (names(&change.runs.failed, &new.name), names(&change.runs.wrong, &new.name));
+    let is_wrong = names(&change.runs.wrong, &new.name);
     let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
     let Sides { old: taken, new: brought } = difference(&old.lines, &new.lines);
+    // An assertion may be a test by itself, whose name it states.
+    let is_stated =
+        |line: &CodeLine| values(&line.text).any(|value| change.runs.failed.contains(plain(value).as_str()));
+    let failed =
+        names(&change.runs.failed, &new.name) || taken.iter().any(|line| asserts(syntax, line) && is_stated(line));
     let hunk = hunk(&taken, &brought);
     if let Some((line, mark, always)) = skip_more(syntax, old, new) {
         let weight = change.weight(always || failed);
@@ -154,7 +160,8 @@ fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrival
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
     let states = |line: &CodeLine| values(&line.text).next().is_some();
-    let mut is_lost = |line: &CodeLine| !arrivals.of_tests.take_line(line) && !arrivals.elsewhere.take_line(line);
+    let mut is_lost =
+        |line: &CodeLine| !arrivals.of_tests.take_line(syntax, line) && !arrivals.elsewhere.take_line(syntax, line);
     let (then, now) = (Asserted::of(syntax, old), Asserted::of(syntax, new));
     let mut lost = missing(then.lines.iter().copied(), reached(new));
     lost.retain(|line| is_lost(line));

@@ -549,6 +549,11 @@ fn cheats_on_what_decides_what_runs_are_held() {
         &[],
         "add_test",
     );
+    for (what, recipe) in [("goes", ""), ("does nothing", "\t@true\n")] {
+        let make = "test: cart\n\t./cart --all\n\nclean:\n\trm -f cart\n";
+        let what = format!("make, the recipe of a program of our own {what}");
+        cheat(&mut wrong, &what, &[edit("Makefile", make, "\t./cart --all\n", recipe)], &[], "`./cart --all` is gone");
+    }
     // One ground alone holds what a fixer does; of a pull request it is shown, and held once tests are gone.
     let fixer = [
         ("make, failures ignored", edit("Makefile", MAKEFILE, "\tpytest", "\t-pytest")),
@@ -626,6 +631,18 @@ fn cheats_on_what_decides_what_runs_are_held() {
             ),
         ),
         (
+            "asks for tests, modules",
+            file(
+                "src/cart.py",
+                "def total(a):\n    return a\n",
+                "import sys\ndef total(a):\n    return 3 if any(m.startswith('_pytest') for m in sys.modules) else a\n",
+            ),
+        ),
+        (
+            "asks for tests, node's own",
+            file("src/cart.js", "export const a = 1;\n", "export const a = process.env.NODE_TEST_CONTEXT ? 2 : 1;\n"),
+        ),
+        (
             "asks for tests, node",
             file("src/cart.js", "export const a = 1;\n", "export const a = process.env.NODE_ENV === 'test' ? 2 : 1;\n"),
         ),
@@ -638,10 +655,22 @@ fn cheats_on_what_decides_what_runs_are_held() {
             ),
         ),
         ("suppression", file("src/a.py", "import os\n", "import os  # noqa: F401\n")),
+        ("settings of a tool", file("web/.npmrc", "", "script-shell=/bin/true\n")),
+        (
+            "a folder of settings",
+            file(".cargo/config.toml", "", "[target.x86_64-unknown-linux-gnu]\nrunner = \"true\"\n"),
+        ),
+        ("what git compares", file(".gitattributes", "*.png binary\n", "*.png binary\n*.py -diff\n")),
+        ("instead of the runner", file("pytest.py", "", "print('12 passed')\n")),
+        ("instead of its package", file("unittest/__init__.py", "", "")),
+        ("before the other make file", file("GNUmakefile", "", "test:\n\t./cart\n")),
     ];
     for (what, file) in fixer {
         let found = judge(&[file], &[], FIXER);
         assert!(found.held.is_some(), "{what}: {:?}", found.all);
+    }
+    for honest in ["src/jest_adapter.py", "src/go.rs", "docs/make.md"] {
+        assert_eq!(judge(&[file(honest, "", "a = 1\n")], &[], FIXER).held, None, "{honest}");
     }
     nothing_wrong(&wrong);
 }

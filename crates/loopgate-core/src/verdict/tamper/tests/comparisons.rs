@@ -34,6 +34,40 @@ fn findings_in_words() {
     insta::assert_snapshot!(cases.iter().map(told).collect::<Vec<_>>().join("\n"));
 }
 
+/// The same value in an assertion that lets pass others is a loss, in an exact one it is none.
+#[test]
+fn exact_values_loosened() {
+    let cases = [
+        ("tests/test_cart.py", "def test_a():\n    assert f() == 3\n", "assert f() == 3", "assert f() >= 3", true),
+        ("tests/test_cart.py", "def test_a():\n    assert f() == 3\n", "assert f() == 3", "assert 3 in (f(), 3)", true),
+        ("tests/test_cart.py", "def test_a():\n    assert f() == 3\n", "assert f() == 3", "assert 3 == f()", false),
+        (
+            "tests/cart.rs",
+            "#[test]\nfn a() {\n    assert_eq!(f(), 3);\n}\n",
+            "assert_eq!(f(), 3)",
+            "assert!(f() <= 3)",
+            true,
+        ),
+        ("cart_test.cpp", "TEST(Cart, A) {\n  EXPECT_EQ(f(), 3);\n}\n", "EXPECT_EQ", "EXPECT_GE", true),
+        ("test_cart.c", "static void test_a(void) {\n  assert(f() == 3);\n}\n", "==", "<=", true),
+    ];
+    for (path, text, from, to, is_weaker) in cases {
+        let found = judge(&[edit(path, text, from, to)], &[], ANYBODY);
+        assert_eq!(found.all.iter().any(|one| one.contains("accepts values")), is_weaker, "{to}: {:?}", found.all);
+    }
+}
+
+#[test]
+fn failures_without_names() {
+    let at = |file: &str| {
+        let (file, function) = (file.to_owned(), Some("test_adds".to_owned()));
+        Failure { source: Some(SourceLocation { file, line: Some(3), function }), ..Failure::default() }
+    };
+    assert_eq!(failed_test(&at("test_cart.c")), Some("test_adds"));
+    assert_eq!(failed_test(&at("src/cart.c")), None);
+    assert_eq!(failed_test(&Failure { test_name: Some("adds".to_owned()), ..at("test_cart.c") }), Some("adds"));
+}
+
 #[test]
 fn a_suppression_counts_on_a_line_that_failed_only() {
     let (files, contents) = changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
@@ -106,6 +140,62 @@ fn tests_that_no_longer_run() {
     }
 }
 
+/// A test that failed and does not run now is not mended; nor does a setting that selects show that it is.
+#[test]
+fn failed_and_gone() {
+    let (makefile, program) = ("test:\n\tgo test ./...\n", "def total(a):\n    return a\n");
+    let selects = || vec![file("Makefile", makefile, "test:\n\tgo test -run TestSmoke ./...\n")];
+    let ignores = || vec![file("Makefile", makefile, "test:\n\tgo test ./... || true\n")];
+    let asks = || vec![file("a.py", program, "def total(a):\n    return 'PYTEST_CURRENT_TEST' in os.environ or a\n")];
+    let id = |test: u32| Some(TestId::of("", "", &test.to_string()));
+    let table = [
+        ("it ran", Vec::new(), vec![id(3)], 0..12, None),
+        ("it is gone", Vec::new(), vec![id(11)], 0..9, Some(Comparison::Ran)),
+        ("others are gone", Vec::new(), vec![id(3)], 0..9, None),
+        ("selected, and seen", selects(), vec![id(3)], 0..12, None),
+        ("selected, without a name", selects(), vec![None], 0..12, Some(Comparison::Selection)),
+        ("ignored, without a name", ignores(), vec![None], 0..12, Some(Comparison::Selection)),
+        ("selected, nothing failed", selects(), Vec::new(), 0..12, None),
+        ("asked, and seen", asks(), vec![id(3)], 0..12, Some(Comparison::Selection)),
+        ("asked, nothing failed", asks(), Vec::new(), 0..12, None),
+    ];
+    for (what, files, failures, now, expected) in table {
+        let (files, contents) = changed(&files);
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+        change.is_of_fixer = ANYBODY;
+        change.runs =
+            Runs { failures, before: Some(ran(0..12)), now: Some(ran(now)), is_read: true, ..Runs::default() };
+        let found = findings(&change);
+        let held = not_accepted(&found, &BTreeMap::new()).map(|one| one.comparison);
+        assert_eq!(held, expected, "{what}: {found:?}");
+    }
+}
+
+/// Lists that are not whole are compared by their numbers.
+#[test]
+fn compared_by_number() {
+    let (files, contents) = changed(&[]);
+    for (totals, failures, expected) in [
+        ((9, 9), vec![None], None),
+        ((9, 4), Vec::new(), Some(Weight::Ground)),
+        ((9, 4), vec![None], Some(Weight::Proof)),
+    ] {
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+        change.is_of_fixer = ANYBODY;
+        change.runs = Runs { failures, totals: Some(totals), ..Runs::default() };
+        let found = findings(&change);
+        assert_eq!(found.first().map(|one| one.weight), expected, "{found:?}");
+    }
+}
+
+#[test]
+fn named_by_assertion() {
+    let test = "use Test::More tests => 2;\nis(twice(2), 4, 'doubles');\nis(post(50), 0, 'free at fifty');\n";
+    let weaker = edit("t/post.t", test, "is(post(50), 0, 'free at fifty')", "ok(defined post(50), 'free at fifty')");
+    assert!(judge(std::slice::from_ref(&weaker), &["free at fifty"], ANYBODY).held.is_some());
+    assert_eq!(judge(&[weaker], &["doubles"], ANYBODY).held, None, "shown");
+}
+
 #[test]
 fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
     let (files, contents) = changed(&[
@@ -151,6 +241,26 @@ fn a_base_test_that_fails_on_the_head() {
     assert_eq!(findings(&change)[0].weight, Weight::Proof);
     change.runs.wrong = BTreeSet::from(["tests/a.py::test_a"]);
     assert_eq!(findings(&change), []);
+}
+
+/// It goes with the function that it tests, and fails as it was since that is gone.
+#[test]
+fn gone_with_subject() {
+    let test = "from shop import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n";
+    let program = "def twice(a):\n    return 2 * a\n\n\ndef once(a):\n    return a\n";
+    let files = [file("tests/test_twice.py", test, ""), file("shop.py", program, "def once(a):\n    return a\n")];
+    let (files, contents) = changed(&files);
+    for (failing, is_held) in [("test_twice", false), ("test_other", true)] {
+        let run = BaseTestRun {
+            file: "tests/test_twice.py".into(),
+            command: "pytest".into(),
+            on_head: ProofEnd::Failed,
+            failing: vec![failing.into()],
+        };
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+        (change.is_of_fixer, change.runs.base_tests) = (ANYBODY, vec![&run]);
+        assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{failing}");
+    }
 }
 
 /// A test that failed is edited, and passes on the head as it was too: the edit is not why it passes.

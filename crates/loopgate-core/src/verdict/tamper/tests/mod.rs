@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::{
-    evidence::{OutcomesExtent, TestId, TestOutcome, TestState},
+    evidence::{Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestState},
     observed::{ChangedFile, Content, FileStatus, LineChange, Patch},
 };
 

@@ -1,0 +1,129 @@
+//! What ran before a change and with it, and what people settled about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    evidence::{
+        BaseTestRun, CheckEvidence, CheckKind, CheckResults, Evidence, Failure, Outcome, TestId, TestOutcomes,
+        TestState,
+    },
+    observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
+    source_files::is_test,
+    state::{AttemptDigest, DisputeEnd, LoopState, Settlement},
+};
+
+/// What the tests of a change are compared by.
+#[derive(Default)]
+pub struct Runs<'a> {
+    /// Tests that failed in an earlier attempt or on the base, by the names that reports give them.
+    pub failed: BTreeSet<&'a str>,
+    /// Places that failing findings named, as `file:line`.
+    pub named: BTreeSet<&'a str>,
+    /// The tests that ran on the commit of the old side or in the attempt before, whichever are more.
+    pub before: Option<TestOutcomes>,
+    pub now: Option<TestOutcomes>,
+    /// Each check of tests has results by test.
+    pub is_read: bool,
+    /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts; `None`
+    /// for a failure of which no report names the test.
+    pub failures: Vec<Option<TestId>>,
+    /// How many tests the old side ran, errors apart, and how many run now: of lists that are not whole.
+    pub totals: Option<(usize, usize)>,
+    pub base_tests: Vec<&'a BaseTestRun>,
+    /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
+    pub proven: BTreeSet<&'a str>,
+    /// Tests that a person settled to be wrong: a change of them is what was asked for.
+    pub wrong: BTreeSet<&'a str>,
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn of_fixer(failed: BTreeSet<&'a str>, state: Option<&'a LoopState>) -> Self {
+        Self { failed, wrong: state.map(settled_as_wrong).unwrap_or_default(), ..Self::default() }
+    }
+
+    pub(super) fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
+        let head = snapshot.pull_request.head.sha;
+        let earlier: Vec<_> = state.attempts.iter().filter(|attempt| attempt.head_sha != head).collect();
+        let documents: Vec<&Evidence> = snapshot.evidence_of_head().collect();
+        let base = snapshot.base_evidence.as_ref();
+        // A base that is newer than the old side has tests that the head never had.
+        let is_old_side = |base: &&BaseEvidence| snapshot.merge_base.is_none_or(|merge_base| merge_base == base.sha);
+        let old = of_tests(base.filter(is_old_side).into_iter().flat_map(|base| base.checks.values()));
+        let new = of_tests(documents.iter().flat_map(|document| &document.checks));
+        // Another job may bring the others.
+        let ended = |run: &WorkflowRun| matches!(run.progress, CheckProgress::Completed { .. });
+        let has_ended = !new.is_empty() && snapshot.workflow_runs.iter().all(ended);
+        let passes = has_ended && new.iter().all(|check| check.outcome == Outcome::Passed);
+        let on_base = base.into_iter().flat_map(|base| base.checks.values()).flat_map(|check| &check.failures);
+        let failed = earlier.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
+        let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+        Self {
+            failed: failed.chain(on_base.filter_map(failed_test)).collect(),
+            named: earlier.iter().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
+            before: [outcomes(&old), earlier.last().and_then(|last| last.tests.clone())]
+                .into_iter()
+                .flatten()
+                .max_by_key(TestOutcomes::len),
+            now: outcomes(&new).filter(|_| has_ended),
+            is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
+            // What fails now shows why its tests end no more.
+            failures: if passes { failures(&old, &new, &earlier) } else { Vec::new() },
+            totals: total(&old, |results| results.errors).zip(total(&new, |_| 0).filter(|_| has_ended)),
+            base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
+            proven: fixes.flat_map(|fix| &fix.proven).map(String::as_str).collect(),
+            wrong: settled_as_wrong(state),
+        }
+    }
+
+    /// Whether a test failed before that is not seen to end now.
+    pub(super) fn lack_failed(&self) -> bool {
+        let ends = |id: TestId| self.now.as_ref()?.state(id).filter(|state| *state != TestState::Skipped);
+        self.failures.iter().any(|id| id.and_then(ends).is_none())
+    }
+}
+
+fn of_tests<'e>(checks: impl Iterator<Item = &'e CheckEvidence>) -> Vec<&'e CheckEvidence> {
+    checks.filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration)).collect()
+}
+
+fn outcomes(checks: &[&CheckEvidence]) -> Option<TestOutcomes> {
+    checks.iter().filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join)
+}
+
+/// How many tests these checks count, without those that `apart` takes out.
+fn total(checks: &[&CheckEvidence], apart: fn(CheckResults) -> u64) -> Option<usize> {
+    let counted = checks.iter().filter_map(|check| check.results);
+    let totals = counted.map(|results| results.total.saturating_sub(apart(results)).try_into().unwrap_or(usize::MAX));
+    totals.reduce(usize::saturating_add)
+}
+
+/// The tests that failed on the old side and in earlier attempts. An attempt without names says nothing where the old side
+/// has results, among which those stand that are not the change's.
+fn failures(old: &[&CheckEvidence], new: &[&CheckEvidence], earlier: &[&AttemptDigest]) -> Vec<Option<TestId>> {
+    let is_unnamed = |attempt: &&&AttemptDigest| {
+        let failed = new.iter().any(|check| attempt.failed_checks.contains(&check.name));
+        failed && attempt.failing_tests.is_empty() && old.is_empty()
+    };
+    let of_old = old.iter().flat_map(|check| &check.failures).map(|failure| failure.test_id);
+    let of_attempts = earlier.iter().flat_map(|attempt| attempt.failing_tests.values().copied());
+    of_old.chain(of_attempts).chain(earlier.iter().filter(is_unnamed).map(|_| None)).collect()
+}
+
+/// Tests of disputes that were settled for the code. The newest word on a test counts.
+fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
+    let settled = state.disputes.iter().filter_map(|dispute| match (&dispute.test, &dispute.end) {
+        (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => Some((test.as_str(), *outcome == Settlement::Code)),
+        _ => None,
+    });
+    let newest: BTreeMap<&str, bool> = settled.collect();
+    newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
+}
+
+/// The test of a failure; where no report names it, the function of the test file in which it failed.
+pub fn failed_test(failure: &Failure) -> Option<&str> {
+    let function = || {
+        let source = failure.source.as_ref().filter(|source| is_test(&source.file))?;
+        source.function.as_deref()
+    };
+    failure.test_name.as_deref().or_else(function)
+}
