@@ -210,6 +210,23 @@ fn unnamed_failures_return() {
     assert!(ran.out.contains("tests/test_calc.c: its tests fail as they were before"), "{}", ran.out);
 }
 
+/// Whether a linter's settings are why the linter passes is seen by the linter, not by the tests.
+#[test]
+fn a_rule_that_is_switched_off_is_refused() {
+    let project = Project::fixed_by("cat > /dev/null\necho 'F401: off' > .lintrc\n", "");
+    project.write("lint.sh", "grep -q off .lintrc || { echo 'calc.py:1:8: F401 `os` imported but unused'; exit 1; }\n");
+    project.write(".lintrc", "F401: on\n");
+    let unit = "unit: { kind: test, run: sh tests/test_calc.sh }";
+    let checks = "lint: { kind: lint, run: sh lint.sh }\n    unit: { kind: test, run: \"true\" }";
+    let configuration = project.read(".github/loopgate.yml");
+    assert!(configuration.contains(unit));
+    project.write(".github/loopgate.yml", &configuration.replace(unit, checks));
+    project.commit("A linter");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains(".lintrc: the checks fail with the file as it was before"), "{}", ran.out);
+}
+
 #[test]
 fn what_a_refused_fixer_staged_does_not_wait_for_the_next_commit() {
     let project = Project::fixed_by("git rm -q tests/test_calc.sh; echo 'true' > other.sh; git add other.sh\n", "");
