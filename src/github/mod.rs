@@ -49,7 +49,10 @@ mod work_class;
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
 pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
-pub use budget::{Claim, CreationEnd, Granted, Limited, PointsLimit, Quota, SharedBudget};
+pub use budget::{
+    Answer, COUNTS_FOR, CreationClaim, CreationEnd, LATE, Ledger, MOST_PROMISED, Need, PointsClaim, PointsLimit,
+    Promise, Quota, SharedBudget, Want,
+};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};

@@ -7,7 +7,7 @@
 //! Order: new rows are in the queue before the sender gets its answer. The queue never waits for the writer (its jobs do),
 //! so the writer may wait for the queue.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -18,7 +18,8 @@ use super::{
     metrics::Metrics,
     storage::{Applied, Arrival, Change, Store, Writer},
 };
-use crate::github::{Claim, CreationEnd, Granted, SharedBudget};
+use crate::github::{Answer, CreationClaim, CreationEnd, PointsClaim, SharedBudget};
+use loopgate_core::Timestamp;
 
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
 const BATCH: usize = 512;
@@ -63,10 +64,19 @@ impl Inbox {
 pub(super) struct Bookings(mpsc::WeakSender<WriteRequest>);
 
 impl SharedBudget for Bookings {
-    fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>> {
+    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool> {
         Box::pin(async move {
-            match Inbox(self.0.upgrade()?).apply(Change::Take(claim)).await {
-                Ok(Applied::Taken(granted)) => Some(granted),
+            match Inbox(self.0.upgrade()?).apply(Change::TakePoints(claim)).await {
+                Ok(Applied::Points(is_granted)) => Some(is_granted),
+                Ok(_) | Err(Unavailable) => None,
+            }
+        })
+    }
+
+    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>> {
+        Box::pin(async move {
+            match Inbox(self.0.upgrade()?).apply(Change::Create(claim)).await {
+                Ok(Applied::Created(answer)) => Some(answer),
                 Ok(_) | Err(Unavailable) => None,
             }
         })

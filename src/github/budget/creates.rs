@@ -2,10 +2,10 @@
 //!
 //! The platform takes 80 a minute and 500 an hour
 //! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>).
-//! What may not go yet is left out of its look, with the time to come back. Each such promise counts for the next one,
-//! so that many that wait come back one after the other.
+//! What may not go yet is left out of its look, with the time to come back. Each such promise keeps a turn, so that many
+//! that wait come back one after the other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 
@@ -13,7 +13,7 @@ use loopgate_core::{Sha, Timestamp};
 
 /// What content is created for, the most needed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Need {
+pub enum Need {
     /// The check run that shows the verdict.
     Verify,
     /// What else belongs to the verdict: the gates' check run.
@@ -27,6 +27,10 @@ pub(crate) enum Need {
     Reaction,
 }
 
+impl Need {
+    pub const ALL: [Self; 6] = [Self::Verify, Self::Verdict, Self::Status, Self::Comment, Self::Mark, Self::Reaction];
+}
+
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
@@ -35,67 +39,111 @@ const HOUR: TimeDelta = TimeDelta::hours(1);
 const LIMITS: [(TimeDelta, [usize; 6]); 2] =
     [(MINUTE, [80, 80, 76, 72, 68, 64]), (HOUR, [500, 400, 300, 260, 240, 220])];
 
-/// How many may be created within a minute and an hour for a need.
-pub(crate) fn limits(need: Need) -> Vec<(TimeDelta, usize)> {
-    LIMITS.map(|(window, limits)| (window, limits[need as usize])).into()
-}
-
 /// The shortest pause before a promise comes due.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
 
-/// How long somebody may wait for their turn after a promise comes due.
-const LATE: TimeDelta = TimeDelta::seconds(15);
+/// How long after its turn has come a pull request has been looked at, and something is created.
+const LOOK: TimeDelta = TimeDelta::seconds(4);
 
-/// Promises kept at most.
-const MOST: usize = 4_096;
+/// How long a turn is kept for somebody who does not come.
+pub const LATE: TimeDelta = TimeDelta::seconds(15);
 
+/// How long what was created counts.
+pub const COUNTS_FOR: TimeDelta = HOUR;
+
+/// Turns kept at most.
+pub const MOST_PROMISED: usize = 4_096;
+
+/// A turn that is kept: when, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promise {
+    pub at: Timestamp,
+    pub need: Need,
+}
+
+/// A pull request that wants to create something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Want {
+    /// By which its turn is kept.
+    pub head: Sha,
+    pub need: Need,
+    /// Pull requests that wait for a verdict and have not been looked at.
+    pub behind: usize,
+}
+
+/// What counts when somebody asks for a turn.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// When each thing was created, or may be at the latest: GitHub counts it before that.
+    pub created: Vec<Timestamp>,
+    pub promised: BTreeMap<Sha, Promise>,
+}
+
+impl Ledger {
+    /// Whether it is the turn of who asks, after all that is needed more, and after those who waited for as much before.
+    ///
+    /// # Errors
+    /// The turn that is to be kept.
+    pub fn ask(&self, want: &Want, now: Timestamp) -> Result<(), Promise> {
+        let Want { head, need, behind } = *want;
+        let kept = |promise: &&Promise| promise.at + LATE > now && promise.at <= now + HOUR;
+        let own = self.promised.get(&head).filter(kept).copied();
+        // What is needed more waits until then, and this with it.
+        if let Some(own) = own.filter(|own| own.need < need && own.at > now) {
+            return Err(own);
+        }
+        let until = own.filter(|own| own.need == need).map(|own| own.at.max(now));
+        let is_ahead =
+            |other: &&Promise| other.need < need || other.need == need && until.is_none_or(|until| other.at <= until);
+        let others = self.promised.iter().filter(|(of, _)| **of != head).map(|(_, promise)| promise);
+        let ahead = others.filter(kept).filter(is_ahead).map(|other| other.at.max(now) + LOOK);
+        let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(ahead).collect();
+        taken.sort_unstable();
+        for _ in 0..if need == Need::Verify { 0 } else { behind } {
+            let at = slot(&taken, Need::Verify, now);
+            taken.insert(taken.partition_point(|other| *other <= at), at);
+        }
+        match slot(&taken, need, now) {
+            at if at <= now => Ok(()),
+            // Who asks before its turn loses nothing.
+            at => {
+                let at = until.filter(|until| *until > now).map_or(at, |until| until.min(at)).max(now + SHORTEST);
+                Err(Promise { at, need })
+            }
+        }
+    }
+}
+
+/// What is created by one process that shares its ledger with no other.
 #[derive(Debug, Default)]
 pub(crate) struct Creates {
-    /// Answered within the last hour, oldest first: the platform counted them before that.
-    created: VecDeque<Timestamp>,
+    ledger: Ledger,
     under_way: usize,
-    /// Who comes back when, and for what, by the head of the pull request.
-    promised: BTreeMap<Sha, (Timestamp, Need)>,
 }
 
 impl Creates {
-    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered). `behind` pull requests wait for a verdict that
-    /// have not been looked at.
+    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered).
     ///
     /// # Errors
     /// When to ask again.
-    pub fn book(&mut self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
+    pub fn book(&mut self, want: &Want, now: Timestamp) -> Result<(), Timestamp> {
+        let ledger = &mut self.ledger;
         // A clock that was set back leaves times that are still to come: they are let go.
-        self.created.retain(|at| *at <= now + MINUTE && *at + HOUR > now);
-        // Who does not come soon when it is time came to another process.
-        self.promised.retain(|_, (at, _)| *at + LATE > now);
-        let behind = if need == Need::Verify { 0 } else { behind };
-        let is_free = |(window, limits): &(TimeDelta, [usize; 6])| {
-            let used = self.created.iter().rev().take_while(|at| **at + *window > now).count();
-            let ahead = self
-                .promised
-                .iter()
-                .filter(|(other, (at, known))| **other != of && *known < need && *at < now + *window)
-                .count();
-            self.under_way + used + ahead + behind < limits[need as usize]
-        };
-        if LIMITS.iter().all(is_free) {
-            self.under_way += 1;
-            self.promised.remove(&of);
-            return Ok(());
+        ledger.created.retain(|at| *at <= now + MINUTE && *at + HOUR > now);
+        ledger.promised.retain(|_, promise| promise.at + LATE > now);
+        let answered = ledger.created.len();
+        ledger.created.extend(std::iter::repeat_n(now, self.under_way));
+        let asked = ledger.ask(want, now);
+        ledger.created.truncate(answered);
+        match asked {
+            Ok(()) => {
+                ledger.promised.remove(&want.head);
+                self.under_way += 1;
+            }
+            Err(promise) if ledger.promised.len() < MOST_PROMISED => drop(ledger.promised.insert(want.head, promise)),
+            Err(_) => {}
         }
-        let known = self.promised.get(&of).filter(|(at, known)| *known <= need && *at > now);
-        let at = known.map_or_else(|| self.next(need, of, behind, now), |(at, _)| *at);
-        if self.promised.len() < MOST {
-            self.promised.insert(of, (at, need));
-        }
-        Err(at)
-    }
-
-    /// What all processes created, this one's last booking with it: that is no longer counted apart.
-    pub fn booked_with_others(&mut self, taken: &[(Timestamp, u32)]) {
-        self.under_way = self.under_way.saturating_sub(1);
-        self.created = taken.iter().flat_map(|(at, amount)| std::iter::repeat_n(*at, *amount as usize)).collect();
+        asked.map_err(|promise| promise.at)
     }
 
     /// Books what must go at once.
@@ -106,21 +154,7 @@ impl Creates {
     /// What was booked is over.
     pub fn answered(&mut self, now: Timestamp) {
         self.under_way = self.under_way.saturating_sub(1);
-        self.created.push_back(now);
-    }
-
-    /// When everybody else has had their turn who waits for the same or for more.
-    fn next(&self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Timestamp {
-        let others = self.promised.iter().filter(|(other, (_, known))| **other != of && *known <= need);
-        let ahead = others.map(|(_, (at, _))| (*at).max(now));
-        let under_way = std::iter::repeat_n(now, self.under_way);
-        let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(under_way).chain(ahead).collect();
-        taken.sort_unstable();
-        for _ in 0..behind {
-            let at = slot(&taken, Need::Verify, now);
-            taken.insert(taken.partition_point(|other| *other <= at), at);
-        }
-        slot(&taken, need, now).max(now + SHORTEST)
+        self.ledger.created.push(now);
     }
 }
 

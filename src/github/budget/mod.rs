@@ -19,9 +19,10 @@ use chrono::TimeDelta;
 use http::HeaderMap;
 
 use super::work_class::WorkClass;
-pub(crate) use creates::{Creates, Need, limits};
+pub(crate) use creates::Creates;
+pub use creates::{COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want};
 use loopgate_core::Timestamp;
-pub use shared::{Claim, CreationEnd, Granted, Limited, SharedBudget};
+pub use shared::{Answer, CreationClaim, CreationEnd, PointsClaim, SharedBudget};
 
 /// The platform's points in a minute.
 const POINTS: u32 = 900;

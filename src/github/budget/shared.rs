@@ -4,50 +4,52 @@ use std::{future::Future, pin::Pin};
 
 use chrono::TimeDelta;
 
+use super::creates::Want;
 use loopgate_core::{InstallationId, Timestamp};
 
-/// What is limited.
+/// Points that a process wants to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limited {
-    Creations,
-    Points,
-}
-
-/// What a process wants to take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct PointsClaim {
     pub installation: InstallationId,
-    pub what: Limited,
-    pub amount: u32,
-    /// At most so much may be taken within each of these times; less than `amount` is nothing.
-    pub limits: Vec<(TimeDelta, usize)>,
+    pub points: u32,
+    /// At most so many may be used within a minute; less than `points` is nothing.
+    pub most: u32,
     pub now: Timestamp,
-    /// How long it may be used.
+    /// How long they may be used.
     pub usable_for: TimeDelta,
 }
 
-/// The result of a [`Claim`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Granted {
-    pub is_granted: bool,
-    /// What was taken by all processes, with this: until when each amount may be used, oldest first.
-    pub taken: Vec<(Timestamp, u32)>,
+/// Something that a process wants to create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreationClaim {
+    pub installation: InstallationId,
+    /// None: it waits for nothing.
+    pub want: Option<Want>,
+    pub now: Timestamp,
+    /// How long after it was booked GitHub may count it.
+    pub takes: TimeDelta,
 }
 
 /// A creation that was booked and is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreationEnd {
     pub installation: InstallationId,
-    /// Until when it was booked, as in [`Granted::taken`].
+    /// Until when it was booked, as [`SharedBudget::create`] answers.
     pub booked_until: Timestamp,
     /// GitHub counted it before that.
     pub answered_at: Timestamp,
 }
 
+/// An answer of the place in which all book; none if it cannot be reached: then each process counts for itself.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Option<T>> + Send + 'a>>;
+
 /// Where the processes of one App book what they take.
 pub trait SharedBudget: Send + Sync {
-    /// None if it cannot be booked now: then each process counts for itself.
-    fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>>;
+    /// Whether the points may be used.
+    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool>;
+
+    /// Until when it is booked; else when to ask again, for which a turn is kept.
+    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>>;
 
     /// Notes when a creation was answered, soon. Without this it counts from the end of its booking.
     fn creation_ended(&self, end: CreationEnd);

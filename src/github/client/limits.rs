@@ -9,13 +9,13 @@ use super::{Client, Shared};
 use crate::github::{
     Error,
     budget::{
-        Claim, CreationEnd, Granted, Held, Limited, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, PointsLimit, READ, WRITE,
-        limits, points_of,
+        CreationClaim, CreationEnd, Held, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, PointsClaim, PointsLimit, READ,
+        SharedBudget, WRITE, Want, points_of,
     },
     transport::{GRAPHQL, Outgoing},
     work_class::{Served, WorkClass, served},
 };
-use loopgate_core::{Sha, Timestamp};
+use loopgate_core::{InstallationId, Sha, Timestamp};
 
 /// How often a request asks whether there are points for it.
 const POINTS_PAUSE: Duration = Duration::from_millis(100);
@@ -39,59 +39,51 @@ impl Client {
     /// [`Error::Paced`] when it may not go yet.
     pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
         let Served { urgency, behind } = served();
-        let book = || {
-            self.shared.budget().creates.book(need, head, behind.count(), self.now()).map_err(|until| {
-                self.shared.hub.meter.deferred(urgency.class());
-                Error::Paced { until }
-            })
+        let want = Want { head, need, behind: behind.count() };
+        let paced = |until| {
+            self.shared.hub.meter.deferred(urgency.class());
+            Error::Paced { until }
         };
-        book()?;
-        match self.take(Limited::Creations, 1, limits(need), CREATION_TAKES).await {
-            None => Ok(Booked { shared: &self.shared, what: Booking::Creation }),
-            Some(Granted { is_granted, taken }) => {
-                self.shared.budget().creates.booked_with_others(&taken);
-                match taken.last() {
-                    Some((until, _)) if is_granted => {
-                        Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until: *until } })
-                    }
-                    // With what others have taken it is known when there is room.
-                    _ => book().and(Err(Error::Paced { until: self.now() + CREATION_TAKES })),
-                }
-            }
+        if let Some(answer) = self.create(Some(want)).await {
+            let until = answer.map_err(paced)?;
+            return Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until } });
         }
+        self.shared.budget().creates.book(&want, self.now()).map_err(paced)?;
+        Ok(Booked { shared: &self.shared, what: Booking::Creation })
     }
 
     /// Books a creation that waits for nothing.
     pub(crate) async fn book_at_once(&self) -> Booked<'_> {
+        if let Some(Ok(until)) = self.create(None).await {
+            return Booked { shared: &self.shared, what: Booking::WithOthers { until } };
+        }
         self.shared.budget().creates.begin();
-        self.take(Limited::Creations, 1, Vec::new(), CREATION_TAKES).await;
         Booked { shared: &self.shared, what: Booking::Creation }
     }
 
-    /// Takes something of what all processes share; `None` where none does, or it cannot be booked.
-    pub(super) async fn take(
-        &self,
-        what: Limited,
-        amount: u32,
-        limits: Vec<(TimeDelta, usize)>,
-        usable_for: TimeDelta,
-    ) -> Option<Granted> {
-        let (budget, installation) = (self.shared.hub.shared_budget.get()?, self.shared.installation?);
-        let claim = Claim { installation, what, amount, limits, now: self.now(), usable_for };
-        budget.take(claim).await
+    /// Where other processes book what they take of the same limits.
+    fn others(&self) -> Option<(&dyn SharedBudget, InstallationId)> {
+        Some((&**self.shared.hub.shared_budget.get()?, self.shared.installation?))
+    }
+
+    async fn create(&self, want: Option<Want>) -> Option<Result<Timestamp, Timestamp>> {
+        let (others, installation) = self.others()?;
+        others.create(CreationClaim { installation, want, now: self.now(), takes: CREATION_TAKES }).await
     }
 
     /// Whether there are points for a request among those that all processes share.
     pub(super) async fn has_points(&self, class: WorkClass, points: u32) -> bool {
-        if self.shared.budget().points == PointsLimit::Off || self.shared.hub.shared_budget.get().is_none() {
+        let Some((others, installation)) = self.others().filter(|_| self.shared.budget().points == PointsLimit::On)
+        else {
             return true;
-        }
+        };
         let mut held = self.shared.points[usize::from(class != WorkClass::Person)].lock().await;
         if held.0 < points || held.1 <= self.now() {
-            let limits = vec![(TimeDelta::minutes(1), points_of(class) as usize)];
-            match self.take(Limited::Points, POINTS_AT_ONCE, limits, POINTS_ARE_USABLE).await {
-                Some(Granted { is_granted: true, .. }) => *held = (POINTS_AT_ONCE, self.now() + POINTS_ARE_USABLE),
-                Some(_) => return false,
+            let (now, usable_for) = (self.now(), POINTS_ARE_USABLE);
+            let claim = PointsClaim { installation, points: POINTS_AT_ONCE, most: points_of(class), now, usable_for };
+            match others.take_points(claim).await {
+                Some(true) => *held = (POINTS_AT_ONCE, self.now() + POINTS_ARE_USABLE),
+                Some(false) => return false,
                 None => return true,
             }
         }

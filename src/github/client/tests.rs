@@ -1,5 +1,4 @@
 use std::{
-    pin::Pin,
     sync::atomic::{AtomicI64, AtomicU32, Ordering},
     time::Duration,
 };
@@ -15,7 +14,10 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    github::{AppCredentials, AppSlug, Claim, Granted, Secret, WorkClass, auth::tests::TEST_KEY, budget::points_of},
+    github::{
+        Answer, AppCredentials, AppSlug, CreationClaim, PointsClaim, Secret, WorkClass, auth::tests::TEST_KEY,
+        budget::points_of,
+    },
     refs::Retry,
 };
 use loopgate_core::{AppId, observed::Completeness};
@@ -568,13 +570,15 @@ async fn a_token_that_is_refused_once_is_asked_for_again_and_twice_waits_for_an_
 }
 
 /// What is taken together with other processes, which leave points to people alone.
-struct Ledger;
+struct Others;
 
-impl SharedBudget for Ledger {
-    fn take(&self, claim: Claim) -> Pin<Box<dyn Future<Output = Option<Granted>> + Send + '_>> {
-        let is_granted = claim.limits.iter().all(|(_, most)| *most != points_of(WorkClass::Author) as usize);
-        let taken = vec![(claim.now + claim.usable_for, claim.amount)];
-        Box::pin(std::future::ready(Some(Granted { is_granted, taken })))
+impl SharedBudget for Others {
+    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool> {
+        Box::pin(std::future::ready(Some(claim.most != points_of(WorkClass::Author))))
+    }
+
+    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>> {
+        Box::pin(std::future::ready(Some(Ok(claim.now))))
     }
 
     fn creation_ended(&self, _: crate::github::budget::CreationEnd) {}
@@ -583,7 +587,7 @@ impl SharedBudget for Ledger {
 #[tokio::test]
 async fn points_that_were_taken_for_people_are_nobody_elses() {
     let bench = Bench::with_app().await;
-    bench.github.share_budget(Arc::new(Ledger));
+    bench.github.share_budget(Arc::new(Others));
     let client = bench.client();
     client.shared.budget().points = PointsLimit::On;
     assert!(client.has_points(WorkClass::Person, 1).await);

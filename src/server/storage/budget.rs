@@ -1,49 +1,61 @@
-//! What the processes of this App take of the limits that GitHub sets each installation: one row each time.
+//! What the processes of this App take of the limits that GitHub sets each installation, one row each time, and the turns of
+//! those who wait to create something.
 //!
-//! Races: of several processes one reads and adds at a time, by a lock that all of them take before any row.
+//! Races: of several processes one reads and writes at a time, by a lock that all of them take before any row.
 
 use super::{write::Batch, *};
-use crate::github::{CreationEnd, Limited};
+use crate::github::{COUNTS_FOR, CreationEnd, LATE, Ledger, MOST_PROMISED, Need, PointsClaim, Promise, Want};
+use loopgate_core::Sha;
 
 /// How long what was taken counts at most.
-pub(super) const LONGEST: TimeDelta = TimeDelta::hours(1);
+pub(super) const LONGEST: TimeDelta = COUNTS_FOR;
 
 /// Of a clock that was set back, rows further ahead are of no use.
 const AHEAD: TimeDelta = TimeDelta::minutes(1);
 
+const CREATION: i64 = 0;
+const POINTS: i64 = 1;
+
 impl Batch<'_> {
-    pub(super) async fn take(&mut self, claim: &Claim) -> Result<Applied, StoreError> {
-        let Claim { installation, what, amount, limits, now, usable_for } = claim;
-        let (installation, kind) = (installation.get().cast_signed(), i64::from(*what == Limited::Points));
-        if self.is_shared() {
-            // Any number: nothing else of this database takes such a lock.
-            Query::new("SELECT pg_advisory_xact_lock(1)").fetch_all(self.on()).await?;
-        }
+    pub(super) async fn take_points(&mut self, claim: &PointsClaim) -> Result<Applied, StoreError> {
+        let PointsClaim { installation, points, most, now, usable_for } = claim;
+        self.lock_budget().await?;
         let rows = Query::new(
-            "SELECT at, amount FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4 ORDER BY at",
+            "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4",
         );
-        let rows = rows.bind(installation).bind(kind).bind(*now - LONGEST).bind(*now + AHEAD);
-        let row = |row: &Row| {
-            let amount = u32::try_from(row.get::<i64>(1)?).unwrap_or(u32::MAX);
-            Ok((time(Some(row.get(0)?)).unwrap_or_default(), amount))
-        };
-        let rows: Result<Vec<(Timestamp, u32)>, StoreError> =
-            rows.fetch_all(self.on()).await?.iter().map(row).collect();
-        let mut taken = rows?;
-        let is_granted = limits.iter().all(|(window, most)| {
-            let used = taken.iter().filter(|(at, _)| *at + *window > *now).map(|(_, amount)| *amount as usize);
-            used.sum::<usize>() + *amount as usize <= *most
-        });
+        let rows = rows.bind(installation.get().cast_signed()).bind(POINTS);
+        let rows = rows.bind(*now - TimeDelta::minutes(1)).bind(*now + AHEAD).fetch_all(self.on()).await?;
+        let used = rows.first().map_or(Ok(0), |row| row.get::<i64>(0))?;
+        let is_granted = used + i64::from(*points) <= i64::from(*most);
         if is_granted {
-            // No two end at the same time, so that each can be named by its end.
-            let last = taken.last().map_or(*now, |(at, _)| *at + TimeDelta::milliseconds(1));
-            let until = last.max(*now + *usable_for);
-            let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
-            let row = row.bind(installation).bind(kind).bind(until).bind(i64::from(*amount));
-            row.execute(self.on()).await?;
-            taken.push((until, *amount));
+            self.insert_taken(*installation, POINTS, *now + *usable_for, *points).await?;
         }
-        Ok(Applied::Taken(Granted { is_granted, taken }))
+        Ok(Applied::Points(is_granted))
+    }
+
+    pub(super) async fn create(&mut self, claim: &CreationClaim) -> Result<Applied, StoreError> {
+        let CreationClaim { installation, want, now, takes } = claim;
+        self.lock_budget().await?;
+        let ledger = self.ledger(*installation, *now).await?;
+        let answer = want.map_or(Ok(()), |want| ledger.ask(&want, *now));
+        if let Some(Want { head, .. }) = want {
+            let row = Query::new("DELETE FROM turn WHERE installation = $1 AND head = $2");
+            row.bind(installation.get().cast_signed()).bind(head.to_string()).execute(self.on()).await?;
+        }
+        match (answer, want) {
+            (Err(promise), Some(Want { head, .. })) if ledger.promised.len() < MOST_PROMISED => {
+                let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
+                let row = row.bind(installation.get().cast_signed()).bind(head.to_string());
+                row.bind(promise.need as i64).bind(promise.at).execute(self.on()).await?;
+            }
+            _ => {}
+        }
+        let Ok(()) = answer else { return Ok(Applied::Created(answer.map(|()| *now).map_err(|promise| promise.at))) };
+        // No two end at the same time, so that each can be named by its end.
+        let latest = ledger.created.iter().max().map_or(*now, |at| *at + TimeDelta::milliseconds(1));
+        let until = latest.max(*now + *takes);
+        self.insert_taken(*installation, CREATION, until, 1).await?;
+        Ok(Applied::Created(Ok(until)))
     }
 
     pub(super) async fn creation_ended(&mut self, end: &CreationEnd) -> Result<Applied, StoreError> {
@@ -51,5 +63,46 @@ impl Batch<'_> {
         let row = row.bind(end.answered_at).bind(end.installation.get().cast_signed());
         row.bind(end.booked_until).execute(self.on()).await?;
         Ok(Applied::Recorded)
+    }
+
+    async fn lock_budget(&mut self) -> Result<(), StoreError> {
+        if self.is_shared() {
+            // Any number: nothing else of this database takes such a lock.
+            Query::new("SELECT pg_advisory_xact_lock(1)").fetch_all(self.on()).await?;
+        }
+        Ok(())
+    }
+
+    /// What was created within the last hour, and the turns that are kept.
+    async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger, StoreError> {
+        let installation = installation.get().cast_signed();
+        let moment = |row: &Row, column| Ok(time(Some(row.get(column)?)).unwrap_or_default());
+        let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
+        let rows = rows.bind(installation).bind(CREATION).bind(now - LONGEST).bind(now + AHEAD);
+        let created: Result<_, StoreError> =
+            rows.fetch_all(self.on()).await?.iter().map(|row| moment(row, 0)).collect();
+        let rows = Query::new("SELECT at, head, need FROM turn WHERE installation = $1 AND at > $2");
+        let promise = |row: &Row| -> Result<Option<(Sha, Promise)>, StoreError> {
+            let need = usize::try_from(row.get::<i64>(2)?).ok().and_then(|place| Need::ALL.get(place).copied());
+            let head = row.get::<String>(1)?.parse().ok();
+            let at = moment(row, 0)?;
+            Ok(head.zip(need).map(|(head, need)| (head, Promise { at, need })))
+        };
+        let rows = rows.bind(installation).bind(now - LATE).fetch_all(self.on()).await?;
+        let promised: Result<_, StoreError> = rows.iter().filter_map(|row| promise(row).transpose()).collect();
+        Ok(Ledger { created: created?, promised: promised? })
+    }
+
+    async fn insert_taken(
+        &mut self,
+        installation: InstallationId,
+        kind: i64,
+        at: Timestamp,
+        amount: u32,
+    ) -> Result<(), StoreError> {
+        let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
+        let row = row.bind(installation.get().cast_signed()).bind(kind).bind(at).bind(i64::from(amount));
+        row.execute(self.on()).await?;
+        Ok(())
     }
 }

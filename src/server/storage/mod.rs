@@ -44,7 +44,7 @@ use self::{
 };
 use super::reconciler::LookOutcome;
 use crate::github::{
-    Claim, CreationEnd, DeliveryAttempt, Fence, Granted, ListedPull, Secret, Seen, WorkClass,
+    CreationClaim, CreationEnd, DeliveryAttempt, Fence, ListedPull, PointsClaim, Secret, Seen, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -239,9 +239,11 @@ pub(super) enum Change {
         now: Timestamp,
     },
     Tokens(TokenChange),
-    /// A process takes something of an installation's limits.
-    Take(Claim),
-    /// A creation that was taken is over.
+    /// A process takes points of an installation's limit.
+    TakePoints(PointsClaim),
+    /// A process wants to create something.
+    Create(CreationClaim),
+    /// A creation that was booked is over.
     CreationEnd(CreationEnd),
     /// Wake-ups that are due become work.
     Wake {
@@ -323,7 +325,10 @@ pub(super) enum Applied {
     /// another does.
     Begun(Option<Box<TargetWork>>),
     Recorded,
-    Taken(Granted),
+    /// Whether the points may be used.
+    Points(bool),
+    /// Until when the creation is booked; else when to ask again.
+    Created(Result<Timestamp, Timestamp>),
     /// So many rows are new, changed or gone. Of ids to forget: call again while there are any.
     Rows(u64),
 }

@@ -40,6 +40,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("problems", include_str!("../../../migrations/postgres/0004_problems.sql")),
     ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
     ("budget", include_str!("../../../migrations/both/budget.sql")),
+    ("turns", include_str!("../../../migrations/both/turns.sql")),
 ];
 
 /// How often a process renews its lease.

@@ -41,6 +41,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("problems", include_str!("../../../migrations/sqlite/0007_problems.sql")),
     ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
     ("budget", include_str!("../../../migrations/both/budget.sql")),
+    ("turns", include_str!("../../../migrations/both/turns.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";

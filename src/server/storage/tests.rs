@@ -6,7 +6,11 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{sqlite::FILE, write::ordered, *};
-use crate::{render::OpenLoop, server::reconciler::Standing};
+use crate::{
+    github::{Need, Want},
+    render::OpenLoop,
+    server::reconciler::Standing,
+};
 use loopgate_core::{CheckRunId, PrNumber, Sha, deciding::Part};
 
 #[path = "../../../tests/fixtures/postgres.rs"]
@@ -516,6 +520,7 @@ on_both! {
     the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
     what_people_wait_for_is_found_first,
     what_processes_take_of_a_limit_is_booked_in_one_place,
+    whose_turn_it_is_all_processes_know,
     an_open_loop_is_listed_as_the_last_look_left_it,
     a_broken_configuration_is_known_since_the_look_that_noticed_it,
     an_index_that_cannot_be_written_harms_no_look,
@@ -615,53 +620,56 @@ async fn a_damaged_file_is_moved_aside_and_begun_anew() {
 
 async fn what_processes_take_of_a_limit_is_booked_in_one_place(kept: Kept) {
     let (mut one, other) = kept.next().await;
-    let claim = |amount: u32, most: usize, seconds: i64| {
-        Change::Take(Claim {
-            installation: InstallationId::new(7),
-            what: crate::github::Limited::Creations,
-            amount,
-            limits: vec![(TimeDelta::minutes(1), most), (TimeDelta::hours(1), 5)],
-            now: at(seconds),
-            usable_for: TimeDelta::seconds(2),
-        })
+    let claim = |points: u32, seconds: i64| {
+        let (installation, usable_for) = (InstallationId::new(7), TimeDelta::seconds(2));
+        Change::TakePoints(PointsClaim { installation, points, most: 3, now: at(seconds), usable_for })
     };
-    let granted = |applied: Applied| {
-        let Applied::Taken(granted) = applied else { panic!("an answer to another question") };
-        (granted.is_granted, granted.taken.len())
-    };
-    assert_eq!(granted(one.one(claim(2, 3, 0)).await), (true, 1));
+    assert_eq!(one.one(claim(2, 0)).await, Applied::Points(true));
     let mut two = other.unwrap_or(one);
-    assert_eq!(granted(two.one(claim(1, 3, 1)).await), (true, 2));
-    assert_eq!(granted(two.one(claim(1, 3, 1)).await), (false, 2), "the minute is used up");
-    assert_eq!(granted(two.one(claim(1, 3, 61)).await), (false, 2), "it may have been used a moment later");
-    assert_eq!(granted(two.one(claim(2, 3, 62)).await), (true, 3));
-    assert_eq!(granted(two.one(claim(1, 9, 200)).await), (false, 3), "the hour is used up");
-    assert_eq!(granted(two.one(claim(1, 9, 3_700)).await), (true, 1));
+    assert_eq!(two.one(claim(1, 1)).await, Applied::Points(true));
+    assert_eq!(two.one(claim(1, 1)).await, Applied::Points(false), "the minute is used up");
+    assert_eq!(two.one(claim(1, 61)).await, Applied::Points(false), "it may have been used a moment later");
+    assert_eq!(two.one(claim(2, 62)).await, Applied::Points(true));
+}
+
+/// A creation for the head of a pull request, asked for at a second.
+fn creation(of: u8, need: Need, seconds: i64) -> Change {
+    Change::Create(CreationClaim {
+        installation: InstallationId::new(7),
+        want: Some(Want { head: hex::encode([of; 20]).parse().unwrap(), need, behind: 0 }),
+        now: at(seconds),
+        takes: TimeDelta::seconds(2),
+    })
+}
+
+/// A turn that one process keeps is kept by the others, too, whichever of them works on the pull request then.
+async fn whose_turn_it_is_all_processes_know(kept: Kept) {
+    let (mut one, other) = kept.next().await;
+    for of in 0..80 {
+        assert!(matches!(one.one(creation(of, Need::Verify, 0)).await, Applied::Created(Ok(_))));
+    }
+    let later = |ms: i64| Applied::Created(Err(at(62) + TimeDelta::milliseconds(ms)));
+    assert_eq!(one.one(creation(100, Need::Comment, 1)).await, later(8), "of 80, eight more are over");
+    let mut two = other.unwrap_or(one);
+    assert_eq!(two.one(creation(101, Need::Comment, 1)).await, later(9));
+    assert_eq!(two.one(creation(102, Need::Verify, 1)).await, later(0));
+    assert_eq!(two.one(creation(100, Need::Comment, 1)).await, later(8), "asking again changes nothing");
+    for of in 100..103 {
+        let came = two.one(creation(of, Need::Comment, 63)).await;
+        assert!(matches!(came, Applied::Created(Ok(_))), "{came:?}");
+    }
 }
 
 async fn a_creation_counts_from_its_answer_where_that_comes_late(mut kept: Kept) {
     let installation = InstallationId::new(7);
-    let take = |seconds: i64| {
-        Change::Take(Claim {
-            installation,
-            what: crate::github::Limited::Creations,
-            amount: 1,
-            limits: vec![(TimeDelta::minutes(1), 2)],
-            now: at(seconds),
-            usable_for: TimeDelta::seconds(2),
-        })
-    };
-    let taken = |applied: Applied| {
-        let Applied::Taken(Granted { taken, .. }) = applied else { panic!("an answer to another question") };
-        taken.into_iter().map(|(at, _)| at).collect::<Vec<_>>()
-    };
-    let later = TimeDelta::milliseconds(1);
-    kept.one(take(0)).await;
-    assert_eq!(taken(kept.one(take(0)).await), [at(2), at(2) + later], "each is told apart by its end");
+    for nth in 0..80 {
+        let until = at(2) + TimeDelta::milliseconds(nth);
+        assert_eq!(kept.one(creation(1, Need::Verify, 0)).await, Applied::Created(Ok(until)), "each has its own end");
+    }
     let created = CreationEnd { installation, booked_until: at(2), answered_at: at(9) };
     assert_eq!(kept.one(Change::CreationEnd(created)).await, Applied::Recorded);
-    assert_eq!(taken(kept.one(take(62)).await), [at(2) + later, at(9)], "one of two is still counted");
-    assert_eq!(taken(kept.one(take(63)).await), [at(2) + later, at(9), at(65)]);
+    let moved = at(62) + TimeDelta::milliseconds(1);
+    assert_eq!(kept.one(creation(1, Need::Verify, 61)).await, Applied::Created(Err(moved)));
 }
 
 /// An hour's work, ten deliveries a second (`LOOPGATE_LOAD=36000`; else a tenth of it), while somebody's forgotten

@@ -268,7 +268,8 @@ impl Batch<'_> {
                     self.listed((*installation, repository), pulls, *is_complete, *now).await?
                 }
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
-                Change::Take(claim) => self.take(claim).await?,
+                Change::TakePoints(claim) => self.take_points(claim).await?,
+                Change::Create(claim) => self.create(claim).await?,
                 Change::CreationEnd(end) => self.creation_ended(end).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
                 Change::Wake { now } => self.wake(*now).await?,
@@ -591,6 +592,7 @@ impl Batch<'_> {
             ("DELETE FROM open_pull WHERE listed_at < $1", now - recovery::KEEP_PULLS),
             ("DELETE FROM access_token WHERE ends_at <= $1", now),
             ("DELETE FROM taken WHERE at < $1", now - budget::LONGEST),
+            ("DELETE FROM turn WHERE at < $1", now - budget::LONGEST),
         ] {
             Query::new(old).bind(before).execute(self.on()).await?;
         }
