@@ -15,12 +15,12 @@ const LEAST: f32 = 1.0;
 /// What a line loses for each one of its kind that was chosen before.
 const SEEN: f32 = 2.5;
 
-/// The text of an excerpt, the lines that it leaves out, and the line that says most.
+/// The text of an excerpt, the lines that it leaves out, and which line says most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     pub text: String,
     pub cut_lines: u64,
-    pub best: Option<String>,
+    pub best: Option<usize>,
 }
 
 /// Chooses the lines that say most, each with those around it, in their order.
@@ -30,7 +30,7 @@ pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
     let mut scores = salience::scores(&lines, &kinds, green);
     let best =
         (0..lines.len()).filter(|at| !lines[*at].starts_with("##[")).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-    let best = best.filter(|at| scores[*at] >= LEAST).map(|at| quote(lines[at].trim()));
+    let best = best.filter(|at| scores[*at] >= LEAST);
     let candidates: Vec<usize> = (0..lines.len()).filter(|at| scores[*at] >= LEAST).collect();
     let mut kept = Kept { lines: &lines, shown: BTreeSet::new(), bytes: 0, picked: 0 };
     loop {

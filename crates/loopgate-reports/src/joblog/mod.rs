@@ -38,6 +38,9 @@ const LAST_LINES: usize = 40;
 /// Bytes at the end of a step in which the error is looked for if no tool's block reports it.
 const READ_END: usize = 16 * 1024;
 
+/// Lines of a message that begins with the line that says most.
+const MESSAGE_LINES: usize = 4;
+
 /// A job whose log is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Job<'a> {
@@ -82,7 +85,8 @@ impl Job<'_> {
             Some(failing) => self.steps.get(failing.index).map(|step| &*step.name),
             None => step.header,
         };
-        let failure = has_failed.then(|| step.failure(&lines[output..], &shown)).flatten();
+        let best = shown.best.and_then(|best| best.checked_sub(output));
+        let failure = has_failed.then(|| step.failure(&lines[output..], best)).flatten();
         let excerpt = LogExcerpt {
             job: step.job.filter(|_| self.steps.is_empty()).unwrap_or(self.name).to_owned(),
             step: name.map(str::to_owned),
@@ -109,14 +113,15 @@ impl StepLines<'_> {
     /// words about the workflow.
     fn tool_text(&self, lines: &[Cow<'_, str>]) -> String {
         let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
-        let lines: Vec<&str> = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner)).collect();
+        let lines = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner));
+        let lines: Vec<&str> = lines.map(unmarked).collect();
         let labels = Labels::of(&lines);
         lines.iter().flat_map(|line| [labels.strip(line), "\n"]).collect()
     }
 
-    /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the
-    /// output.
-    fn failure(&self, lines: &[Cow<'_, str>], shown: &Chosen) -> Option<Failure> {
+    /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the output;
+    /// where that does not say why, the `best` line and those below it.
+    fn failure(&self, lines: &[Cow<'_, str>], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
             let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
             return (!said.is_empty()).then(|| Failure {
@@ -127,18 +132,26 @@ impl StepLines<'_> {
         }
         let text = self.tool_text(lines);
         let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
-        let read = failure::read_failure(end, &failure::Changes::default());
+        let read_text = |text: &str| failure::read_failure(text, &failure::Changes::default());
+        let read = read_text(end);
         let says_why = read.test_name.is_some()
             || read.source.is_some()
             || read.expected.is_some()
             || read.error_type != ErrorType::Other
             || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
-        match shown.best.clone() {
-            // No field of one line comes from another.
-            Some(best) if !says_why => Some(Failure { error_message: best, ..Failure::default() }),
-            _ => Some(read).filter(|read| !read.error_message.trim().is_empty()),
-        }
+        let from_best = |best: usize| {
+            let read = read_text(&self.tool_text(&lines[best..]));
+            let message = read.error_message.lines().take(MESSAGE_LINES).collect::<Vec<_>>().join("\n");
+            Failure { error_message: message, ..read }
+        };
+        let read = best.filter(|_| !says_why).map(from_best).unwrap_or(read);
+        (!read.error_message.trim().is_empty()).then_some(read)
     }
+}
+
+/// A line of a tool that names its place, without the mark of the runner that took it for an annotation.
+fn unmarked(line: &str) -> &str {
+    line.strip_prefix("##[error]").filter(|line| salience::names_place(line)).unwrap_or(line)
 }
 
 /// A line without what hides and without the time in front of it.

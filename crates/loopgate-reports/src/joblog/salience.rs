@@ -123,6 +123,11 @@ fn mark(line: &str) -> Option<usize> {
     ends.take(2).find(|end| WRONG.is_match(&line[..*end]))
 }
 
+/// Whether a line names a place in a file.
+pub fn names_place(line: &str) -> bool {
+    PLACE.is_match(line)
+}
+
 fn by_words(line: &str) -> f32 {
     let line = &line[..line.floor_char_boundary(400)];
     let (is_wrong, says_why) = (WRONG.is_match(line), WHY.is_match(line));

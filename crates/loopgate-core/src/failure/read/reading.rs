@@ -91,7 +91,8 @@ impl Reading {
             }
             _ => found,
         };
-        let mut printed = stack::printed(&trace);
+        let near = failure.test_name.is_none().then(|| near(&headline.message, &trace));
+        let mut printed = stack::printed(near.as_deref().unwrap_or(&trace));
         if printed.is_empty() {
             printed = stack::printed(&message);
         }
@@ -175,6 +176,17 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
     let is_inner = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', '#']);
     let above: usize = text[..start].lines().rev().take_while(is_inner).map(|line| line.len() + 1).sum();
     (&text[start.saturating_sub(above)..], &text[start..])
+}
+
+/// A trace from a few lines above its message on, or from the traceback that the message ends: a place further above is
+/// that of something else.
+fn near(message: &str, trace: &str) -> String {
+    const ABOVE: usize = 10;
+    let lines: Vec<&str> = trace.lines().collect();
+    let first = message.lines().next().filter(|first| !first.is_empty());
+    let at = first.and_then(|first| lines.iter().position(|line| line.contains(first))).unwrap_or_default();
+    let traceback = lines[..at].iter().rposition(|line| line.ends_with("Traceback (most recent call last):"));
+    lines[traceback.unwrap_or(at.saturating_sub(ABOVE))..].join("\n")
 }
 
 /// The machine that ran the tests knows the path of a file that the trace names only by its end (`com/acme/Cart.java`).

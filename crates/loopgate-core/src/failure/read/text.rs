@@ -100,6 +100,11 @@ pub fn tells_of_failure(line: &str) -> bool {
         && fails.is_match(&lower)
 }
 
+/// Whether a line of a tool that is not known is marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`.
+pub(in crate::failure) fn is_marked(line: &str) -> bool {
+    pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)").is_match(prefix(line, 80))
+}
+
 /// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
 /// did not end the run. Otherwise all of the output, but for the program that a run did without.
 pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
