@@ -91,7 +91,8 @@ impl Reading {
             }
             _ => found,
         };
-        let near = failure.test_name.is_none().then(|| near(&headline.message, &trace));
+        let is_of_test = failure.test_name.is_some() || failure.test_file.is_some();
+        let near = (!is_of_test).then(|| near(&headline.message, &trace));
         let mut printed = stack::printed(near.as_deref().unwrap_or(&trace));
         if printed.is_empty() {
             printed = stack::printed(&message);

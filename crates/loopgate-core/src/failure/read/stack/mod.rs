@@ -148,7 +148,7 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
 /// The place that belongs to the line that reports the failure: on that line, otherwise the last one above it in its
 /// paragraph, otherwise the first one below. If no line reports a failure, the first place in the text.
 fn in_words(trace: &str) -> Option<Printed> {
-    let lines: Vec<&str> = trace.lines().collect();
+    let lines: Vec<&str> = trace.lines().filter(|line| !is_trace_line(line)).collect();
     // No address and no version has a column.
     let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
     let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
