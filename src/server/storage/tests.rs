@@ -594,7 +594,7 @@ async fn a_file_of_a_version_that_is_too_new_is_refused_with_what_to_do() {
     writer.close().await.unwrap();
     drop(store);
     let error = open(None, directory.path()).await.unwrap_err().to_string();
-    assert!(error.contains("has step 12, and this version knows 9") && error.contains("only a queue"), "{error}");
+    assert!(error.contains("has step 13, and this version knows 10") && error.contains("only a queue"), "{error}");
 }
 
 #[tokio::test]

@@ -92,7 +92,10 @@ impl CargoTest {
             return;
         }
         if let Some(binary) = announced_binary(line) {
-            self.end_suite(out);
+            // Cargo writes to the other stream, and may overtake the last lines of a binary.
+            if self.suite.as_ref().is_some_and(|suite| matches!(suite.part, Part::Ended)) {
+                self.end_suite(out);
+            }
             self.errors.end(out);
             self.binary = self.numbered(binary);
             out.expect_tests();
