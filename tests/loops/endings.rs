@@ -617,4 +617,15 @@ fn what_another_job_committed_is_judged_before_it_is_pushed() {
         );
     };
     judged(&weaker).ended_with(2);
+    // Nothing runs here that could show that the checks pass without them.
+    for (path, text) in [
+        ("GNUmakefile", "test:\n\ttrue\n"),
+        (".npmrc", "script-shell=/bin/true\n"),
+        ("pytest.py", "print('12 passed')\n"),
+        (".cargo/config.toml", "[target.x86_64-unknown-linux-gnu]\nrunner = \"true\"\n"),
+    ] {
+        let refused = judged(&|project| project.write(path, text)).ended_with(2);
+        assert!(refused.err.contains(path), "{}", refused.err);
+    }
+    judged(&|project| project.write("parse.sh", "parse() { cat; }\n")).ended_with(0);
 }

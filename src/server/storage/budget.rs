@@ -37,25 +37,33 @@ impl Batch<'_> {
         let CreationClaim { installation, want, now, takes } = claim;
         self.lock_budget().await?;
         let ledger = self.ledger(*installation, *now).await?;
-        let answer = want.map_or(Ok(()), |want| ledger.ask(&want, *now));
+        let asked = want.map_or(Ok(()), |want| ledger.ask(&want, *now));
         if let Some(Want { head, .. }) = want {
             let row = Query::new("DELETE FROM turn WHERE installation = $1 AND head = $2");
             row.bind(installation.get().cast_signed()).bind(head.to_string()).execute(self.on()).await?;
         }
-        match (answer, want) {
-            (Err(promise), Some(Want { head, .. })) if ledger.promised.len() < MOST_PROMISED => {
-                let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
-                let row = row.bind(installation.get().cast_signed()).bind(head.to_string());
-                row.bind(promise.need as i64).bind(promise.at).execute(self.on()).await?;
+        Ok(Applied::Created(match (asked, want) {
+            (Err(promise), Some(want)) => {
+                if ledger.promised.len() < MOST_PROMISED {
+                    self.keep_turn(*installation, want.head, promise).await?;
+                }
+                Err(promise.at)
             }
-            _ => {}
-        }
-        let Ok(()) = answer else { return Ok(Applied::Created(answer.map(|()| *now).map_err(|promise| promise.at))) };
-        // No two end at the same time, so that each can be named by its end.
-        let latest = ledger.created.iter().max().map_or(*now, |at| *at + TimeDelta::milliseconds(1));
-        let until = latest.max(*now + *takes);
-        self.insert_taken(*installation, CREATION, until, 1).await?;
-        Ok(Applied::Created(Ok(until)))
+            _ => {
+                // No two end at the same time, so that each can be named by its end.
+                let latest = ledger.created.iter().max().map_or(*now, |at| *at + TimeDelta::milliseconds(1));
+                let until = latest.max(*now + *takes);
+                self.insert_taken(*installation, CREATION, until, 1).await?;
+                Ok(until)
+            }
+        }))
+    }
+
+    async fn keep_turn(&mut self, installation: InstallationId, head: Sha, kept: Promise) -> Result<(), StoreError> {
+        let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
+        let row = row.bind(installation.get().cast_signed()).bind(head.to_string());
+        row.bind(kept.need as i64).bind(kept.at).execute(self.on()).await?;
+        Ok(())
     }
 
     pub(super) async fn creation_ended(&mut self, end: &CreationEnd) -> Result<Applied, StoreError> {

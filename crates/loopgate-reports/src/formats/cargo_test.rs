@@ -93,7 +93,7 @@ impl CargoTest {
         }
         if let Some(binary) = announced_binary(line) {
             // Cargo writes to the other stream, and may overtake the last lines of a binary.
-            if self.suite.as_ref().is_some_and(|suite| matches!(suite.part, Part::Ended)) {
+            if matches!(self.suite, Some(Suite { part: Part::Ended, .. })) {
                 self.end_suite(out);
             }
             self.errors.end(out);

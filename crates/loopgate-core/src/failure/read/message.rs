@@ -156,12 +156,10 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
         let trimmed = line.trim_start();
         !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
-    let start = lines.iter().position(|line| is_output && says(line) && text::is_marked(line));
+    let first = |counts: fn(&str) -> bool| lines.iter().position(|line| is_output && says(line) && counts(line));
     // A line that names its place says what is wrong there, in whatever words.
-    let of_place = || lines.iter().position(|line| is_output && says(line) && stack::tells_of_place(line));
-    let start = start.or_else(of_place);
-    let telling = || lines.iter().position(|line| is_output && says(line) && text::tells_of_failure(line));
-    let start = start.or_else(telling);
+    let start = first(text::is_marked).or_else(|| first(stack::tells_of_place));
+    let start = start.or_else(|| first(text::tells_of_failure));
     let start = start.or_else(|| lines.iter().position(says));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));

@@ -92,8 +92,7 @@ impl Reading {
             _ => found,
         };
         let is_of_test = failure.test_name.is_some() || failure.test_file.is_some();
-        let near = (!is_of_test).then(|| near(&headline.message, &trace));
-        let mut printed = stack::printed(near.as_deref().unwrap_or(&trace));
+        let mut printed = stack::printed(if is_of_test { &trace } else { near(&headline.message, &trace) });
         if printed.is_empty() {
             printed = stack::printed(&message);
         }
@@ -181,13 +180,13 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
 
 /// A trace from a few lines above its message on, or from the traceback that the message ends: a place further above is
 /// that of something else.
-fn near(message: &str, trace: &str) -> String {
+fn near<'t>(message: &str, trace: &'t str) -> &'t str {
     const ABOVE: usize = 10;
-    let lines: Vec<&str> = trace.lines().collect();
     let first = message.lines().next().filter(|first| !first.is_empty());
-    let at = first.and_then(|first| lines.iter().position(|line| line.contains(first))).unwrap_or_default();
-    let traceback = lines[..at].iter().rposition(|line| line.ends_with("Traceback (most recent call last):"));
-    lines[traceback.unwrap_or(at.saturating_sub(ABOVE))..].join("\n")
+    let at = first.and_then(|first| trace.find(first)).unwrap_or_default();
+    let mut lines = trace[..at].rmatch_indices('\n').map(|(end, _)| end + 1);
+    let start = trace[..at].rfind("Traceback (most recent call last):").or(lines.nth(ABOVE));
+    &trace[start.unwrap_or_default()..]
 }
 
 /// The machine that ran the tests knows the path of a file that the trace names only by its end (`com/acme/Cart.java`).
