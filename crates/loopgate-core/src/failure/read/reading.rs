@@ -182,8 +182,7 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
 /// that of something else.
 fn near<'t>(message: &str, trace: &'t str) -> &'t str {
     const ABOVE: usize = 10;
-    let first = message.lines().next().filter(|first| !first.is_empty());
-    let at = first.and_then(|first| trace.find(first)).unwrap_or_default();
+    let at = trace.find(message.lines().next().unwrap_or_default()).unwrap_or_default();
     let mut lines = trace[..at].rmatch_indices('\n').map(|(end, _)| end + 1);
     let start = trace[..at].rfind("Traceback (most recent call last):").or(lines.nth(ABOVE));
     &trace[start.unwrap_or_default()..]
