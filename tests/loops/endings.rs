@@ -190,6 +190,17 @@ fn a_repair_without_which_the_tests_as_they_were_fail_is_refused() {
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 }
 
+/// A loop with these checks in the place of `unit`, whose fixer's edits are refused.
+fn refused(project: &Project, checks: &str) -> Ran {
+    let configuration = project.read(".github/loopgate.yml");
+    let unit = "unit: { kind: test, run: sh tests/test_calc.sh }";
+    assert!(configuration.contains(unit));
+    project.write(".github/loopgate.yml", &configuration.replace(unit, checks));
+    project.commit("Other checks");
+    project.begin(&[]);
+    project.run(&["run"]).ended_with(2)
+}
+
 /// A program of our own that names no test, and needs a build, which the worktree must have as well.
 #[test]
 fn unnamed_failures_return() {
@@ -199,14 +210,8 @@ fn unnamed_failures_return() {
     project.write("tests/test_calc.c", "total == 6\n");
     project.write("check.sh", test);
     let checks = "build: { kind: build, run: cp tests/test_calc.c built }\n    unit: { kind: test, needs: [build], run: sh check.sh }";
-    let configuration = project.read(".github/loopgate.yml");
-    let unit = "unit: { kind: test, run: sh tests/test_calc.sh }";
-    assert!(configuration.contains(unit));
-    project.write(".github/loopgate.yml", &configuration.replace(unit, checks));
     project.write(".gitignore", "built\n");
-    project.commit("A program of our own");
-    project.begin(&[]);
-    let ran = project.run(&["run"]).ended_with(2);
+    let ran = refused(&project, checks);
     assert!(ran.out.contains("tests/test_calc.c: its tests fail as they were before"), "{}", ran.out);
 }
 
@@ -216,14 +221,8 @@ fn a_rule_that_is_switched_off_is_refused() {
     let project = Project::fixed_by("cat > /dev/null\necho 'F401: off' > .lintrc\n", "");
     project.write("lint.sh", "grep -q off .lintrc || { echo 'calc.py:1:8: F401 `os` imported but unused'; exit 1; }\n");
     project.write(".lintrc", "F401: on\n");
-    let unit = "unit: { kind: test, run: sh tests/test_calc.sh }";
     let checks = "lint: { kind: lint, run: sh lint.sh }\n    unit: { kind: test, run: \"true\" }";
-    let configuration = project.read(".github/loopgate.yml");
-    assert!(configuration.contains(unit));
-    project.write(".github/loopgate.yml", &configuration.replace(unit, checks));
-    project.commit("A linter");
-    project.begin(&[]);
-    let ran = project.run(&["run"]).ended_with(2);
+    let ran = refused(&project, checks);
     assert!(ran.out.contains(".lintrc: the checks fail with the file as it was before"), "{}", ran.out);
 }
 

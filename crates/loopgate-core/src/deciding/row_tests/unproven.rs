@@ -191,15 +191,7 @@ fn a_failing_test_that_is_gone_is_tampering_once_all_jobs_have_ended_well() {
     assert!(!held(story(), &[], &["parses", "adds", "rounds"]));
     assert!(!held(story(), &["adds"], &["parses"]), "something broke");
     let mut running = story();
-    running.snapshot.workflow_runs = vec![WorkflowRun {
-        id: WorkflowRunId::new(7),
-        path: ".github/workflows/ci.yml".to_owned(),
-        attempt: 1,
-        progress: CheckProgress::InProgress,
-        url: None,
-        started_at: None,
-        jobs: Vec::new(),
-    }];
+    running.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
     assert!(!held(running, &[], &["parses", "adds"]), "another job may bring it");
 }
 
