@@ -144,6 +144,16 @@ mod tests {
         assert_eq!(read_failure(handled, &Changes::default()).error_message, "3 is not 4");
     }
 
+    /// In a margin, below a warning with a place of its own.
+    #[test]
+    fn the_place_of_an_error_is_not_the_warnings_above_it() {
+        let log = "╷\n│ Warning: Argument is deprecated\n│ \n│   on main.tf line 3, in resource \"a\" \"b\":\n╵\n╷\n\
+                   │ Error: Reference to undeclared input variable\n│ \n│   on queue.tf line 12, in resource \"c\" \"d\":\n╵\n";
+        let failure = read_failure(log, &Changes::default());
+        assert_eq!(failure.source.map(|at| (at.file, at.line)), Some(("queue.tf".to_owned(), Some(12))));
+        assert_eq!(failure.error_message.lines().next(), Some("Reference to undeclared input variable"));
+    }
+
     #[test]
     fn a_failing_file_is_not_the_test_s() {
         let mut failure = Failure {

@@ -157,8 +157,12 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
         !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
     let first = |counts: fn(&str) -> bool| lines.iter().position(|line| is_output && says(line) && counts(line));
-    // A line that names its place says what is wrong there, in whatever words.
-    let start = first(text::is_marked).or_else(|| first(stack::tells_of_place));
+    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place says what is wrong
+    // there, in whatever words.
+    let is_marked = |line: &str| {
+        pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)").is_match(text::prefix(line, 80))
+    };
+    let start = first(is_marked).or_else(|| first(stack::tells_of_place));
     let start = start.or_else(|| first(text::tells_of_failure));
     let start = start.or_else(|| lines.iter().position(says));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));

@@ -92,7 +92,7 @@ impl Reading {
             _ => found,
         };
         let is_of_test = failure.test_name.is_some() || failure.test_file.is_some();
-        let mut printed = stack::printed(if is_of_test { &trace } else { near(&headline.message, &trace) });
+        let mut printed = if is_of_test { stack::printed(&trace) } else { places(&headline.message, &trace) };
         if printed.is_empty() {
             printed = stack::printed(&message);
         }
@@ -178,14 +178,18 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
     (&text[start.saturating_sub(above)..], &text[start..])
 }
 
-/// A trace from a few lines above its message on, or from the traceback that the message ends: a place further above is
-/// that of something else.
-fn near<'t>(message: &str, trace: &'t str) -> &'t str {
+/// The places of a message: in the traceback that it ends, else in its paragraph and below it, else in the few lines above.
+/// One further above is that of something else.
+fn places(message: &str, trace: &str) -> Vec<Printed> {
     const ABOVE: usize = 10;
     let at = trace.find(message.lines().next().unwrap_or_default()).unwrap_or_default();
-    let mut lines = trace[..at].rmatch_indices('\n').map(|(end, _)| end + 1);
-    let start = trace[..at].rfind("Traceback (most recent call last):").or(lines.nth(ABOVE));
-    &trace[start.unwrap_or_default()..]
+    let above = trace[..at].rmatch_indices('\n').nth(ABOVE).map_or(0, |(end, _)| end + 1);
+    let paragraph = trace[above..at].rfind("\n\n").map_or(above, |end| above + end + 2);
+    let traceback = trace[..at].rfind("Traceback (most recent call last):");
+    match stack::printed(&trace[traceback.unwrap_or(paragraph)..]) {
+        near if !near.is_empty() => near,
+        _ => stack::printed(&trace[above..]),
+    }
 }
 
 /// The machine that ran the tests knows the path of a file that the trace names only by its end (`com/acme/Cart.java`).

@@ -36,11 +36,11 @@ pub(in crate::failure) fn clean(text: &str) -> String {
     for line in lines[..head].iter().chain(&lines[lines.len() - tail..]) {
         let line = plain(line);
         let line = without_stamp(&line);
-        // JUnit's console draws a tree in front of each line.
-        let inside = line.trim_start_matches(['│', ' ']);
-        let drawn = line
-            .starts_with("│  ")
-            .then(|| format!("{}{inside}", " ".repeat(line.chars().count() - inside.chars().count())));
+        // JUnit's console draws a tree in front of each line, Terraform a margin.
+        const DRAWN: [char; 3] = ['│', '╷', '╵'];
+        let inside = line.trim_start_matches(|c: char| DRAWN.contains(&c) || c == ' ');
+        let margin = || " ".repeat(line.chars().count() - inside.chars().count());
+        let drawn = line.starts_with(DRAWN).then(|| margin() + inside);
         let line = drawn.as_deref().unwrap_or(line);
         // Above what a step prints GitHub writes the step itself, and behind it how the job is cleaned up.
         is_step_heading |= line.starts_with("##[group]Run ");
@@ -98,11 +98,6 @@ pub fn tells_of_failure(line: &str) -> bool {
         && !lower.ends_with(':')
         && !lower.ends_with(": 0")
         && fails.is_match(&lower)
-}
-
-/// Whether a line of a tool that is not known is marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`.
-pub(in crate::failure) fn is_marked(line: &str) -> bool {
-    pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)").is_match(prefix(line, 80))
 }
 
 /// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
