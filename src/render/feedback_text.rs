@@ -82,6 +82,7 @@ mod tests {
         Sha,
         deciding::{Decision, DecisionWord},
         failure::FeedbackLine,
+        verdict::FailureView,
     };
 
     fn written(decision: &Decision) -> Feedback {
@@ -106,6 +107,20 @@ mod tests {
             "told_open_gate_of_an_older_head",
             render::feedback_text(&reading(told, fixtures::sha(0xcc)))
         );
+    }
+
+    #[test]
+    fn a_command_that_shows_all_failures_stands_once() {
+        let mut decision = fixtures::first_failure();
+        let again = decision.view.failures[0].clone();
+        let cause = loopgate_core::Fingerprint::from_bytes([9; 8]).into();
+        decision.view.failures.push(FailureView { cause, ..again });
+        let told = written(&decision);
+        let command = told.document.failures[0].reproduce.clone().unwrap();
+        let head = told.head();
+        let shown = render::feedback_text(&reading(told, head));
+        assert_eq!(shown.matches(&command).count(), 1, "{shown}");
+        assert!(shown.contains(&format!("Failures, all shown by: {command}\n")), "{shown}");
     }
 
     #[test]
