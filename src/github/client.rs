@@ -26,7 +26,7 @@ use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 #[cfg(test)]
 pub(super) use self::cached::blob_id;
@@ -198,6 +198,8 @@ struct Shared {
     reading: Semaphore,
     writing: Semaphore,
     budget: Mutex<Budget>,
+    /// A request got the points that it waited for, or gave up: the next one asks.
+    place_left: Notify,
     /// Points that this process has taken of those that all share, and until when it may use them: people's, which are
     /// taken for nobody else, and others'.
     points: [tokio::sync::Mutex<(u32, Timestamp)>; 2],
@@ -214,6 +216,7 @@ impl Client {
                 reading: Semaphore::new(READS_AT_ONCE),
                 writing: Semaphore::new(WRITES_AT_ONCE),
                 budget: Mutex::new(Budget::new(hub.points)),
+                place_left: Notify::new(),
                 points: Default::default(),
                 hub,
                 limit: Mutex::default(),

@@ -113,12 +113,7 @@ impl DirtySet {
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        for class in &mut self.lanes.entry(installation).or_default().classes {
-            match &mut class.rest {
-                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
-                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
-            }
-        }
+        self.lanes.entry(installation).or_default().misses(&WorkClass::ALL);
         self.feed(installation);
     }
 
@@ -137,14 +132,15 @@ impl DirtySet {
             // A page that is under way has room beside what arrives meanwhile.
             let page = if matches!(lane.classes[class as usize].rest, Rest::InMemory) { 0 } else { self.limits.page() };
             let has_room = lane.classes[class as usize].held + page < self.limits.lane;
-            match &mut lane.classes[class as usize].rest {
-                // What is new need not wait until a walk over the disk meets it.
-                _ if has_room => {
-                    lane.admit(target, seq, class);
-                    self.entries += 1;
-                }
-                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
-                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+            if !has_room {
+                lane.misses(&[class]);
+            }
+            // What is new need not wait until a walk over the disk meets it: the oldest does so instead, but where people
+            // wait, of whom the first to come goes first.
+            let takes_place = !has_room && class != WorkClass::Person && lane.leaves_oldest_on_disk(class);
+            if has_room || takes_place {
+                lane.admit(target, seq, class);
+                self.entries += usize::from(has_room);
             }
         }
         self.give_turn(installation);

@@ -3,7 +3,7 @@
 //! - The **quota** of the hour is read from GitHub's answers; its last tenth is kept for people.
 //! - **Points** are the platform's limit for a minute: 900, of which a read costs 1 and any other request 5
 //!   (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#calculating-points-for-the-secondary-rate-limit>).
-//!   A request waits for them, the most urgent first. GitHub Enterprise Server has this limit switched off by
+//!   A request waits for them, the most urgent first, and among equals the earliest. GitHub Enterprise Server has this limit switched off by
 //!   default, so there it is kept only once an answer met it.
 //! - **Content** is created by need ([`Creates`]).
 //!
@@ -13,7 +13,7 @@
 mod creates;
 mod shared;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use chrono::TimeDelta;
 use http::HeaderMap;
@@ -76,8 +76,17 @@ pub(crate) struct Budget {
     spent: VecDeque<(Timestamp, u32)>,
     /// Points of what is under way.
     under_way: u32,
-    /// Requests that wait for points, by class.
-    waiting: [u32; WorkClass::ALL.len()],
+    /// Requests that wait for points. Only the first of them gets any: a write, which costs five, finds none among reads
+    /// that take each point as it comes.
+    waiting: BTreeSet<Place>,
+    next_place: u64,
+}
+
+/// Where a request stands among those that wait for points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub class: WorkClass,
+    nth: u64,
 }
 
 impl Budget {
@@ -85,11 +94,12 @@ impl Budget {
         Self { points, ..Self::default() }
     }
 
-    /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered).
+    /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered). One that waits
+    /// asks from its `place`.
     ///
     /// # Errors
     /// Why it is not sent now.
-    pub fn ask(&mut self, class: WorkClass, points: u32, now: Timestamp) -> Result<(), Held> {
+    pub fn ask(&mut self, class: WorkClass, place: Option<Place>, points: u32, now: Timestamp) -> Result<(), Held> {
         let is_people = class == WorkClass::Person;
         if let Some(Quota { limit, remaining, reset }) = self.quota.filter(|quota| quota.reset > now)
             && !is_people
@@ -101,7 +111,8 @@ impl Budget {
         if self.points == PointsLimit::On {
             let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
-            let is_first = self.waiting[..class as usize].iter().all(|waiting| *waiting == 0);
+            let own = place.unwrap_or(Place { class, nth: u64::MAX });
+            let is_first = self.waiting.first().is_none_or(|first| *first >= own);
             if self.under_way + used + points > most || !is_first {
                 return Err(Held::Points);
             }
@@ -126,13 +137,16 @@ impl Budget {
         self.spent.push_back((now, points));
     }
 
-    /// A request waits for points, until it is over.
-    pub fn waits(&mut self, class: WorkClass) {
-        self.waiting[class as usize] += 1;
+    /// A request waits for points, behind all of its class, until it [leaves](Self::leaves) its place.
+    pub fn waits(&mut self, class: WorkClass) -> Place {
+        let place = Place { class, nth: self.next_place };
+        self.next_place += 1;
+        self.waiting.insert(place);
+        place
     }
 
-    pub fn waits_no_more(&mut self, class: WorkClass) {
-        self.waiting[class as usize] = self.waiting[class as usize].saturating_sub(1);
+    pub fn leaves(&mut self, place: Place) {
+        self.waiting.remove(&place);
     }
 
     /// Reads the hour's quota from an answer. Search and GraphQL have limits of their own.

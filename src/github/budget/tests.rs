@@ -24,7 +24,7 @@ fn create(creates: &mut Creates, need: Need, of: usize, behind: usize, now: Time
 
 /// Asks for points, and counts them as used.
 fn spend(budget: &mut Budget, class: WorkClass, points: u32, now: Timestamp) -> Result<(), Held> {
-    budget.ask(class, points, now).map(|()| budget.answered(points, now))
+    budget.ask(class, None, points, now).map(|()| budget.answered(points, now))
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn what_is_under_way_is_counted_from_its_answer() {
     assert_eq!(creates.book(&verify(90), at(154)), Err(at(155)), "79 are still under way");
     assert_eq!(creates.book(&verify(90), at(155)), Ok(()));
     let mut budget = Budget::new(PointsLimit::On);
-    assert_eq!(budget.ask(WorkClass::Author, 820, at(0)), Ok(()));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(90)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, None, 820, at(0)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(90)), Err(Held::Points));
     budget.answered(820, at(95));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(154)), Err(Held::Points));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(155)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(154)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(155)), Ok(()));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_clock_that_was_set_back_holds_nothing_up() {
     assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(0)), Ok(()));
     let mut budget = Budget::new(PointsLimit::On);
     while spend(&mut budget, WorkClass::Person, 5, at(7_200)).is_ok() {}
-    assert_eq!(budget.ask(WorkClass::Spread, 5, at(0)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Spread, None, 5, at(0)), Ok(()));
 }
 
 #[test]
@@ -115,18 +115,26 @@ fn points_are_used_up_to_what_is_peoples() {
     let mut all =
         |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
     assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (820, 0, 80));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(59)), Err(Held::Points));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(60)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(59)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(60)), Ok(()));
 }
 
 #[test]
-fn nothing_overtakes_what_waits_for_points_with_a_better_class() {
+fn nothing_overtakes_what_waits_for_points_with_a_better_class_or_for_longer() {
     let mut budget = Budget::new(PointsLimit::On);
-    budget.waits(WorkClass::Author);
-    assert_eq!(budget.ask(WorkClass::Progress, 1, at(0)), Err(Held::Points));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(0)), Ok(()));
-    budget.waits_no_more(WorkClass::Author);
-    assert_eq!(budget.ask(WorkClass::Progress, 1, at(0)), Ok(()));
+    assert_eq!(spend(&mut budget, WorkClass::Author, 818, at(0)), Ok(()));
+    let write = budget.waits(WorkClass::Author);
+    let read = budget.waits(WorkClass::Author);
+    assert_eq!(budget.ask(WorkClass::Author, Some(write), 5, at(1)), Err(Held::Points), "two are left");
+    for (class, place) in [(WorkClass::Author, Some(read)), (WorkClass::Author, None), (WorkClass::Progress, None)] {
+        assert_eq!(budget.ask(class, place, 1, at(1)), Err(Held::Points), "{class:?} behind a write");
+    }
+    assert_eq!(budget.ask(WorkClass::Person, None, 1, at(1)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Author, Some(write), 5, at(60)), Ok(()));
+    budget.leaves(write);
+    assert_eq!(budget.ask(WorkClass::Author, Some(read), 1, at(60)), Ok(()));
+    budget.leaves(read);
+    assert_eq!(budget.ask(WorkClass::Progress, None, 1, at(60)), Ok(()));
 }
 
 fn told(budget: &mut Budget, remaining: u32, reset: i64, resource: &str) {
@@ -141,17 +149,17 @@ fn told(budget: &mut Budget, remaining: u32, reset: i64, resource: &str) {
 #[test]
 fn the_last_tenth_of_the_hour_is_peoples() {
     let mut budget = Budget::default();
-    assert_eq!(budget.ask(WorkClass::Spread, 1, at(0)), Ok(()), "nothing is known of it yet");
+    assert_eq!(budget.ask(WorkClass::Spread, None, 1, at(0)), Ok(()), "nothing is known of it yet");
     told(&mut budget, 501, 600, "core");
-    assert_eq!(budget.ask(WorkClass::Spread, 1, at(0)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Spread, None, 1, at(0)), Ok(()));
     told(&mut budget, 500, 600, "core");
     // A late answer, and another limit.
     told(&mut budget, 502, 600, "core");
     told(&mut budget, 4_999, 660, "graphql");
     for class in [WorkClass::Author, WorkClass::Progress, WorkClass::Spread] {
-        assert_eq!(budget.ask(class, 1, at(0)), Err(Held::ForPeople { until: at(600) }));
+        assert_eq!(budget.ask(class, None, 1, at(0)), Err(Held::ForPeople { until: at(600) }));
     }
-    assert_eq!(budget.ask(WorkClass::Person, 1, at(0)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Person, None, 1, at(0)), Ok(()));
     assert_eq!(budget.quota(at(0)).map(|quota| quota.remaining), Some(500));
-    assert_eq!(budget.ask(WorkClass::Spread, 1, at(600)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Spread, None, 1, at(600)), Ok(()));
 }

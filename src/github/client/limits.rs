@@ -9,8 +9,8 @@ use super::{Client, Shared};
 use crate::github::{
     Error,
     budget::{
-        CreationClaim, CreationEnd, Held, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, PointsClaim, PointsLimit, READ,
-        SharedBudget, WRITE, Want, points_of,
+        CreationClaim, CreationEnd, Held, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, Place, PointsClaim, PointsLimit,
+        READ, SharedBudget, WRITE, Want, points_of,
     },
     transport::{GRAPHQL, Outgoing},
     work_class::{Served, WorkClass, served},
@@ -98,30 +98,29 @@ impl Client {
         let mut waiting: Option<Waiting<'_>> = None;
         loop {
             let class = urgency.class();
-            let asked = {
-                let mut budget = self.shared.budget();
-                budget.ask(class, points, self.now())
-            };
-            match asked {
+            let place = waiting.as_ref().map(|waiting| waiting.place);
+            let asked = self.shared.budget().ask(class, place, points, self.now());
+            let pause = match asked {
                 Ok(()) => {
                     let mut booked = Booked { shared: &self.shared, what: Booking::Points(points) };
                     if self.has_points(class, points).await {
                         return Ok(booked);
                     }
                     booked.what = Booking::Unused(points);
-                    drop(booked);
-                    tokio::time::sleep(POINTS_OF_OTHERS_PAUSE).await;
+                    POINTS_OF_OTHERS_PAUSE
                 }
                 Err(Held::ForPeople { until }) => {
                     self.shared.hub.meter.deferred(class);
                     return Err(Error::KeptForPeople { until });
                 }
-                Err(Held::Points) => {
-                    if waiting.as_ref().is_none_or(|waiting| waiting.class != class) {
-                        waiting = Some(Waiting::begin(&self.shared, class));
-                    }
-                    tokio::time::sleep(POINTS_PAUSE).await;
-                }
+                Err(Held::Points) => POINTS_PAUSE,
+            };
+            if place.is_none_or(|place| place.class != class) {
+                waiting = Some(Waiting::begin(&self.shared, class));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.shared.place_left.notified() => {}
             }
         }
     }
@@ -178,21 +177,22 @@ pub(super) fn points(request: &Outgoing<'_>) -> u32 {
     if request.method == Method::GET || asks { READ } else { WRITE }
 }
 
-/// A request that waits for points; requests of lower classes wait behind it for as long as it does.
+/// A request that waits for points; those of lower classes and later ones wait behind it for as long as it does.
 struct Waiting<'c> {
     shared: &'c Shared,
-    class: WorkClass,
+    place: Place,
 }
 
 impl<'c> Waiting<'c> {
     fn begin(shared: &'c Shared, class: WorkClass) -> Self {
-        shared.budget().waits(class);
-        Self { shared, class }
+        let place = shared.budget().waits(class);
+        Self { shared, place }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.shared.budget().waits_no_more(self.class);
+        self.shared.budget().leaves(self.place);
+        self.shared.place_left.notify_waiters();
     }
 }

@@ -189,6 +189,37 @@ impl Lane {
         self.enqueue(target);
     }
 
+    /// There is something on disk of these classes that a walk which has begun may not meet.
+    pub fn misses(&mut self, classes: &[WorkClass]) {
+        for class in classes {
+            match &mut self.classes[*class as usize].rest {
+                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+            }
+        }
+    }
+
+    /// Forgets the first in line of a class, if it came with this class: a walk over the disk meets it. Returns whether
+    /// there was one.
+    pub fn leaves_oldest_on_disk(&mut self, class: WorkClass) -> bool {
+        let of_class = &mut self.classes[class as usize];
+        let is_queued = |place: u64, target: &Target| {
+            let entry = self.entries.get(target);
+            entry.is_some_and(|it| it.came_with == class && matches!(it.state, State::Queued(at) if at == place))
+        };
+        let Some(oldest) = of_class.queue.iter().position(|(place, target)| is_queued(*place, target)) else {
+            return false;
+        };
+        if let Some((_, target)) = of_class.queue.remove(oldest) {
+            self.entries.remove(&target);
+            of_class.queued -= 1;
+            of_class.held -= 1;
+            // Its row has the best class of all that arrived.
+            self.misses(&WorkClass::ALL[..=class as usize]);
+        }
+        true
+    }
+
     /// Puts an entry at the end of the line of its class.
     pub fn enqueue(&mut self, target: Target) {
         self.places += 1;
