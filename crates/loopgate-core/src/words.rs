@@ -58,3 +58,16 @@ macro_rules! pattern {
         &*PATTERN
     }};
 }
+
+/// What a file of the folder `data` says, which is part of the program. A test reads each.
+macro_rules! data {
+    ($file:literal) => {
+        toml::from_str(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file)))
+            .expect("a file of this crate that a test reads")
+    };
+}
+
+/// The text of the first group that takes part in a match.
+pub(crate) fn first_group<'a>(found: &regex::Captures<'a>) -> Option<&'a str> {
+    found.iter().skip(1).flatten().next().map(|group| group.as_str())
+}

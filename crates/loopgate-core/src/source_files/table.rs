@@ -159,8 +159,7 @@ pub(crate) struct LanguageTable {
 
 /// What `data/languages.toml` says.
 pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
-    let text = include_str!("../../data/languages.toml");
-    let mut table: LanguageTable = toml::from_str(text).expect("the file is part of the program, and tests read it");
+    let mut table: LanguageTable = data!("languages.toml");
     for (index, row) in table.languages.iter().enumerate() {
         let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
         let names = extensions.map(|extension| format!("*.{extension}")).chain(row.files.iter().cloned());

@@ -2,10 +2,11 @@
 
 use std::{ops::Deref, sync::LazyLock};
 
-use regex::{Captures, Regex};
+use regex::Regex;
 use serde::{Deserialize, Deserializer, de};
 
 use super::table::LANGUAGES;
+use crate::words::first_group;
 
 /// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
 /// comments.
@@ -80,8 +81,4 @@ impl TestSyntax {
     pub fn is_row(&self, line: &str) -> bool {
         self.row.as_ref().is_some_and(|row| row.is_match(line))
     }
-}
-
-fn first_group<'a>(found: &Captures<'a>) -> Option<&'a str> {
-    found.iter().skip(1).flatten().next().map(|group| group.as_str())
 }

@@ -9,9 +9,6 @@ use serde::Deserialize;
 
 use crate::{evidence::FindingSeverity, text};
 
-const FILE: &str = include_str!("../../data/reviewers.toml");
-const PROOF: &str = "a file of this crate that a test reads";
-
 /// Characters of a finding that are kept: they make it the same in the next round.
 const MOST_OF_A_MESSAGE: usize = 500;
 /// Labels in front of a finding at most, and words of one.
@@ -33,13 +30,13 @@ struct Message {
     example: String,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(FILE).expect(PROOF));
+static TABLE: LazyLock<Table> = LazyLock::new(|| data!("reviewers.toml"));
 
 /// A severity's word that stands alone: behind it comes a mark, or the end of the line.
 static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
     let words = TABLE.severity.values().flatten().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
     let pattern = format!(r"(?i)\A({words})(?: (?:severity|priority|issue|badge))?[ \t]*(?:[*_|\]):\n]|\z)");
-    Regex::new(&pattern).expect(PROOF)
+    Regex::new(&pattern).expect("words of a file that a test reads")
 });
 
 /// What stands among labels and says nothing: the key of a severity, and the address of a badge.

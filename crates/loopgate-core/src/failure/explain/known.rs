@@ -14,9 +14,6 @@ use crate::{
     failure::read::{Patterns, Reading, is_source_excerpt, text},
 };
 
-const FILE: &str = include_str!("../../../data/known_messages.toml");
-const PROOF: &str = "the file is part of the program, and a test reads it";
-
 /// What kind of failure the table is asked about, and up to which kind a row speaks of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 enum Kind {
@@ -115,7 +112,7 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let Rows { message: rows } = toml::from_str(FILE).expect(PROOF);
+    let Rows { message: rows } = data!("known_messages.toml");
     let patterns = Patterns::new(rows.iter().flat_map(|row| &row.patterns));
     let row_of = rows.iter().enumerate().flat_map(|(at, row)| row.patterns.iter().map(move |_| at)).collect();
     Table { rows, patterns, row_of }
@@ -218,13 +215,6 @@ mod tests {
     impl Known {
         fn placeholders(&self) -> impl Iterator<Item = &str> {
             self.sentences().into_iter().flat_map(placeholders)
-        }
-    }
-
-    #[test]
-    fn the_file_can_be_read() {
-        if let Err(error) = toml::from_str::<Rows>(FILE) {
-            panic!("{error}");
         }
     }
 

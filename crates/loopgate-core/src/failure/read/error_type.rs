@@ -44,10 +44,7 @@ struct TypeRow {
 
 impl Forms {
     pub(super) fn get() -> &'static Self {
-        static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-            let text = include_str!("../../../data/headlines.toml");
-            toml::from_str(text).expect("the file is part of the program, and tests read it")
-        });
+        static FORMS: LazyLock<Forms> = LazyLock::new(|| data!("headlines.toml"));
         &FORMS
     }
 

@@ -69,8 +69,6 @@ impl TextKind {
     }
 }
 
-const PROOF: &str = "the file is part of the program, and a test reads it";
-
 /// How a library prints both sides: one row of the file.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, serde(deny_unknown_fields))]
@@ -113,8 +111,7 @@ pub(super) struct Labels {
 
 impl Comparisons {
     pub(super) fn get() -> &'static Self {
-        static FILE: LazyLock<Comparisons> =
-            LazyLock::new(|| toml::from_str(include_str!("../../../data/comparisons.toml")).expect(PROOF));
+        static FILE: LazyLock<Comparisons> = LazyLock::new(|| data!("comparisons.toml"));
         &FILE
     }
 }

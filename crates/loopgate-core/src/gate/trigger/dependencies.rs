@@ -15,6 +15,7 @@ use super::{
 use crate::{
     observed::{ChangedFile, FileStatus, LineChange, Patch},
     source_files::Pattern,
+    words::first_group,
 };
 
 /// A row `dependencies` of `data/manifests.toml`, which says what its keys mean.
@@ -104,7 +105,7 @@ impl DependencyForm {
         let mut marks = Vec::new();
         for (order, pattern) in [&self.leaves, &self.opens, &self.name, &self.telling].into_iter().enumerate() {
             for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(line)) {
-                let name = found.iter().skip(1).flatten().next().map(|name| name.as_str());
+                let name = first_group(&found);
                 marks.push((found.get(0).map_or(0, |whole| whole.start()), order, name));
             }
         }

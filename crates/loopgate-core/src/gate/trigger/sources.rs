@@ -43,10 +43,7 @@ struct ManifestForm {
     paths: Vec<Pattern>,
 }
 
-pub(super) static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../data/manifests.toml"))
-        .expect("the file is part of the program, and tests read it")
-});
+pub(super) static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| data!("manifests.toml"));
 
 /// Whether a file lists what a tool has resolved from manifests.
 pub(super) fn is_lock_file(path: &str) -> bool {

@@ -3,6 +3,7 @@
 use crate::{
     observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::{TestSyntax, is_test},
+    words::first_group,
 };
 
 /// Names collected at most, and bytes of a line looked at.
@@ -77,7 +78,7 @@ fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared
 fn title(text: &str) -> Option<&str> {
     let named =
         pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
-    Some(named.captures(text)?.iter().skip(1).flatten().next()?.as_str())
+    first_group(&named.captures(text)?)
 }
 
 #[cfg(test)]

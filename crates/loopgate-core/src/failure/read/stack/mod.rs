@@ -53,6 +53,13 @@ pub(in crate::failure) struct Printed {
     function: Option<String>,
 }
 
+impl Printed {
+    /// At the line and the column that a form captures.
+    fn at(file: String, captures: &Captures<'_>, function: Option<String>) -> Self {
+        Self { file, line: number(captures, "line"), column: number(captures, "col"), function }
+    }
+}
+
 /// Looks printed places up among a pull request's files.
 pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec<Frame> {
     let root = printed.iter().find_map(|place| changes.root_of(&place.file));
@@ -71,8 +78,8 @@ pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec
         if file.is_empty() || file.ends_with(".log") {
             continue;
         }
-        let function = place.function.clone();
-        let frame = Frame { file, line: place.line, column: place.column, function, origin };
+        let Printed { line, column, function, .. } = place.clone();
+        let frame = Frame { file, line, column, function, origin };
         match frames.iter_mut().find(|known| known.file == frame.file && known.line == frame.line) {
             // The line of a panic or an assertion names the place, the trace below it the function.
             Some(known) if known.function.is_none() => known.function = frame.function,
@@ -131,8 +138,7 @@ static IN_SENTENCES: LazyLock<Patterns> = LazyLock::new(|| {
 
 fn in_sentence(trace: &str) -> Option<Printed> {
     let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
-    let file = group(&captures, "file")?.to_owned();
-    Some(Printed { file, line: number(&captures, "line"), column: None, function: None })
+    Some(Printed::at(group(&captures, "file")?.to_owned(), &captures, None))
 }
 
 /// A place in the midst of a line: what is left where no tool's form is known.
@@ -191,8 +197,7 @@ fn in_line(line: &str) -> Option<Printed> {
     let says_line = captures.get_match().as_str().contains("line ");
     let is_source = is_code(&file) || is_test(&file) || is_feature || says_line || captures.name("col").is_some();
     let is_foreign = paths::foreign(&paths::tidy(&file)).is_some();
-    let printed = Printed { file, line: number(&captures, "line"), column: number(&captures, "col"), function: None };
-    (is_source && !is_foreign).then_some(printed)
+    (is_source && !is_foreign).then(|| Printed::at(file, &captures, None))
 }
 
 /// One trace while it is read.
@@ -240,12 +245,7 @@ impl Section {
                     Some(class) => path_of_class(class, &file),
                     None => file,
                 };
-                self.places.push(Printed {
-                    file,
-                    line: number(&captures, "line"),
-                    column: number(&captures, "col"),
-                    function,
-                });
+                self.places.push(Printed::at(file, &captures, function));
                 return 1;
             }
         }
